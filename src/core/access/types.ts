@@ -1,0 +1,159 @@
+import type { CompiledStreams } from './streamName.ts'
+import type { OriginRule } from './origin.ts'
+import type { Address, AddressRule } from './address.ts'
+
+/** What somebody wants to do with a stream. */
+export type Action = 'publish' | 'view'
+
+/** How they are connected. WHIP and RTMP publish; WHEP and HLS view. */
+export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
+
+export type TokenKind = 'publish' | 'subscribe'
+
+/**
+ * Everything the decision needs to know of one stored token, parsed and compiled once when it is loaded.
+ * It never holds the token's value: possession is proved before the decision, by hash or by signature.
+ */
+export interface TokenSnapshot {
+  readonly id: number
+  readonly kind: TokenKind
+  readonly accountId: string
+  /** Grows with every change of the token; a binding is written only against the version that was decided on. */
+  readonly version: number
+  readonly isActive: boolean
+  /** Epoch milliseconds; null when the token never expires. */
+  readonly expiresAtMs: number | null
+  readonly streams: CompiledStreams
+  /** Empty: any origin, or none, is accepted. */
+  readonly origins: readonly OriginRule[]
+  /** Empty: any address is accepted. */
+  readonly addresses: readonly AddressRule[]
+  /** How many distinct addresses may use the token; 0 switches binding off. */
+  readonly bindLimit: number
+  /** Canonical text of the addresses bound so far, as last read. */
+  readonly boundAddresses: ReadonlySet<string>
+  /** ISO 3166-1 alpha-2, upper case. At most one of the two lists is non-empty. */
+  readonly allowedCountries: ReadonlySet<string>
+  readonly deniedCountries: ReadonlySet<string>
+  /** Publish tokens: viewers of the stream need a subscribe token. */
+  readonly subscribeRequiresAuth: boolean
+  /** Subscribe tokens: the id under which bytes are counted. */
+  readonly trackingId: string | null
+  /** Self-signed children issued before this time are refused; null when no such revocation was made. */
+  readonly revokedBeforeMs: number | null
+  /** `jti`s of self-signed children that were revoked one by one. */
+  readonly revokedJtis: ReadonlySet<string>
+}
+
+/** The `streaming` object and the registered claims of a self-signed subscribe token, validated and compiled. */
+export interface SelfSignedClaims {
+  readonly tokenId: number
+  readonly streamName: string
+  readonly origins: readonly OriginRule[]
+  readonly addresses: readonly AddressRule[]
+  readonly trackingId: string | null
+  readonly customViewerData: string | null
+  readonly jti: string | null
+  readonly issuedAtMs: number | null
+  readonly notBeforeMs: number | null
+  readonly expiresAtMs: number
+}
+
+/**
+ * What the caller presented, after lookup.
+ * - `none`: no token at all.
+ * - `unknown`: something that is no token of ours; `why` says what was wrong, for the trace only.
+ * - `token`: the value's hash is that of this token.
+ * - `selfSigned`: a JWT whose signature was verified with the parent's value.
+ */
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unknown'; readonly why: string }
+  | { readonly kind: 'token'; readonly token: TokenSnapshot }
+  | { readonly kind: 'selfSigned'; readonly token: TokenSnapshot; readonly claims: SelfSignedClaims }
+
+/** One question, whatever the protocol it came by. Each edge only translates into this. */
+export interface AccessRequest {
+  readonly action: Action
+  readonly protocol: Protocol
+  /** The account named in the path. Null when publishing: there the token says whose stream it is. */
+  readonly accountId: string | null
+  readonly streamName: string
+  readonly credential: Credential
+  readonly address: Address
+  /** The `Origin` header as sent; null when there was none. */
+  readonly origin: string | null
+  /** ISO 3166-1 alpha-2 upper case, from the lookup; null when it is not known. */
+  readonly country: string | null
+  /** Viewing only: does this stream need a subscribe token? Ignored when publishing. */
+  readonly streamIsSecured: boolean
+}
+
+/** Operator settings that change a rule. */
+export interface AccessPolicy {
+  /** `refuse`: tokens with IP filters are not accepted over RTMP. `enforce`: they are checked against the peer. */
+  readonly rtmpIpFilters: 'refuse' | 'enforce'
+}
+
+/** Every reason for which somebody is refused, in the order in which they are checked. */
+export type RefusalCode =
+  | 'invalid_token'
+  | 'token_revoked'
+  | 'token_disabled'
+  | 'token_expired'
+  | 'stream_name_not_allowed'
+  | 'origin_not_allowed'
+  | 'address_not_allowed'
+  | 'country_not_allowed'
+  | 'ip_filters_not_supported'
+  | 'stream_not_published'
+
+export type CheckName =
+  | 'token'
+  | 'active'
+  | 'expiry'
+  | 'streamName'
+  | 'origin'
+  | 'address'
+  | 'country'
+  | 'rtmpIpFilters'
+  | 'binding'
+
+export interface TraceStep {
+  readonly check: CheckName
+  readonly outcome: 'pass' | 'fail' | 'skip'
+  /** One sentence for people. It never contains a token value. */
+  readonly detail: string
+}
+
+/** What must be written before the admission is told to anybody. */
+export interface DecisionEffects {
+  /** Bind this address to the token: a conditional write, see `Store.bindings`. Null when already bound or not asked for. */
+  readonly bind: {
+    readonly tokenId: number
+    readonly version: number
+    readonly address: string
+    readonly limit: number
+  } | null
+  /** An already bound address was used again: its last use is stamped (best effort). */
+  readonly stamp: { readonly tokenId: number; readonly address: string } | null
+}
+
+export type Decision =
+  | {
+      readonly allowed: true
+      readonly accountId: string
+      /** Null for an anonymous viewer of an open stream. */
+      readonly tokenId: number | null
+      readonly trackingId: string | null
+      readonly effects: DecisionEffects
+      readonly trace: readonly TraceStep[]
+    }
+  | {
+      readonly allowed: false
+      readonly code: RefusalCode
+      /** The public text, exactly as it goes to the client. */
+      readonly message: string
+      readonly tokenId: number | null
+      readonly trace: readonly TraceStep[]
+    }

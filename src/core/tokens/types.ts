@@ -1,0 +1,58 @@
+import type { TokenKind } from '../access/types.ts'
+
+/** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
+export interface StreamEntry {
+  streamName: string
+  isRegex: boolean
+}
+
+/** The part of a token that creates and edits set. All lists are in canonical form. */
+export interface TokenRules {
+  label: string
+  streams: StreamEntry[]
+  isActive: boolean
+  allowedOrigins: string[]
+  allowedIpAddresses: string[]
+  /** Number of distinct addresses to accept; 0 is off. */
+  bindIpsOnUsage: number
+  allowedCountries: string[]
+  deniedCountries: string[]
+  /** An edit that no longer admits a live session ends it. */
+  endSessionsOnUpdate: boolean
+  /** Publish tokens only; false on subscribe tokens. */
+  subscribeRequiresAuth: boolean
+  record: boolean
+  enableThumbnails: boolean
+  multisource: boolean
+  priority: number | null
+  /** Subscribe tokens only. */
+  trackingId: string | null
+}
+
+/** A stored token without its value. Times are epoch milliseconds. */
+export interface Token extends TokenRules {
+  id: number
+  kind: TokenKind
+  accountId: string
+  addedAtMs: number
+  expiresAtMs: number | null
+  /** 1 at creation; grows with every change. */
+  version: number
+  /** Self-signed children issued before this time are refused. */
+  revokedBeforeMs: number | null
+}
+
+/** Bounds of the token interface. Everything outside is a 400 that names the bound. */
+export const TOKEN_LIMITS = {
+  labelMax: 128,
+  streamNameMax: 128,
+  streamsMax: 1000,
+  originsMax: 256,
+  addressesMax: 1000,
+  countriesMax: 250,
+  expiresMaxSeconds: 2_147_483_647,
+  bindMax: 2_147_483_647,
+  trackingIdMax: 128,
+  /** Revoked `jti`s kept per token; past that, revoke by `issuedBefore`. */
+  revokedJtisMax: 10_000,
+} as const

@@ -1,0 +1,28 @@
+import { defineConfig } from 'vitest/config'
+
+// Unit tests share threads and modules (fast); everything that starts servers or processes is isolated by file.
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/{base,config,core,delivery,fuzz,media,edge,cli}/**/*.test.ts', 'test/*.test.ts'],
+          pool: 'threads',
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['test/{conformance,http,commands,crash,system,sim,e2e,jobs}/**/*.test.ts'],
+          globalSetup: ['test/support/postgres.setup.ts'],
+          pool: 'forks',
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
