@@ -1,4 +1,4 @@
-import { RE2JS, RE2JSSyntaxException } from 're2js'
+import { RE2JS, RE2JSException, RE2JSSyntaxException } from 're2js'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StreamEntry } from '../tokens/types.ts'
 
@@ -111,6 +111,7 @@ function compileFresh(text: string): Result<Pattern, string> {
     return ok({ text, matches: (name) => regex.testExact(name) })
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) return err(explain(text, error))
+    if (error instanceof RE2JSException) return err('the pattern is too large to compile')
     throw error
   }
 }
