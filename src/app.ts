@@ -1,6 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
@@ -13,6 +12,7 @@ import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
+import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Signer } from './core/page/cursor.ts'
 import { buildServer } from './edge/http/server.ts'
@@ -50,8 +50,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
-  const url = config.storage.url || join(config.data.dir, 'sluice.db')
-  const store = await openStore({ url, poolSize: config.storage.poolSize, log })
+  const store = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
   const cache = new AccessCache({
     store,
     clock,
@@ -128,7 +127,7 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
 
 function sealingKey(config: Config, random: Random): Buffer {
   if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
-  const file = loadOrCreateKeyFile(join(config.data.dir, 'sealing.key'), random)
+  const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
   if (!file.ok) throw new CannotStart(file.error)
   return file.value
 }

@@ -21,10 +21,9 @@ export const hostToListenOn: TextRule = (value) => {
 }
 
 /** Where the data is: nothing, `sqlite:<path>`, or a PostgreSQL URL. */
-export const storeUrl: TextRule = (value) => {
-  if (value === '' || /^sqlite:./.test(value)) return undefined
-  if (!/^postgres(ql)?:\/\//.test(value)) return 'does not start with sqlite:, postgres:// or postgresql://'
-  return URL.canParse(value) ? undefined : 'is not a URL'
+export const storageUrl: TextRule = (value) => {
+  if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
+  return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }
 
 export const notEmpty: TextRule = (value) => (value.trim() === '' ? 'is empty' : undefined)

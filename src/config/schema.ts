@@ -1,5 +1,5 @@
 import { choice, integer, type Key, list, rate, text } from './keys.ts'
-import { addressOrNetwork, base64Of32Bytes, headerSecret, hostToListenOn, notEmpty, storeUrl } from './rules.ts'
+import { addressOrNetwork, base64Of32Bytes, headerSecret, hostToListenOn, notEmpty, storageUrl } from './rules.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
@@ -44,12 +44,12 @@ export const schema = {
       about: 'How long requests in progress may go on after a stop was asked for, in seconds.',
     }),
   },
-  store: {
+  storage: {
     url: text({
       default: '',
       secret: true,
-      allowed: 'nothing, sqlite:<path>, or postgres://user:password@host:port/database',
-      rule: storeUrl,
+      allowed: 'nothing, a file path, or postgres://user:password@host:port/database',
+      rule: storageUrl,
       about: 'Where the data is kept; nothing means SQLite in `<data.dir>/sluice.db`. May hold a password.',
     }),
     poolSize: integer({
