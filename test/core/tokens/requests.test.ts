@@ -43,6 +43,10 @@ describe('list query', () => {
     expect(Object.getOwnPropertyNames(error(readListByNameQuery({ name: 'a', ...query })))).toEqual([name])
   })
 
+  it('says of a repeated parameter that it was repeated', () => {
+    expect(error(readListQuery({ page: ['1', '1'] }))['page']?.[0]).toContain('once')
+  })
+
   it('tells all errors at once', () => {
     expect(Object.keys(error(readListQuery({ page: '0', itemsOnPage: '0', sortby: 'Name' })))).toHaveLength(3)
   })
