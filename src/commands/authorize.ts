@@ -84,7 +84,8 @@ function isSecured(ctx: Context, approach: Approach, credential: Credential): bo
 function resolveCredential(ctx: Context, presented: string | null): Credential | Promise<Credential> {
   if (presented === null || presented === '') return { kind: 'none' }
   if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
-  if (!/^[0-9a-f]{64}$/.test(presented)) return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
+  if (!/^[0-9a-f]{64}$/.test(presented))
+    return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
   const found = ctx.cache.tokenByHash(hash('sha256', presented, 'hex'))
   return found instanceof Promise ? found.then(asToken) : asToken(found)
 }
@@ -99,7 +100,8 @@ function resolveSelfSigned(ctx: Context, presented: string): Credential | Promis
   if (!parsed.ok) return { kind: 'unknown', why: parsed.error }
   const { alg, signingInput, signature, claims } = parsed.value
   const verify = (parent: Awaited<ReturnType<typeof ctx.cache.tokenById>>): Credential => {
-    if (!parent || parent.snapshot.kind !== 'subscribe') return { kind: 'unknown', why: 'the parent token does not exist' }
+    if (!parent || parent.snapshot.kind !== 'subscribe')
+      return { kind: 'unknown', why: 'the parent token does not exist' }
     const digest = createHmac(alg.replace('HS', 'sha'), parent.signingKey()).update(signingInput).digest()
     const valid = digest.length === signature.length && timingSafeEqual(digest, signature)
     if (!valid) return { kind: 'unknown', why: 'the signature is not made with the parent token' }

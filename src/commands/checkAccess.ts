@@ -15,7 +15,11 @@ export interface CheckAnswer {
 }
 
 /** Answers what a given request would get, with every step that led there. Binds, counts and opens nothing. */
-export async function checkAccess(ctx: Context, accountId: string, body: unknown): Promise<Result<CheckAnswer, Failure>> {
+export async function checkAccess(
+  ctx: Context,
+  accountId: string,
+  body: unknown,
+): Promise<Result<CheckAnswer, Failure>> {
   const read = readCheck(body)
   if (!read.ok) return err(invalid(read.error))
   const { atMs, token, accountId: named, ...question } = read.value

@@ -29,7 +29,12 @@ export async function revokeSelfSigned(
   return outcome
 }
 
-async function write(tx: Tx, token: StoredToken, revocation: Revocation, nowMs: number): Promise<Result<true, Failure>> {
+async function write(
+  tx: Tx,
+  token: StoredToken,
+  revocation: Revocation,
+  nowMs: number,
+): Promise<Result<true, Failure>> {
   const { jti, issuedBeforeMs } = revocation
   if (jti !== null) {
     if ((await tx.revocations.count(token.id)) >= TOKEN_LIMITS.revokedJtisMax) return err(tooMany())

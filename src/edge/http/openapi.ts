@@ -63,7 +63,11 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
       components: {
         securitySchemes: {
-          apiSecret: { type: 'http', scheme: 'bearer', description: 'An API secret: `sluice secret create --name NAME`' },
+          apiSecret: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API secret: `sluice secret create --name NAME`',
+          },
         },
       },
     },
