@@ -14,7 +14,7 @@ interface Cost {
   parallel: number
 }
 
-/** 32 MiB, three times over: about a tenth of a second, and as costly to guess as one pass over 128 MiB. */
+/** 32 MiB, three times over: under half a second of one core, and as costly to guess as one pass over 128 MiB. */
 const COST: Cost = { costLog2: 15, blockSize: 8, parallel: 3 }
 
 /** What a stored hash may cost at most, so that a planted one cannot take the memory or the processor. */

@@ -12,6 +12,7 @@ import {
   parseDocument,
 } from 'yaml'
 import { err, ok, type Result } from '../base/result.ts'
+import { ALIAS } from './keys.ts'
 import { type Branch, type Reading, readTree } from './tree.ts'
 
 /** Every key with a sentence fits in 10 KiB; anything near this limit is the wrong file. */
@@ -31,7 +32,7 @@ export function readYaml(text: string, file: string): Reading {
   const at = (offset: number) => `${file}:${lines.linePos(offset).line}`
   const faults = [...parsed.value.errors, ...parsed.value.warnings]
   if (faults.length > 0) {
-    const problems = faults.map((fault) => ({ key: '', source: at(fault.pos[0]), reason: firstLine(fault.message) }))
+    const problems = faults.map((fault) => ({ key: '', source: at(fault.pos[0]), reason: withoutQuote(fault.message) }))
     return { settings: [], problems }
   }
   return readDocument(parsed.value, at, file)
@@ -55,14 +56,13 @@ function branchesOf(pairs: readonly Pair[], at: (offset: number) => string): Bra
 
 const nameOf = (key: unknown): string => (isScalar(key) ? String(key.value) : 'a name that is no text')
 
-/** The plain value of a node. A section, an alias or a nested list becomes an object, which no key accepts. */
+/** The plain value of a node. A section is an object, which no key accepts. */
 function valueOf(node: unknown): unknown {
+  if (isAlias(node)) return ALIAS
+  if (isSeq(node)) return node.items.map((item) => (isSeq(item) ? [] : valueOf(item)))
   if (isScalar(node)) return node.value
-  if (isSeq(node)) return node.items.map((item) => (isScalar(item) ? item.value : nodeKind(item)))
-  return node === null ? null : nodeKind(node)
+  return node === null ? null : {}
 }
-
-const nodeKind = (node: unknown): object => ({ kind: isAlias(node) ? 'alias' : 'section' })
 
 function parse(text: string, lineCounter: LineCounter): Result<Document.Parsed, string> {
   try {
@@ -84,6 +84,9 @@ function readText(file: string): Result<string, string> {
     return err(cause instanceof TypeError ? 'is not UTF-8 text' : `cannot be read (${String(cause)})`)
   }
 }
+
+/** The parser's messages quote the file after a colon, and what it could not read may be half of a password. */
+const withoutQuote = (message: string): string => firstLine(message).split(': ')[0] ?? ''
 
 const firstLine = (message: string): string => (message.split('\n')[0] ?? '').slice(0, 200)
 

@@ -40,14 +40,18 @@ const MAX_ITEMS = 1000
 /** Text of one line, at most 1024 characters, that follows `rule`. */
 export function text({ default: fallback, about, allowed, secret = false, rule }: TextOptions): Key<string> {
   const check = (value: unknown): Result<string, string> => {
-    // The type of a secret is told, its value is not: a password of digits is a number to YAML.
-    if (typeof value !== 'string')
-      return err(secret ? 'is not text (put it in quotes)' : `is ${nameOfType(value)}, not text (put it in quotes)`)
+    if (typeof value !== 'string') return err(notText(value, secret))
     const reason = textProblem(value) ?? rule?.(value)
     if (reason === undefined) return ok(value)
     return err(secret ? reason : `${quote(value)} ${reason}`)
   }
   return { default: fallback, about, allowed, secret, check, parse: check }
+}
+
+/** The type of a secret is told, its value is not: a password of digits is a number to YAML. */
+function notText(value: unknown, secret: boolean): string {
+  const hint = typeof value === 'object' || value === undefined ? '' : ' (put it in quotes)'
+  return `is ${secret ? '' : `${nameOfType(value)}, `}not text${hint}`
 }
 
 /** A whole number from `min` to `max`. */
@@ -114,6 +118,9 @@ function textProblem(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? 'contains a control character' : undefined
 }
 
+/** Stands for an alias (`*name`) of a file, which no key accepts: a value is easier to check where it is written out. */
+export const ALIAS = Symbol('alias')
+
 /** What a value is, in the words of somebody who writes YAML. */
 export function nameOfType(value: unknown): string {
   if (value === null || value === undefined) return 'empty'
@@ -121,7 +128,7 @@ export function nameOfType(value: unknown): string {
   if (typeof value === 'string') return 'text'
   if (typeof value === 'boolean') return `the switch ${value}`
   if (typeof value === 'number' || typeof value === 'bigint') return `the number ${value}`
-  return 'a section'
+  return value === ALIAS ? 'an alias' : 'a section'
 }
 
 /** A value as shown in a problem: quoted, on one line and short. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { err, ok, type Result } from '../base/result.ts'
 import { type Environment, readEnvironment } from './environment.ts'
 import { readConfigFile } from './file.ts'
@@ -8,8 +9,10 @@ import { allKeys, type Config, isKey, type PartialConfig, root, type Section } f
 import { type Branch, type Reading, readTree } from './tree.ts'
 
 export interface ConfigSources {
-  /** The file to read; without it SLUICE_CONFIG names it, or else `./config.yaml` is read when it exists. */
+  /** The file to read; without it SLUICE_CONFIG names it, or else `config.yaml` is read when it exists. */
   file?: string | undefined
+  /** Where `config.yaml` is looked for; the working directory when omitted. */
+  directory?: string | undefined
   env: Environment
   /** What the command line says. */
   flags?: PartialConfig | undefined
@@ -19,8 +22,8 @@ export interface ConfigSources {
  * Reads the configuration: defaults, then the file, the environment, the command line; the last to speak wins.
  * @returns a deeply frozen configuration, or every problem of every source at once. Never throws.
  */
-export function loadConfig({ file, env, flags = {} }: ConfigSources): Result<Config, ConfigProblem[]> {
-  const readings = [fromFile(file, env), fromEnvironment(env), fromFlags(flags)]
+export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSources): Result<Config, ConfigProblem[]> {
+  const readings = [fromFile(file ?? fileOf(env, directory)), fromEnvironment(env), fromFlags(flags)]
   const problems = readings.flatMap((reading) => reading.problems)
   if (problems.length > 0) return err(problems)
   const values = new Map(readings.flatMap((reading) => reading.values))
@@ -35,12 +38,13 @@ interface Checked {
 
 const keyAt = new Map(allKeys())
 
-function fromFile(file: string | undefined, env: Environment): Checked {
-  const named = file ?? (env['SLUICE_CONFIG'] || undefined)
-  const usual = 'config.yaml'
-  if (named === undefined && !existsSync(usual)) return { values: [], problems: [] }
-  return checkReading(readConfigFile(named ?? usual))
+function fileOf(env: Environment, directory: string): string | undefined {
+  const usual = join(directory, 'config.yaml')
+  return env['SLUICE_CONFIG'] || (existsSync(usual) ? usual : undefined)
 }
+
+const fromFile = (file: string | undefined): Checked =>
+  file === undefined ? { values: [], problems: [] } : checkReading(readConfigFile(file))
 
 function fromFlags(flags: object): Checked {
   return checkReading(readTree(branchesOf(flags)))
