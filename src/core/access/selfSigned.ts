@@ -34,26 +34,20 @@ export function looksLikeJwt(text: string): boolean {
 export function parseSelfSigned(text: string): Result<ParsedJwt, string> {
   // Base64url is ASCII, so characters are bytes; whatever is not fails to decode below.
   if (text.length > SELF_SIGNED_MAX_BYTES) return err(`the token is longer than ${SELF_SIGNED_MAX_BYTES} bytes`)
-  const [header, payload, signatureText, ...rest] = text.split('.')
-  if (header === undefined || payload === undefined || signatureText === undefined || rest.length > 0) {
-    return err('a JWT has three parts')
-  }
-  const alg = algorithmOf(header)
+  const headerEnd = text.indexOf('.')
+  const payloadEnd = text.indexOf('.', headerEnd + 1)
+  if (headerEnd < 0 || payloadEnd < 0) return err('a JWT has three parts')
+  const alg = algorithmOf(text.slice(0, headerEnd))
   if (!alg.ok) return alg
-  const signature = decodeBase64url(signatureText)
+  // A fourth part, or anything after the third, is no base64url.
+  const signature = decodeBase64url(text, payloadEnd + 1)
   if (signature?.length !== SIGNATURE_BYTES[alg.value]) return err(`the signature is not one of ${alg.value}`)
-  const claims = readClaims(payload)
+  const claims = readClaims(decodeBase64url(text, headerEnd + 1, payloadEnd))
   if (!claims.ok) return claims
-  return ok({
-    alg: alg.value,
-    signingInput: text.slice(0, header.length + 1 + payload.length),
-    signature,
-    claims: claims.value,
-  })
+  return ok({ alg: alg.value, signingInput: text.slice(0, payloadEnd), signature, claims: claims.value })
 }
 
-function readClaims(encoded: string): Result<SelfSignedClaims, string> {
-  const bytes = decodeBase64url(encoded)
+function readClaims(bytes: Uint8Array | null): Result<SelfSignedClaims, string> {
   const payload = bytes === null ? null : parseJsonObject(bytes)
   return payload === null ? err('the payload is not base64url of one JSON object') : claimsOf(payload)
 }

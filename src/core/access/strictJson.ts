@@ -21,28 +21,46 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Strings, with the colon that makes one a key, and the brackets; all else between them is of no interest. */
-const TOKENS = /"((?:[^"\\]|\\.)*)"(\s*:)?|[{}[\]]/g
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
 
-/** `text` is known to be valid JSON. */
+/** `text` is known to be valid JSON, so only quotes, colons and brackets matter. */
 function hasUniqueKeys(text: string): boolean {
-  const open: Set<string>[] = []
-  for (const [token, body, colon] of text.matchAll(TOKENS)) {
-    if (token === '{' || token === '[') {
-      if (open.push(new Set()) > MAX_DEPTH) return false
-    } else if (token === '}' || token === ']') {
+  const open: (Set<string> | null)[] = []
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]
+    if (char === '"') {
+      const end = endOfString(text, i)
+      if (isKey(text, end) && !addKey(open.at(-1), text.slice(i + 1, end - 1))) return false
+      i = end - 1
+    } else if (char === '{' || char === '[') {
+      if (open.push(char === '{' ? new Set() : null) > MAX_DEPTH) return false
+    } else if (char === '}' || char === ']') {
       open.pop()
-    } else if (colon !== undefined && !addKey(open.at(-1), body ?? '')) {
-      return false
     }
   }
   return true
 }
 
+/** Index behind the closing quote of the string that starts at `start`. */
+function endOfString(text: string, start: number): number {
+  let i = start + 1
+  while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1
+  return i + 1
+}
+
+/** JSON has four kinds of white space, all below the colon, and nothing else may stand between a key and its colon. */
+function isKey(text: string, end: number): boolean {
+  let i = end
+  while (text.charCodeAt(i) <= 0x20) i++
+  return text.charCodeAt(i) === COLON
+}
+
 /** A key may be written with escapes: `"\u0061lg"` is `alg`. */
-function addKey(keys: Set<string> | undefined, body: string): boolean {
+function addKey(keys: Set<string> | null | undefined, body: string): boolean {
   const key = body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body
-  if (keys === undefined || keys.has(key)) return false
+  if (keys === null || keys === undefined || keys.has(key)) return false
   keys.add(key)
   return true
 }
