@@ -14,7 +14,7 @@ import type { Context } from './commands/context.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
-import type { Signer } from './core/page/cursor.ts'
+import type { Mac } from './core/page/cursor.ts'
 import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -27,7 +27,7 @@ export interface App {
   readonly config: Config
   readonly ctx: Context
   /** Signs list cursors; the same on every node that has the same sealing key. */
-  readonly sign: Signer
+  readonly sign: Mac
   /** Writes what waits and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -92,7 +92,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, sign: cursorSigner(key), close: () => (closing ??= close()) }
+  return { config, ctx, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
 /** Opens the doors: HTTP on the configured host and port. Resolves when it listens. */
@@ -141,7 +141,7 @@ function openCountries(path: string, log: Logger): ReturnType<typeof openCountry
 }
 
 /** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
-function cursorSigner(key: Buffer): Signer {
+function cursorMac(key: Buffer): Mac {
   const derived = Buffer.from(hkdfSync('sha256', key, '', 'sluice list cursors', 32))
   return (data) => createHmac('sha256', derived).update(data).digest()
 }

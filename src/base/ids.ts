@@ -36,7 +36,7 @@ const LETTERS_AND_DIGITS = `${LETTERS}0123456789`
 export const accountId = (random: Random): string =>
   pick(LETTERS, random) + Array.from({ length: 5 }, () => pick(LETTERS_AND_DIGITS, random)).join('')
 
-/** One character, each as likely as the others: bytes beyond the last whole multiple of the alphabet are thrown away. */
+/** One character, each as likely as the others: bytes past the last whole multiple of the alphabet are dropped. */
 function pick(alphabet: string, random: Random): string {
   const fair = 256 - (256 % alphabet.length)
   for (let attempt = 0; attempt < 128; attempt++) {

@@ -62,7 +62,7 @@ function faultOf(stats: Stats): string | undefined {
 }
 
 const wrongLength = (size: number): string =>
-  `is ${size} bytes long instead of ${FILE_BYTES}: restore it from a backup, since what it sealed cannot be opened without it`
+  `is ${size} bytes long instead of ${FILE_BYTES}: restore it from a backup, for nothing else opens what it sealed`
 
 function decode(path: string, text: string): Result<Buffer, string> {
   const base64 = text.trim()

@@ -55,7 +55,7 @@ function wrap(target: pino.Logger, bound: Fields): Logger {
 }
 
 /** `12:00:00.000 WARN  message  requestId=… error={…}` out of one JSON line. */
-export function prettyLine(line: string): string {
+function prettyLine(line: string): string {
   const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`)
   const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${plain(message)}`

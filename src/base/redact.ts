@@ -3,7 +3,7 @@ const MAX_DEPTH = 6
 const MAX_ENTRIES = 100
 const MAX_TEXT = 4000
 
-/** Names whose value is a secret, in any spelling: `token`, `apiSecret`, `set-cookie`, `new_password`. Not `tokenId`. */
+/** Names whose value is a secret, in any spelling: `token`, `apiSecret`, `set-cookie`, `a_password`. Not `tokenId`. */
 const SECRET_NAME = /(token|secret|password|authorization|cookie|credential|apikey|sealingkey|privatekey)s?$/
 
 const isSecretName = (name: string): boolean => {
@@ -11,7 +11,7 @@ const isSecretName = (name: string): boolean => {
   return plain === 'value' || plain === 'auth' || SECRET_NAME.test(plain)
 }
 
-/** Secrets inside of text: in a query, in a header, in a URL, and our own (64 hexadecimal digits, however they came). */
+/** Secrets inside of text: in a query, in a header, in a URL, and our own (64 hexadecimal digits, anywhere). */
 const SECRET_TEXTS: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:auth|token|secret|password|key)=)[^&\s"']+/gi, `$1${HIDDEN}`],
   [/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${HIDDEN}`],

@@ -3,9 +3,10 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { decodeCursor, encodeCursor, pageOf, type Signer } from '../core/page/cursor.ts'
+import { decodeCursor, encodeCursor, type Mac } from '../core/page/cursor.ts'
+import { pageOf } from '../core/page/page.ts'
 import { invalid, failure, type Failure } from '../core/errors.ts'
-import { readAccessLogQuery, type AccessLogFilter } from '../core/access/logQuery.ts'
+import { readAccessLogQuery } from '../core/access/logQuery.ts'
 import { StoreUnavailable, type AccessLogRow, type Store } from '../store/store.ts'
 import type { Context } from './context.ts'
 
@@ -82,15 +83,15 @@ export interface AccessLogPage {
 /** One page of recorded decisions, newest first. */
 export async function listAccessLog(
   ctx: Context,
-  sign: Signer,
+  mac: Mac,
   accountId: string,
   query: Record<string, unknown>,
 ): Promise<Result<AccessLogPage, Failure>> {
   const read = readAccessLogQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
-  const list = { list: 'access_log', filters: [accountId, ...filterKey(filter)] }
-  const after = cursor === undefined ? undefined : decodeCursor(sign, list, cursor)
+  const scope = { list: 'access_log', filters: { accountId, ...filter } }
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope, mac)
   if (after && !after.ok) return err(failure('bad_request', 'invalid_cursor: start again without a cursor'))
   await ctx.recorder.flush()
   const [atMs, id] = after?.value ?? []
@@ -98,18 +99,12 @@ export async function listAccessLog(
     accountId,
     ...filter,
     limit: limit + 1,
-    ...(atMs !== undefined && id !== undefined ? { after: { atMs: Number(atMs), id } } : {}),
+    ...(typeof atMs === 'number' && typeof id === 'string' ? { after: { atMs, id } } : {}),
   })
-  const { data, hasMore, last } = pageOf(rows, limit)
-  const next = hasMore && last ? encodeCursor(sign, list, [String(last.atMs), last.id]) : undefined
-  return ok({ data: data.map(toEntry), pagination: { hasMore, ...(next === undefined ? {} : { cursor: next }) } })
+  const { data, hasMore, last } = pageOf(rows, limit, (row) => [row.atMs, row.id])
+  const next = last === null ? {} : { cursor: encodeCursor(scope, last, mac) }
+  return ok({ data: data.map(toEntry), pagination: { hasMore, ...next } })
 }
-
-/** The filters as a list of texts, so that a cursor is bound to them. */
-const filterKey = (filter: AccessLogFilter): string[] =>
-  Object.entries(filter)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${key}=${String(value)}`)
 
 /** A row as the interface shows it; what is not known is left out. */
 export function toEntry(row: AccessLogRow) {

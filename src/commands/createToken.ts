@@ -1,7 +1,6 @@
 import type { TokenKind } from '../core/access/types.ts'
 import { invalid, type Failure } from '../core/errors.ts'
-import { readCreate } from '../core/tokens/rules.ts'
-import { toRecord, type TokenRecord } from '../core/tokens/record.ts'
+import { readCreate, toRecord, type TokenRecord } from '../core/tokens/rules.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { audit, type Actor, type Context } from './context.ts'
 import { newTokenValue } from './tokenValue.ts'

@@ -1,5 +1,5 @@
 import { invalid, type Failure } from '../core/errors.ts'
-import { readDisable } from '../core/tokens/queries.ts'
+import { readDisable } from '../core/tokens/rules.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { audit, type Actor, type Context } from './context.ts'
 import { auditView } from './tokenAudit.ts'

@@ -1,8 +1,7 @@
 import type { TokenKind } from '../core/access/types.ts'
-import { compilePattern, matchesPattern } from '../core/access/streamName.ts'
+import { compilePattern } from '../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../core/errors.ts'
-import { toRecord, type TokenRecord } from '../core/tokens/record.ts'
-import { readListByNameQuery, readListQuery, type ListQuery } from '../core/tokens/queries.ts'
+import { readListByNameQuery, readListQuery, toRecord, type ListRequest, type TokenRecord } from '../core/tokens/rules.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { StoredToken, TokenListQuery } from '../store/store.ts'
 import type { Context } from './context.ts'
@@ -38,7 +37,7 @@ export async function listTokens(
   kind: TokenKind,
   query: Record<string, unknown>,
 ): Promise<Result<TokenPage, Failure>> {
-  const read = readListQuery(kind, query)
+  const read = readListQuery(query)
   return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
 }
 
@@ -49,18 +48,17 @@ export async function listTokensByName(
   kind: TokenKind,
   query: Record<string, unknown>,
 ): Promise<Result<TokenPage, Failure>> {
-  const read = readListByNameQuery(kind, query)
+  const read = readListByNameQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { name, filterBy } = read.value
-  const match = { text: name, in: filterBy === 'None' ? ('TokenOrStreamName' as const) : filterBy }
-  return ok(await page(ctx, accountId, kind, read.value, match))
+  return ok(await page(ctx, accountId, kind, read.value, { text: name, in: filterBy }))
 }
 
 async function page(
   ctx: Context,
   accountId: string,
   kind: TokenKind,
-  query: ListQuery,
+  query: ListRequest,
   match?: TokenListQuery['match'],
 ): Promise<TokenPage> {
   const filter = { accountId, kind, ...(match ? { match } : {}) }
@@ -94,6 +92,6 @@ export async function streamWouldBeSecured(ctx: Context, accountId: string, stre
 function anyMatches(patterns: readonly string[], streamName: string): boolean {
   return patterns.some((text) => {
     const pattern = compilePattern(text)
-    return pattern.ok && matchesPattern(pattern.value, streamName)
+    return pattern.ok && pattern.value.matches(streamName)
   })
 }

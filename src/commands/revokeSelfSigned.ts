@@ -1,5 +1,5 @@
 import { failure, invalid, type Failure } from '../core/errors.ts'
-import { readRevoke, type Revocation } from '../core/tokens/queries.ts'
+import { readRevoke, type Revocation } from '../core/tokens/rules.ts'
 import { TOKEN_LIMITS } from '../core/tokens/types.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { StoredToken, Tx } from '../store/store.ts'
@@ -31,7 +31,7 @@ export async function revokeSelfSigned(
 
 async function write(tx: Tx, token: StoredToken, revocation: Revocation, nowMs: number): Promise<Result<true, Failure>> {
   const { jti, issuedBeforeMs } = revocation
-  if (jti !== undefined) {
+  if (jti !== null) {
     if ((await tx.revocations.count(token.id)) >= TOKEN_LIMITS.revokedJtisMax) return err(tooMany())
     await tx.revocations.add(token.id, jti, nowMs)
   }

@@ -1,7 +1,6 @@
 import type { TokenKind } from '../core/access/types.ts'
 import { invalid, type Failure } from '../core/errors.ts'
-import { applyPatch, readUpdate, type AppliedPatch } from '../core/tokens/rules.ts'
-import { toRecord, type TokenRecord } from '../core/tokens/record.ts'
+import { applyPatch, readUpdate, toRecord, type PatchedToken, type TokenRecord } from '../core/tokens/rules.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { StoredToken, Tx } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
@@ -39,7 +38,7 @@ export async function updateToken(
   return outcome.ok ? ok(toRecord(outcome.value, openTokenValue(ctx, outcome.value))) : outcome
 }
 
-async function write(ctx: Context, tx: Tx, before: StoredToken, applied: AppliedPatch): Promise<StoredToken> {
+async function write(ctx: Context, tx: Tx, before: StoredToken, applied: PatchedToken): Promise<StoredToken> {
   const { value: _value, ...fresh } = applied.refreshToken ? newTokenValue(ctx) : { value: '' }
   const after = await tx.tokens.replace({ ...before, ...applied.rules, ...fresh })
   if (applied.rebind.kind === 'clear') await tx.bindings.clear(before.id)

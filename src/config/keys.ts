@@ -118,7 +118,7 @@ function textProblem(value: string): string | undefined {
   return /\p{Cc}/u.test(value) ? 'contains a control character' : undefined
 }
 
-/** Stands for an alias (`*name`) of a file, which no key accepts: a value is easier to check where it is written out. */
+/** Stands for an alias (`*name`) of a file, which no key accepts: a value is best written where it counts. */
 export const ALIAS = Symbol('alias')
 
 /** What a value is, in the words of somebody who writes YAML. */

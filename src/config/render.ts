@@ -49,9 +49,9 @@ order, the last to speak winning:
 2. the environment: \`SLUICE_\` and the key in capitals, lists separated by commas;
 3. the command line.
 
-A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep Sluice
-from starting; every such problem is reported at once, with its place. The values of keys marked *secret* are never shown
-or logged.`
+A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep
+Sluice from starting; every such problem is reported at once, with its place. The values of keys marked *secret* are
+never shown or logged.`
 
 function renderSection(name: string): string {
   const rows = allKeys()

@@ -73,8 +73,7 @@ export const schema = {
       secret: true,
       allowed: 'nothing, or the base64 of 32 bytes',
       rule: base64Of32Bytes,
-      about:
-        'The key that token values are sealed with; nothing means the file `<data.dir>/sealing.key`, made at first start.',
+      about: 'The key that seals token values; nothing means the file `<data.dir>/sealing.key`, made at first start.',
     }),
   },
   geoip: {

@@ -5,6 +5,9 @@ import { compileSnapshot } from '../core/access/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
 
+/** The file's version costs as much as a decision to ask for, so it is asked for this often at most. */
+const LOOK_EVERY_MS = 5
+
 export interface CachedToken {
   readonly snapshot: TokenSnapshot
   /** The token's value as ASCII bytes: the HMAC key of its self-signed children. Unsealed at first use. */
@@ -27,7 +30,7 @@ export interface AccessCacheOptions {
  * Token snapshots and API secrets in memory, compiled once, forgotten when they change.
  *
  * A change made through this process is seen at once (the command calls `forget…` before it answers). A change by
- * another process on the same SQLite file is seen at the next look-up, by a microsecond's look at the file's version.
+ * another process on the same SQLite file is seen within five milliseconds, by a look at the file's version.
  * A change by another node on PostgreSQL is seen when its notification or the next poll comes, within two seconds.
  * When the store cannot be reached, what is known is used for `staleMs` and then nothing is admitted any more.
  */
@@ -44,6 +47,7 @@ export class AccessCache {
   #cursor: string | null = null
   #generation = 0
   #heardAtMs: number
+  #lookedAtMs = Number.NEGATIVE_INFINITY
   #catchingUp: Promise<void> | null = null
   #stopWatching: () => void = () => {}
 
@@ -105,7 +109,10 @@ export class AccessCache {
   }
 
   #mustWait(): boolean {
-    if (this.silentMs() > this.#staleMs) throw new StoreUnavailable('the store has been silent for too long')
+    const nowMs = this.#clock.monotonic()
+    if (nowMs - this.#heardAtMs > this.#staleMs) throw new StoreUnavailable('the store has been silent for too long')
+    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return false
+    this.#lookedAtMs = nowMs
     return this.#store.changedElsewhere()
   }
 

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { readLimit } from '../page/cursor.ts'
+import { readLimit } from '../page/page.ts'
 import { parseAddress } from './address.ts'
 import { REFUSALS } from './refusals.ts'
 

@@ -7,10 +7,10 @@ import { REFUSALS } from '../../core/access/refusals.ts'
 import { accountOf } from './auth.ts'
 import { document } from './openapi.ts'
 import { sendFailure, sendResult } from './problem.ts'
-import type { Signer } from '../../core/page/cursor.ts'
+import type { Mac } from '../../core/page/cursor.ts'
 
 /** The dry run of the decision, and the record of decisions. */
-export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Signer): void {
+export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): void {
   const tag = 'access'
   app.post(
     '/api/access/check',

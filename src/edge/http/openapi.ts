@@ -1,5 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import swagger from '@fastify/swagger'
 
 /** What a route tells about itself. `data` is wrapped in the success envelope; `answer` is taken as it is. */
@@ -50,6 +51,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  for (const schema of TOKEN_SCHEMAS) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -66,5 +68,6 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
     },
     hideUntagged: true,
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
   })
 }

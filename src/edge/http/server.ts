@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
-import type { Signer } from '../../core/page/cursor.ts'
+import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { readJsonBodies } from './body.ts'
@@ -22,7 +22,7 @@ export interface ServerOptions {
   /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
   metricsSecret: string
   /** Signs list cursors. */
-  sign: Signer
+  sign: Mac
 }
 
 /** The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing. */

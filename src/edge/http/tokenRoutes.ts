@@ -10,6 +10,7 @@ import { clearBoundIps, listBoundIps } from '../../commands/bindings.ts'
 import type { Context } from '../../commands/context.ts'
 import type { TokenKind } from '../../core/access/types.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
+import * as requests from '../../core/tokens/requestSchema.ts'
 import * as schema from '../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { accountOf, actorOf } from './auth.ts'
@@ -87,13 +88,13 @@ function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
   type Listed = { Querystring: Record<string, unknown> }
   app.get<Listed>(
     `${base}/list`,
-    document(tag, `List ${kind} tokens`, { querystring: schema.ListQuery, data, headers: LIST_HEADERS }),
+    document(tag, `List ${kind} tokens`, { querystring: requests.ListQuery, data, headers: LIST_HEADERS }),
     async (request, reply) => sendPage(request, reply, await listTokens(ctx, accountOf(request), kind, request.query)),
   )
   app.get<Listed>(
     `${base}/list_by_name`,
     document(tag, `List ${kind} tokens by label or stream name`, {
-      querystring: schema.ListByNameQuery,
+      querystring: requests.ListByNameQuery,
       data,
       headers: LIST_HEADERS,
     }),
@@ -164,7 +165,7 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   )
   app.patch(
     '/api/publish_token/disable',
-    document(tag, 'Switch tokens off; live sessions go on', { body: schema.DisableTokens, data: Disabled }),
+    document(tag, 'Switch tokens off; live sessions go on', { body: requests.DisableTokens, data: Disabled }),
     async (request, reply) => sendResult(reply, await disableTokens(ctx, actorOf(request, peerOf), request.body)),
   )
 }
@@ -193,7 +194,7 @@ function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void
   app.post<ById>(
     '/api/subscribe_token/:tokenId/revoke',
     document('subscribe tokens', 'Revoke self-signed children: one by jti, or all issued before a time', {
-      body: schema.RevokeSelfSigned,
+      body: requests.RevokeSelfSigned,
       data: Type.Boolean(),
     }),
     (request, reply) =>
