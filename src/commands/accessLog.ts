@@ -18,7 +18,9 @@ export interface RecorderOptions {
   /** 0 to 1: the share of decisions of each kind that is kept. */
   refusalRate: number
   admissionRate: number
-  /** Most rows waiting to be written; more are dropped and counted, so that a flood of refusals cannot take the memory. */
+  /**
+   * Most rows waiting to be written; more are dropped and counted, so that a flood of refusals cannot take the memory.
+   */
   bufferRows: number
 }
 

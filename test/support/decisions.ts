@@ -4,7 +4,9 @@ import { parse } from 'yaml'
 import type { Action, CheckName, Protocol, RefusalCode, TokenKind } from '../../src/core/access/types.ts'
 import type { StreamEntry } from '../../src/core/tokens/types.ts'
 
-/** One case of test/decisions/*.yaml with every default filled in. The format is described in the README beside them. */
+/**
+ * One case of test/decisions/*.yaml with every default filled in. The format is described in the README beside them.
+ */
 export interface DecisionCase {
   file: string
   name: string

@@ -27,7 +27,9 @@ export interface ServerOptions {
   sign: Mac
 }
 
-/** The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing. */
+/**
+ * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
+ */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
   const metrics = createMetrics(ctx)
   const requestId = requestIds()
