@@ -2,7 +2,7 @@ import { openApp, startServing, type App } from './app.ts'
 import { processWorld } from './cli/process.ts'
 import { runCli } from './cli/run.ts'
 import { loadConfig } from './config/load.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './base/version.ts'
 
 process.exitCode = await runCli(process.argv.slice(2), {
   ...processWorld(),
