@@ -30,7 +30,7 @@ export async function openSqlite(file: string): Promise<SqliteStore> {
 }
 
 /** One connection writes, in groups; another reads what is committed, so that reads never wait for writes. */
-class SqliteStore implements Store {
+export class SqliteStore implements Store {
   readonly read: Reads
   readonly #writer: Connection
   readonly #reader: Connection
@@ -86,9 +86,7 @@ class SqliteStore implements Store {
     this.#writer.close()
   }
 
-  /**
-   * Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself.
-   */
+  /** Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself. */
   #dataVersion(): number {
     const [row] = this.#writer.runSync('pragma data_version').rows as { data_version: number }[]
     return row?.data_version ?? -1
