@@ -1,5 +1,5 @@
 // Loaded before src/main.ts when bin/sluice.js runs it as a child. File descriptor 3 is a pipe from the parent that
-// nobody writes to: it ends when the parent is gone, even by SIGKILL, and then the child is asked to stop like its parent
+// nobody writes to: it ends when the parent is gone, even by SIGKILL, and then the child is asked to stop as its parent
 // would have been. Without this a server whose wrapper was killed would keep its port.
 import { Socket } from 'node:net'
 

@@ -113,8 +113,8 @@ describe('the rules see', () => {
     ['a long function', rules.longFunctions, `const a = () => {${'\n'.repeat(71)}}`],
     ['a long file', rules.longFiles, '\n'.repeat(401)],
     ['a long line', rules.longLines, `// ${'x'.repeat(120)}`],
-    ['a machine path', rules.machinePaths, ['/', 'home/me/a'].join('')],
-    ['work put off', rules.putOff, ['TO', 'DO later'].join('')],
+    ['a machine path', rules.machinePaths, ['// /', 'home/me/a'].join('')],
+    ['work put off', rules.putOff, ['// TO', 'DO later'].join('')],
   ])('%s', (_, rule, text) => {
     expect(rule(module('src/core/a.ts', text))).not.toEqual([])
   })

@@ -41,7 +41,8 @@ const read = (path: string): Reader<Response> => new Reader<Response>(readFileSy
 function countryIn(found: unknown): string | null {
   if (typeof found !== 'object' || found === null) return null
   const { country, country_code: flat } = found as { country?: unknown; country_code?: unknown }
-  const nested = typeof country === 'object' && country !== null ? (country as { iso_code?: unknown }).iso_code : country
+  const nested =
+    typeof country === 'object' && country !== null ? (country as { iso_code?: unknown }).iso_code : country
   const code = nested ?? flat
   return typeof code === 'string' && /^[A-Za-z]{2}$/.test(code) ? code.toUpperCase() : null
 }

@@ -1,7 +1,9 @@
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
 import type { ErrorCode } from '../core/errors.ts'
 
-/** Why a command was not done. `usage` is for what was typed, `configuration` for the settings, all else as over HTTP. */
+/**
+ * Why a command was not done. `usage` is for what was typed, `configuration` for the settings, all else as over HTTP.
+ */
 export interface Refusal {
   readonly code: ErrorCode | 'usage' | 'configuration'
   readonly data: Readonly<Record<string, unknown>>

@@ -47,7 +47,9 @@ export async function pickAccount(ctx: Context, id: string | undefined): Promise
   if (id === undefined) {
     const [first, second] = accounts
     if (first && !second) return ok(first)
-    return err(failure('bad_request', first ? 'There are several accounts: name one with --account ID' : 'There is no account'))
+    return err(
+      failure('bad_request', first ? 'There are several accounts: name one with --account ID' : 'There is no account'),
+    )
   }
   const found = accounts.find((account) => account.id === id)
   return found ? ok(found) : err(failure('not_found', `No account with id: ${id.slice(0, 32)}`))

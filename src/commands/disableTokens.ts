@@ -10,7 +10,11 @@ export interface DisableAnswer {
 }
 
 /** Switches publish tokens off, each by itself: an unknown id is reported and does not stop the others. */
-export async function disableTokens(ctx: Context, actor: Actor, body: unknown): Promise<Result<DisableAnswer, Failure>> {
+export async function disableTokens(
+  ctx: Context,
+  actor: Actor,
+  body: unknown,
+): Promise<Result<DisableAnswer, Failure>> {
   const read = readDisable(body)
   if (!read.ok) return err(invalid(read.error))
   const answer: DisableAnswer = { successfulTokens: [], failedTokens: [] }

@@ -1,7 +1,13 @@
 import type { TokenKind } from '../core/access/types.ts'
 import { compilePattern } from '../core/access/streamName.ts'
 import { invalid, notFound, type Failure } from '../core/errors.ts'
-import { readListByNameQuery, readListQuery, toRecord, type ListRequest, type TokenRecord } from '../core/tokens/rules.ts'
+import {
+  readListByNameQuery,
+  readListQuery,
+  toRecord,
+  type ListRequest,
+  type TokenRecord,
+} from '../core/tokens/rules.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { StoredToken, TokenListQuery } from '../store/store.ts'
 import type { Context } from './context.ts'
@@ -79,7 +85,8 @@ async function page(
 /** Ids of publish tokens that may be used now: active, not expired and, with a name, covering it. Ascending. */
 export async function activeTokenIds(ctx: Context, accountId: string, streamName?: string): Promise<number[]> {
   const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
-  const covering = streamName === undefined ? usable : usable.filter((t) => t.exact || anyMatches(t.patterns, streamName))
+  const covering =
+    streamName === undefined ? usable : usable.filter((t) => t.exact || anyMatches(t.patterns, streamName))
   return covering.map((t) => t.id).sort((a, b) => a - b)
 }
 

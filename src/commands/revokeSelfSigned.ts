@@ -6,7 +6,10 @@ import type { StoredToken, Tx } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
 import { noToken } from './readTokens.ts'
 
-/** Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a time. */
+/**
+ * Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a
+ * time.
+ */
 export async function revokeSelfSigned(
   ctx: Context,
   actor: Actor,
@@ -29,7 +32,12 @@ export async function revokeSelfSigned(
   return outcome
 }
 
-async function write(tx: Tx, token: StoredToken, revocation: Revocation, nowMs: number): Promise<Result<true, Failure>> {
+async function write(
+  tx: Tx,
+  token: StoredToken,
+  revocation: Revocation,
+  nowMs: number,
+): Promise<Result<true, Failure>> {
   const { jti, issuedBeforeMs } = revocation
   if (jti !== null) {
     if ((await tx.revocations.count(token.id)) >= TOKEN_LIMITS.revokedJtisMax) return err(tooMany())

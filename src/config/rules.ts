@@ -20,7 +20,7 @@ export const hostToListenOn: TextRule = (value) => {
   return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) ? undefined : 'is not an address or a host name'
 }
 
-/** Where the data is: nothing, `sqlite:<path>`, or a PostgreSQL URL. */
+/** Where the data is: nothing, a file path, or a PostgreSQL URL. */
 export const storageUrl: TextRule = (value) => {
   if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined

@@ -21,7 +21,9 @@ export interface Store {
    * second. Returns the function that stops it. What changed is asked with `changesSince`.
    */
   watch(listener: () => void): () => void
-  /** True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and synchronous;
+  /**
+   * True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and
+   * synchronous;
    * a store that cannot know returns false and relies on `watch`. */
   changedElsewhere(): boolean
   /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
@@ -110,7 +112,10 @@ export interface TokenListQuery {
   descending: boolean
   offset: number
   limit: number
-  /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Tokens with a regex entry are left out. */
+  /**
+   * Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Tokens with a regex entry are
+   * left out.
+   */
   match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
 }
 

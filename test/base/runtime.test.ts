@@ -22,6 +22,7 @@ test('a child stops as if asked to when its parent is gone', async () => {
   const guard = new URL('../../bin/follow-parent.js', import.meta.url).href
   const script = "process.on('SIGTERM', () => process.exit(42)); setInterval(() => {}, 1000); console.log('up')"
   const child = spawn(process.execPath, ['--import', guard, '--eval', script], { stdio: ['ignore', 'pipe', 2, 'pipe'] })
+  if (child.stdout === null) throw new Error('the child has no output')
   await once(child.stdout, 'data')
   // What the kernel does for a parent that was killed.
   child.stdio[3]?.destroy()

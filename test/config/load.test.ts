@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/config/file.ts'
 import { type ConfigSources, loadConfig } from '../../src/config/load.ts'
-import { sealingKeyFile, storeUrl } from '../../src/config/places.ts'
+import { sealingKeyFile, storageUrl } from '../../src/config/places.ts'
 import { type ConfigProblem, formatProblem } from '../../src/config/problem.ts'
 import type { Config } from '../../src/config/schema.ts'
 
@@ -81,9 +81,9 @@ describe('the configuration', () => {
 
   test('puts the database and the sealing key into the data directory unless told otherwise', () => {
     const config = load({ flags: { data: { dir: '/srv/sluice' } } })
-    expect(storeUrl(config)).toBe('sqlite:/srv/sluice/sluice.db')
+    expect(storageUrl(config)).toBe('/srv/sluice/sluice.db')
     expect(sealingKeyFile(config)).toBe('/srv/sluice/sealing.key')
-    expect(storeUrl(load({ flags: { store: { url: 'postgres://db/sluice' } } }))).toBe('postgres://db/sluice')
+    expect(storageUrl(load({ flags: { storage: { url: 'postgres://db/sluice' } } }))).toBe('postgres://db/sluice')
   })
 })
 
@@ -146,7 +146,7 @@ describe('problems', () => {
     ['SLUICE_ACCESS_LOG_REFUSAL_RATE', '1e-1'],
     ['SLUICE_SERVER_TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2'],
     ['SLUICE_SERVER_HOST', 'host:80'],
-    ['SLUICE_STORE_URL', 'mysql://db'],
+    ['SLUICE_STORAGE_URL', 'mysql://db'],
   ])('name the variable %s=%j', (name, value) => {
     expect(problems({ env: { [name]: value } })).toMatchObject([{ source: name }])
   })

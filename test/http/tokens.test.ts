@@ -50,7 +50,11 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     const { id } = (await create(kind, { ...minimal, allowedIpAddresses: ['10.0.0.1'], bindIpsOnUsage: 3 })).json.data
     const path = `${prefix}/${kind}_token/${id}`
     const long = await sluice.call('PUT', path, { updateAllowedOrigins: ['a.example'], label: 'b' })
-    expect(long.json.data).toMatchObject({ allowedOrigins: ['a.example'], label: 'b', allowedIpAddresses: ['10.0.0.1'] })
+    expect(long.json.data).toMatchObject({
+      allowedOrigins: ['a.example'],
+      label: 'b',
+      allowedIpAddresses: ['10.0.0.1'],
+    })
     const short = await sluice.call('PUT', path, { allowedOrigins: ['b.example'] })
     expect(short.json.data.allowedOrigins).toEqual(['b.example'])
     const cleared = await sluice.call('PUT', path, { bindIpsOnUsage: 0, updateAllowedIpAddresses: [] })
@@ -104,26 +108,38 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect(newest.json.data[0].label).toBe('list b')
   })
 
-  it.each(['page=0', 'itemsOnPage=101', 'itemsOnPage=0', 'page=1.5', 'sortBy=Id', 'isDescending=1', 'pag=1', 'page=1&page=2'])(
-    'refuse the list query %s by name',
-    async (query) => {
-      const answer = await sluice.call('GET', `/api/${kind}_token/list?${query}`)
-      expect(answer.status).toBe(400)
-      expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
-    },
-  )
+  it.each([
+    'page=0',
+    'itemsOnPage=101',
+    'itemsOnPage=0',
+    'page=1.5',
+    'sortBy=Id',
+    'isDescending=1',
+    'pag=1',
+    'page=1&page=2',
+  ])('refuse the list query %s by name', async (query) => {
+    const answer = await sluice.call('GET', `/api/${kind}_token/list?${query}`)
+    expect(answer.status).toBe(400)
+    expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
+  })
 })
 
 async function check(kind: string, token: string) {
   const view = kind === 'subscribe'
-  const question = { action: view ? 'view' : 'publish', protocol: view ? 'whep' : 'whip', streamName: 'show', ip: '192.0.2.1' }
+  const question = {
+    action: view ? 'view' : 'publish',
+    protocol: view ? 'whep' : 'whip',
+    streamName: 'show',
+    ip: '192.0.2.1',
+  }
   return (await sluice.call('POST', '/api/access/check', { ...question, token })).json.data
 }
 
 describe('publish tokens only', () => {
   it('are named as active while they may be used', async () => {
     const exact = (await create('publish', { label: 'x', streams: [{ streamName: 'active-1' }] })).json.data.id
-    const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] })).json.data.id
+    const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] }))
+      .json.data.id
     const active = async () =>
       (await sluice.call('GET', `/api/publish_token/active?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
     expect(await active()).toEqual([exact, pattern])
@@ -168,7 +184,11 @@ describe('bad input', () => {
     ['expires out of range', 400, { ...minimal, expires: 2_147_483_648 }],
     ['both country lists', 400, { ...minimal, allowedCountries: ['NL'], deniedCountries: ['BE'] }],
     ['a feature that is not built', 400, { ...minimal, clip: true }],
-    ['too many streams', 400, { label: 'a', streams: Array.from({ length: 20_000 }, (_, i) => ({ streamName: `s${i}` })) }],
+    [
+      'too many streams',
+      400,
+      { label: 'a', streams: Array.from({ length: 20_000 }, (_, i) => ({ streamName: `s${i}` })) },
+    ],
   ])('%s is refused with %i and nothing is written', async (_name, status, body) => {
     const before = await count()
     const answer = await sluice.call('POST', '/api/publish_token', body)
@@ -204,7 +224,9 @@ describe('bad input', () => {
   })
 
   it('gives every answer a request id of its own', async () => {
-    const ids = await Promise.all([1, 2, 3].map(async () => (await sluice.call('GET', '/api/nope')).headers.get('x-request-id')))
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await sluice.call('GET', '/api/nope')).headers.get('x-request-id')),
+    )
     expect(new Set(ids).size).toBe(3)
   })
 })

@@ -79,7 +79,8 @@ class FieldReader {
   constructor(body: Record<string, unknown>) {
     this.#body = body
     for (const name in body) {
-      if (!FIELDS.has(name)) this.wrong(name.slice(0, 64), `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
+      if (!FIELDS.has(name))
+        this.wrong(name.slice(0, 64), `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
     }
   }
 

@@ -19,7 +19,8 @@ const NAMES = ['tokenId', 'streamName', 'address', 'code', 'allowed', 'from', 'u
 type Reader = (text: string) => Result<Partial<AccessLogFilter>, string>
 
 const READERS: Record<Exclude<(typeof NAMES)[number], 'limit' | 'cursor'>, Reader> = {
-  tokenId: (text) => (/^\d{1,15}$/.test(text) ? ok({ tokenId: Number(text) }) : err('must be a token id, a whole number')),
+  tokenId: (text) =>
+    /^\d{1,15}$/.test(text) ? ok({ tokenId: Number(text) }) : err('must be a token id, a whole number'),
   streamName: (text) => (text.length <= 256 ? ok({ streamName: text }) : err('must have at most 128 characters')),
   address: (text) => {
     const address = parseAddress(text)
@@ -64,5 +65,7 @@ function assign(errors: FieldErrors, target: object, name: string, read: Result<
 function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {
   const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const ms = wellFormed ? Date.parse(text) : Number.NaN
-  return Number.isNaN(ms) ? err('must be a date or an ISO 8601 time with a zone, like 2026-01-31T12:00:00Z') : ok(make(ms))
+  return Number.isNaN(ms)
+    ? err('must be a date or an ISO 8601 time with a zone, like 2026-01-31T12:00:00Z')
+    : ok(make(ms))
 }

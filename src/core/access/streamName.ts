@@ -97,7 +97,8 @@ function remember(text: string, pattern: Pattern): Pattern {
 }
 
 /**
- * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would let
+ * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would
+ * let
  * `a)|(b` out of its brackets and would be closed by nothing after `\Qa`.
  */
 function compileFresh(text: string): Result<Pattern, string> {
@@ -129,7 +130,9 @@ function explain(text: string, error: RE2JSSyntaxException): string {
   return `not a valid RE2 pattern, ${place}: ${error.getDescription()}${shown}`
 }
 
-/** The first place where the offending part stands is the likely one. Of a missing bracket the part is the whole text. */
+/**
+ * The first place where the offending part stands is the likely one. Of a missing bracket the part is the whole text.
+ */
 function placeOf(text: string, part: string, description: string): number {
   if (description.startsWith('unexpected )')) return unopened(text)
   if (part === '' || description.startsWith('missing closing )')) return text.length

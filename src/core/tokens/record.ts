@@ -5,7 +5,7 @@ import type { Token } from './types.ts'
  * A token as responses show it. Optional fields that are unset are absent.
  * @param value the credential itself, 64 lowercase hexadecimal characters
  */
-export function toRecord(token: Token, value: string): PublishTokenRecord | SubscribeTokenRecord {
+export function toRecord(token: Token, value: string): TokenRecord {
   return token.kind === 'publish' ? toPublishRecord(token, value) : toSubscribeRecord(token, value)
 }
 
@@ -54,3 +54,6 @@ function recordHead(token: Token, value: string) {
 function isoDate(ms: number): string {
   return new Date(ms).toISOString()
 }
+
+/** A token as the interface shows it. */
+export type TokenRecord = PublishTokenRecord | SubscribeTokenRecord

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../commands/checkAccess.ts'
 import { listAccessLog } from '../../commands/accessLog.ts'
@@ -39,7 +39,9 @@ const CheckBody = Type.Object(
     streamName: Type.String({ minLength: 1, maxLength: 128 }),
     ip: Type.String({ description: 'The peer address, IPv4 or IPv6.', examples: ['192.0.2.7'] }),
     accountId: Type.Optional(Type.String({ description: 'Your account; another one is a 404.' })),
-    token: Type.Optional(Type.String({ description: 'A token value or a self-signed token; absent: none is presented.' })),
+    token: Type.Optional(
+      Type.String({ description: 'A token value or a self-signed token; absent: none is presented.' }),
+    ),
     origin: Type.Optional(Type.String({ examples: ['https://www.example.com'] })),
     country: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2, instead of a look-up.', examples: ['NZ'] })),
     at: Type.Optional(Type.String({ format: 'date-time', description: 'Decide as of this time; default now.' })),

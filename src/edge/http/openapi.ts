@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import swagger from '@fastify/swagger'
@@ -63,11 +63,17 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
       components: {
         securitySchemes: {
-          apiSecret: { type: 'http', scheme: 'bearer', description: 'An API secret: `sluice secret create --name NAME`' },
+          apiSecret: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API secret: `sluice secret create --name NAME`',
+          },
         },
       },
     },
     hideUntagged: true,
-    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+    refResolver: {
+      buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
+    },
   })
 }

@@ -18,7 +18,11 @@ export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Met
       await Promise.race([ctx.store.ping(), giveUp(ctx)])
       return await reply.type('text/plain').send('ready\n')
     } catch {
-      return reply.code(503).header('Retry-After', '1').type('text/plain').send('not ready: the store cannot be reached\n')
+      return reply
+        .code(503)
+        .header('Retry-After', '1')
+        .type('text/plain')
+        .send('not ready: the store cannot be reached\n')
     }
   })
 

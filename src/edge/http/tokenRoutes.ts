@@ -1,7 +1,14 @@
-import Type, { type TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createToken } from '../../commands/createToken.ts'
-import { readToken, listTokens, listTokensByName, activeTokenIds, noToken, type TokenPage } from '../../commands/readTokens.ts'
+import {
+  readToken,
+  listTokens,
+  listTokensByName,
+  activeTokenIds,
+  noToken,
+  type TokenPage,
+} from '../../commands/readTokens.ts'
 import { updateToken } from '../../commands/updateToken.ts'
 import { deleteToken } from '../../commands/deleteToken.ts'
 import { disableTokens } from '../../commands/disableTokens.ts'
@@ -160,8 +167,10 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
       return sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request), read.value) }))
     },
   )
-  app.get('/api/publish_token/active/all', document(tag, 'Ids of all usable tokens', { data }), async (request, reply) =>
-    sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
+  app.get(
+    '/api/publish_token/active/all',
+    document(tag, 'Ids of all usable tokens', { data }),
+    async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
   )
   app.patch(
     '/api/publish_token/disable',
@@ -170,7 +179,9 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   )
 }
 
-const ActiveQuery = Type.Object({ streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }) })
+const ActiveQuery = Type.Object({
+  streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }),
+})
 
 const Disabled = Type.Object({
   successfulTokens: Type.Array(Type.Integer()),
@@ -183,7 +194,10 @@ function readStreamId(query: Record<string, unknown>, accountId: string): Result
   const unknown = Object.keys(others).map((name) => [name.slice(0, 64), ['is not a parameter here; allowed: streamId']])
   const wellFormed = typeof streamId === 'string' && /^[^/]+\/./s.test(streamId)
   const problem = ['is required: accountId/streamName, given once']
-  const errors = Object.fromEntries([...unknown, ...(wellFormed ? [] : [['streamId', problem]])]) as Record<string, string[]>
+  const errors = Object.fromEntries([...unknown, ...(wellFormed ? [] : [['streamId', problem]])]) as Record<
+    string,
+    string[]
+  >
   if (!wellFormed || unknown.length > 0) return err(invalid(errors))
   const slash = streamId.indexOf('/')
   if (streamId.slice(0, slash) === accountId) return ok(streamId.slice(slash + 1))
@@ -198,9 +212,7 @@ function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void
       data: Type.Boolean(),
     }),
     (request, reply) =>
-      withId('subscribe', request, reply, (id) =>
-        revokeSelfSigned(ctx, actorOf(request, peerOf), id, request.body),
-      ),
+      withId('subscribe', request, reply, (id) => revokeSelfSigned(ctx, actorOf(request, peerOf), id, request.body)),
   )
 }
 
@@ -215,4 +227,3 @@ async function withId<T>(
   if (!/^[1-9]\d{0,14}$/.test(tokenId)) return sendFailure(reply, noToken(kind, tokenId))
   return sendResult(reply, await command(Number(tokenId)))
 }
-

@@ -19,7 +19,8 @@ interface ConnectionOptions {
 
 /**
  * One connection to the file. Statements run synchronously; the promises of `execute` are settled when it returns.
- * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a crash).
+ * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a
+ * crash).
  */
 export class Connection extends Session {
   readonly #db: DatabaseSync

@@ -51,7 +51,10 @@ class ImmediateDriver extends SqliteDriver {
   }
 }
 
-/** SQLite can roll back a change of the schema; Kysely assumes that it cannot, and would leave a failed migration half done. */
+/**
+ * SQLite can roll back a change of the schema; Kysely assumes that it cannot, and would leave a failed migration half
+ * done.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

@@ -86,7 +86,9 @@ export class SqliteStore implements Store {
     this.#writer.close()
   }
 
-  /** Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself. */
+  /**
+   * Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself.
+   */
   #dataVersion(): number {
     const [row] = this.#writer.runSync('pragma data_version').rows as { data_version: number }[]
     return row?.data_version ?? -1

@@ -8,7 +8,8 @@ import { fromTokenRow } from './tokenRow.ts'
 type Match = NonNullable<TokenListQuery['match']>
 
 /**
- * One page. The inner query reads ids alone, out of the index that has the order. A page past the middle is read from the
+ * One page. The inner query reads ids alone, out of the index that has the order. A page past the middle is read from
+ * the
  * other end and turned round, so that the last page costs what the first one costs.
  */
 export async function listTokens(session: Session, query: TokenListQuery): Promise<StoredToken[]> {
