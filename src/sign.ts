@@ -117,6 +117,7 @@ const isDate = (value: unknown): boolean => value instanceof Date && !Number.isN
 const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === 'string' && value.length >= min && value.length <= max && value.isWellFormed()
 /** Characters of a name are code points, as the service counts them. */
-const isName = (value: unknown): boolean => isText(value, 1, 256) && [...value].length <= 128 && !/\p{Cc}/u.test(value)
+const isName = (value: unknown): boolean =>
+  isText(value, 1, 256) && Array.from(value).length <= 128 && !/\p{Cc}/u.test(value)
 const isListOfText = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((item) => isText(item, 1, 255)))

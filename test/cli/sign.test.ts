@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSelfSigned } from '../../src/core/access/selfSigned.ts'
 import { ALGORITHMS, signSubscribeToken, type SignOptions } from '../../src/sign.ts'
@@ -113,7 +113,7 @@ describe('signSubscribeToken', () => {
     ['algorithm', { algorithm: 'none' }],
     ['token', { allowedOrigins: Array.from({ length: 40 }, () => 'x'.repeat(250)) }],
   ])('names %s when it is wrong: %j', (option, wrong) => {
-    const sign = () => signSubscribeToken({ ...basics, ...wrong } as SignOptions)
+    const sign = () => signSubscribeToken({ ...basics, ...wrong })
     expect(sign).toThrow(TypeError)
     expect(sign).toThrow(`signSubscribeToken: ${option} `)
   })
