@@ -2,7 +2,7 @@ import type { App } from './app.ts'
 import { processWorld } from './cli/process.ts'
 import { runCli } from './cli/run.ts'
 import { loadConfig } from './config/load.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './base/version.ts'
 
 // The rooms are loaded when a command asks for them: help and a mistyped flag are answered without.
 const app = (): Promise<typeof import('./app.ts')> => import('./app.ts')

@@ -111,7 +111,7 @@ export async function listAccessLog(
 }
 
 /** A row as the interface shows it; what is not known is left out. */
-export function toEntry(row: AccessLogRow) {
+function toEntry(row: AccessLogRow) {
   return {
     id: row.id,
     at: new Date(row.atMs).toISOString(),

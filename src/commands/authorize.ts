@@ -1,4 +1,4 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { constantTimeEqual, hmac, sha256Hex } from '../base/crypto.ts'
 import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
@@ -110,12 +110,15 @@ function resolveCredential(ctx: Context, presented: string | null): Credential |
   if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
   if (!/^[0-9a-f]{64}$/.test(presented))
     return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
-  const found = ctx.cache.tokenByHash(hash('sha256', presented, 'hex'))
+  const found = ctx.cache.tokenByHash(sha256Hex(presented))
   return found instanceof Promise ? found.then(asToken) : asToken(found)
 }
 
 const asToken = (found: { snapshot: AccessTokenSnapshot } | undefined): Credential =>
   found ? { kind: 'token', token: found.snapshot } : { kind: 'unknown', why: 'no token has this value' }
+
+/** RFC 7518 section 3.2. */
+const DIGESTS = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
 
 type AccessTokenSnapshot = Extract<Credential, { kind: 'token' }>['token']
 
@@ -126,9 +129,9 @@ function resolveSelfSigned(ctx: Context, presented: string): Credential | Promis
   const verify = (parent: Awaited<ReturnType<typeof ctx.cache.tokenById>>): Credential => {
     if (!parent || parent.snapshot.kind !== 'subscribe')
       return { kind: 'unknown', why: 'the parent token does not exist' }
-    const digest = createHmac(alg.replace('HS', 'sha'), parent.signingKey()).update(signingInput).digest()
-    const valid = digest.length === signature.length && timingSafeEqual(digest, signature)
-    if (!valid) return { kind: 'unknown', why: 'the signature is not made with the parent token' }
+    const digest = hmac(DIGESTS[alg], parent.signingKey(), signingInput)
+    if (!constantTimeEqual(digest, signature))
+      return { kind: 'unknown', why: 'the signature is not made with the parent token' }
     return { kind: 'selfSigned', token: parent.snapshot, claims }
   }
   const parent = ctx.cache.tokenById(claims.tokenId)

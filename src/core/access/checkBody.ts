@@ -20,7 +20,7 @@ export interface CheckQuestion {
   atMs: number | undefined
 }
 
-export const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
+const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
   publish: ['whip', 'rtmp'],
   view: ['whep', 'hls'],
 }

@@ -16,7 +16,7 @@ export interface ParsedJwt {
   readonly claims: SelfSignedClaims
 }
 
-export const SELF_SIGNED_MAX_BYTES = 8_192
+const SELF_SIGNED_MAX_BYTES = 8_192
 
 /** RFC 7518 section 3.2: the length of a signature is that of the digest. */
 const SIGNATURE_BYTES: Readonly<Record<SelfSignedAlgorithm, number>> = { HS256: 32, HS384: 48, HS512: 64 }

@@ -15,10 +15,10 @@ export interface CompiledStreams {
   readonly patterns: readonly Pattern[]
 }
 
-export const STREAM_NAME_MAX = 128
+const STREAM_NAME_MAX = 128
 
 /** Instructions of a compiled pattern. At 500 the first use costs at most some 50 ms, at 1,900 it was 220 ms. */
-export const PROGRAM_SIZE_MAX = 500
+const PROGRAM_SIZE_MAX = 500
 
 /** Compiled patterns that are kept, least recently used out first. */
 export const PATTERN_CACHE_MAX = 2_000

@@ -14,7 +14,7 @@ export interface RouteText {
 }
 
 /** `{status: "success", data}`. */
-export const success = (data: TSchema): TSchema => Type.Object({ status: Type.Enum(['success']), data })
+const success = (data: TSchema): TSchema => Type.Object({ status: Type.Enum(['success']), data })
 
 const Fail = Type.Object(
   { status: Type.Enum(['fail']), data: Type.Object({}, { additionalProperties: true }) },
