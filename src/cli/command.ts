@@ -1,5 +1,5 @@
 import type { Result } from '../base/result.ts'
-import type { Flag, Flags, ValuesOf } from './flag.ts'
+import type { Flags, ValuesOf } from './flag.ts'
 import type { Host } from './host.ts'
 import type { Refusal } from './refusal.ts'
 
@@ -61,11 +61,8 @@ interface Definition<F extends Flags, A extends Flags> {
   run(call: Call<F, A>): Outcome
 }
 
-/** A table without entries. */
-type NoFlags = Readonly<Record<never, Flag<unknown>>>
-
 /** Joins a command's table of flags with the code that reads them, so that the types of its flags follow the table. */
-export function command<F extends Flags = NoFlags, A extends Flags = NoFlags>(definition: Definition<F, A>): Command {
+export function command<F extends Flags, A extends Flags>(definition: Definition<F, A>): Command {
   const run = (call: Call): Outcome => definition.run(call as unknown as Call<F, A>)
   return { ...definition, args: definition.args ?? {}, flags: definition.flags ?? {}, run }
 }

@@ -4,8 +4,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { referenceMarkdown } from '../../src/cli/reference.ts'
 
 const file = new URL('../../docs/command-line.md', import.meta.url)
-const MARK =
-  '<!-- Below this line: made from src/cli/commands.ts. After a change run vitest -u on test/cli/reference.test.ts. -->\n\n'
+const MARK = '<!-- Made from src/cli/commands.ts; after a change: vitest -u on test/cli/reference.test.ts. -->\n\n'
 const document = readFileSync(file, 'utf8')
 
 it('docs/command-line.md holds the reference as the command table has it now', async () => {
