@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
@@ -123,6 +123,7 @@ describe.skipIf(!postgresUrl())('with a server', () => {
 describe.skipIf(!findBinaries())('a PostgreSQL server that goes away', () => {
   test('makes everything unavailable, and everything works again when it is back, listening included', async () => {
     const server = await startPostgres(findBinaries()!)
+    onTestFinished(() => server.remove())
     const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: server.url, log: quiet })))
     const listener = vi.fn()
     store!.watch(listener)
@@ -143,6 +144,5 @@ describe.skipIf(!findBinaries())('a PostgreSQL server that goes away', () => {
     await other!.transaction((tx) => tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 }))
     await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 10_000 })
     await Promise.all([store!.close(), other!.close()])
-    await server.remove()
   })
 })
