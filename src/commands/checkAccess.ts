@@ -1,9 +1,9 @@
 import { readCheck } from '../core/access/checkBody.ts'
-import type { RefusalCode, TraceStep } from '../core/access/types.ts'
+import type { Decision, RefusalCode, TraceStep } from '../core/access/types.ts'
 import { invalid, notFound, type Failure } from '../core/errors.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { Context } from './context.ts'
-import { dryRun, type Approach } from './authorize.ts'
+import { type Approach, type Considered, dryRun } from './authorize.ts'
 
 export interface CheckAnswer {
   allowed: boolean
@@ -15,11 +15,11 @@ export interface CheckAnswer {
 }
 
 /** Answers what a given request would get, with every step that led there. Binds, counts and opens nothing. */
-export async function checkAccess(
+export function checkAccess(
   ctx: Context,
   accountId: string,
   body: unknown,
-): Promise<Result<CheckAnswer, Failure>> {
+): Result<CheckAnswer, Failure> | Promise<Result<CheckAnswer, Failure>> {
   const read = readCheck(body)
   if (!read.ok) return err(invalid(read.error))
   const question = read.value
@@ -36,13 +36,13 @@ export async function checkAccess(
     country: question.country,
   }
   const considered = dryRun(ctx, approach, question.atMs ?? ctx.clock.now())
-  const { decision } = considered instanceof Promise ? await considered : considered
-  const live = ctx.liveStreams(accountId, question.streamName) !== undefined
-  return ok({
-    allowed: decision.allowed,
-    code: decision.allowed ? 'allowed' : decision.code,
-    message: decision.allowed ? 'Allowed' : decision.message,
-    live,
-    trace: decision.trace,
-  })
+  const finish = ({ decision }: Considered): Result<CheckAnswer, Failure> =>
+    ok(answerOf(decision, ctx.liveStreams(accountId, question.streamName) !== undefined))
+  return considered instanceof Promise ? considered.then(finish) : finish(considered)
+}
+
+function answerOf(decision: Decision, live: boolean): CheckAnswer {
+  const { allowed, trace } = decision
+  if (allowed) return { allowed, code: 'allowed', message: 'Allowed', live, trace }
+  return { allowed, code: decision.code, message: decision.message, live, trace }
 }

@@ -1,7 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { BadBody } from './problem.ts'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * JSON bodies: an empty one is "no body" (clients send the content type with DELETE), everything else must be UTF-8
@@ -21,12 +20,8 @@ export function readJsonBodies(app: FastifyInstance): void {
 /** @throws BadBody, with a message that is safe to show */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
-  let text: string
-  try {
-    text = utf8.decode(body)
-  } catch {
-    throw new BadBody('The body is not valid UTF-8')
-  }
+  if (!isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
+  const text = body.toString()
   try {
     return JSON.parse(text, text.includes('__proto__') ? refusePrototype : undefined)
   } catch (error) {

@@ -30,11 +30,16 @@ export function checkLane(ctx: Context, options: CheckLaneOptions) {
     const presented = bearer(request.headers.authorization)
     const secret = presented === null ? undefined : knownSecret(ctx, presented)
     if (secret === undefined) return false
+    const refuse = (error: unknown): void =>
+      send(response, options, { ok: false, error: failureOf(error, ctx.log, 'check') })
     readBody(request, (body) => {
-      answer(ctx, secret.accountId, body).then(
-        (answered) => send(response, options, answered),
-        (error: unknown) => send(response, options, { ok: false, error: failureOf(error, ctx.log, '') }),
-      )
+      try {
+        const answer = checkAccess(ctx, secret.accountId, parseJson(body))
+        if (answer instanceof Promise) answer.then((found) => send(response, options, found), refuse)
+        else send(response, options, answer)
+      } catch (error) {
+        refuse(error)
+      }
     })
     return true
   }
@@ -68,19 +73,15 @@ function readBody(request: IncomingMessage, done: (body: Buffer) => void): void 
   )
 }
 
-async function answer(ctx: Context, accountId: string, body: Buffer): Promise<Result<unknown, Failure>> {
-  return checkAccess(ctx, accountId, parseJson(body))
-}
-
 function send(response: ServerResponse, options: CheckLaneOptions, result: Result<unknown, Failure>): void {
   const status = result.ok ? 200 : ERRORS[result.error.code].status
   const body = JSON.stringify(result.ok ? { status: 'success', data: result.value } : failureBody(result.error))
   options.answered('POST', PATH, status)
+  if (status === 503) response.setHeader('Retry-After', '1')
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': options.requestId(),
-    ...(status === 503 ? { 'Retry-After': '1' } : {}),
   })
   response.end(body)
 }
