@@ -21,10 +21,16 @@ function oneConnection(port: number, request: Buffer, until: number): Promise<nu
       buffer = buffer.length === 0 ? chunk : Buffer.concat([buffer, chunk])
       const end = answerEnd(buffer)
       if (end === null) return
-      if (!buffer.subarray(0, 12).equals(OK)) return void reject(new Error(buffer.toString('latin1', 0, 400)))
+      if (!buffer.subarray(0, 12).equals(OK)) {
+        reject(new Error(buffer.toString('latin1', 0, 400)))
+        return
+      }
       buffer = buffer.subarray(end)
       answered++
-      if (performance.now() < until) return void socket.write(request)
+      if (performance.now() < until) {
+        socket.write(request)
+        return
+      }
       socket.destroy()
       resolve(answered)
     })

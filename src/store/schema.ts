@@ -1,8 +1,7 @@
 import type { Generated } from 'kysely'
 
 /**
- * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
- * text,
+ * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON text,
  * bytes are `Uint8Array`: the few types on which SQLite and PostgreSQL agree.
  */
 export interface DB {
@@ -29,10 +28,7 @@ export interface DB {
   outbox: OutboxTable
   audit: AuditTable
   access_log: AccessLogTable
-  /**
-   * Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing
-   * works).
-   */
+  /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
   meta: { key: string; value: number }
 }
 

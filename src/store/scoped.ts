@@ -1,8 +1,7 @@
 import { type Answer, type Query, Session } from './session.ts'
 
 /**
- * The session a transaction's work sees. It refuses use after the end, and remembers a failed statement: PostgreSQL
- * gives
+ * The session a transaction's work sees. It refuses use after the end, and remembers a failed statement: PostgreSQL gives
  * up the whole transaction then, so work that swallowed the error must not be told that it was committed.
  */
 export class ScopedSession extends Session {

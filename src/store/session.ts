@@ -3,17 +3,13 @@ import type { DB } from './schema.ts'
 
 export type EngineName = 'sqlite' | 'postgres'
 
-/**
- * A database product: its name, and the query builder that writes its dialect. The builder compiles; it never connects.
- */
+/** A database product: its name, and the query builder that writes its dialect. The builder compiles; it never connects. */
 export interface Engine {
   readonly name: EngineName
   readonly db: Kysely<DB>
 }
 
-/**
- * A finished query. `name` is set when the text never changes, so that a server may keep it prepared under that name.
- */
+/** A finished query. `name` is set when the text never changes, so that a server may keep it prepared under that name. */
 export interface Query {
   readonly sql: string
   readonly parameters: readonly unknown[]
@@ -80,8 +76,7 @@ const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
 let statements = 0
 
 /**
- * Compiles a query once per engine, which makes running it nearly as cheap as raw prepared SQL (compiling costs more
- * than
+ * Compiles a query once per engine, which makes running it nearly as cheap as raw prepared SQL (compiling costs more than
  * the query itself). `build` uses the properties of `params` as values; what they hold comes with each run.
  */
 export function statement<P extends object, R>(

@@ -21,9 +21,7 @@ export interface Store {
    * second. Returns the function that stops it. What changed is asked with `changesSince`.
    */
   watch(listener: () => void): () => void
-  /**
-   * True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and
-   * synchronous;
+  /** True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and synchronous;
    * a store that cannot know returns false and relies on `watch`. */
   changedElsewhere(): boolean
   /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
@@ -112,10 +110,7 @@ export interface TokenListQuery {
   descending: boolean
   offset: number
   limit: number
-  /**
-   * Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Tokens with a regex entry are
-   * left out.
-   */
+  /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Tokens with a regex entry are left out. */
   match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
 }
 
@@ -302,6 +297,8 @@ export interface Tx {
   }
   audit: {
     append(row: AuditRow): Promise<void>
+    /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
   accessLog: {
     append(rows: readonly AccessLogRow[]): Promise<void>

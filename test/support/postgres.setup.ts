@@ -104,7 +104,6 @@ class ServerProcess {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       fsync: 'off',
-      synchronous_commit: 'off',
       full_page_writes: 'off',
       max_connections: 200,
     }

@@ -5,7 +5,7 @@ export interface Metrics {
   contentType: string
   render(): Promise<string>
   /** One answered request. `route` is the pattern, not the path, so that the number of series is bounded. */
-  answered(method: string, route: string, status: number): void
+  readonly answered: (method: string, route: string, status: number) => void
 }
 
 /** Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped. */

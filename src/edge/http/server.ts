@@ -45,7 +45,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => errorHandler(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) => void errorHandler(ctx.log)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true

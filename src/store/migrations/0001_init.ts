@@ -1,10 +1,7 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 import type { EngineName } from '../session.ts'
 
-/**
- * The first schema. Tables that only SQLite keeps in the order of their key are `without rowid`: one B-tree instead of
- * two.
- */
+/** The first schema. Tables that only SQLite keeps in the order of their key are `without rowid`: one B-tree instead of two. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const make = new Maker(db, engine)
   await people(make)

@@ -9,8 +9,7 @@ const UNIQUE_VIOLATION = '23505'
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
- * SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself: connection,
- * resources,
+ * SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself: connection, resources,
  * administrator shutdown, I/O; then read-only server, lock timeout, statement timeout, idle transaction timeout.
  */
 const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/

@@ -6,8 +6,7 @@ const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
 
 /**
- * Hears what other nodes commit, on a connection of its own. It comes back by itself when the connection is lost, and
- * rings
+ * Hears what other nodes commit, on a connection of its own. It comes back by itself when the connection is lost, and rings
  * once then, because what was said meanwhile is gone.
  */
 export class Listener {

@@ -14,10 +14,7 @@ interface Job {
   reject: (error: unknown) => void
 }
 
-/**
- * Transactions that share one commit. A larger group saves little (the sync is shared 128 ways already) and waits
- * longer.
- */
+/** Transactions that share one commit. A larger group saves little (the sync is shared 128 ways already) and waits longer. */
 const GROUP_MAX = 128
 const QUEUE_MAX = 10_000
 /** How long to wait, without blocking, while another process writes. */
@@ -25,8 +22,7 @@ const BUSY_WAIT_MS = 5_000
 const BUSY_RETRY_MS = 5
 
 /**
- * Group commit: transactions that are waiting at the same time run one after another, each in a savepoint of its own,
- * and
+ * Group commit: transactions that are waiting at the same time run one after another, each in a savepoint of its own, and
  * share one commit. The sync of a commit costs more than the writes, so this multiplies throughput under load.
  */
 export class CommitQueue {

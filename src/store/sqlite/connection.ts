@@ -19,11 +19,11 @@ interface ConnectionOptions {
 
 /**
  * One connection to the file. Statements run synchronously; the promises of `execute` are settled when it returns.
- * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a
- * crash).
+ * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a crash).
  */
 export class Connection extends Session {
   readonly #db: DatabaseSync
+  readonly #dataVersion: StatementSync
   readonly #statements = new Map<string, Prepared>()
 
   constructor(file: string, { readOnly, busyTimeoutMs }: ConnectionOptions) {
@@ -37,10 +37,22 @@ export class Connection extends Session {
       pragma cache_size = -65536;
       pragma journal_size_limit = 67108864;
     `)
+    this.#dataVersion = this.#db.prepare('pragma data_version')
+    this.#dataVersion.setReturnArrays(true)
   }
 
   get inTransaction(): boolean {
     return this.#db.isTransaction
+  }
+
+  /** A number that changes when another connection has committed; NaN, which differs from everything, when unknown. */
+  dataVersion(): number {
+    try {
+      const [version] = this.#dataVersion.get() as unknown as [number]
+      return version
+    } catch {
+      return Number.NaN
+    }
   }
 
   /** Runs a statement and returns its rows; throws what the store's interface names. */

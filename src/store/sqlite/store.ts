@@ -46,7 +46,7 @@ class SqliteStore implements Store {
     this.#queue = new CommitQueue(this.#writer)
     this.#session = new OpenSession(this.#reader, () => this.#closing === undefined)
     this.read = readsOf(this.#session)
-    this.#version = this.#dataVersion()
+    this.#version = this.#writer.dataVersion()
   }
 
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -58,8 +58,8 @@ class SqliteStore implements Store {
   }
 
   changedElsewhere(): boolean {
-    if (this.#closing) return true
-    const version = this.#dataVersion()
+    // Asked on the writer: `data_version` moves with the commits of every connection but the one that is asked.
+    const version = this.#writer.dataVersion()
     const changed = version !== this.#version
     this.#version = version
     return changed
@@ -84,14 +84,6 @@ class SqliteStore implements Store {
     await this.#queue.close()
     this.#reader.close()
     this.#writer.close()
-  }
-
-  /**
-   * Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself.
-   */
-  #dataVersion(): number {
-    const [row] = this.#writer.runSync('pragma data_version').rows as { data_version: number }[]
-    return row?.data_version ?? -1
   }
 }
 

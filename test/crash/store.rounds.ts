@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+import { expect } from 'vitest'
+
+/**
+ * Bundles the writing program into one file, which starts in a third of the time: a round is mostly the start of a process.
+ * Answers the path of the program.
+ */
+export async function bundleWriter(outDir: string): Promise<string> {
+  const entry = fileURLToPath(new URL('./store.writer.ts', import.meta.url))
+  const ssr = { noExternal: true as const, external: ['pg-native'] }
+  await build({ configFile: false, logLevel: 'error', ssr, build: { ssr: entry, outDir, target: 'node24' } })
+  return join(outDir, 'store.writer.js')
+}
+
+/** What a database holds of one account, read in one snapshot: the keys in each of the three tables. */
+export interface Written {
+  tokens: string[]
+  audit: string[]
+  outbox: string[]
+}
+
+/** A database to write to, and how to look at it from outside. */
+export interface Target {
+  name: string
+  url: string
+  written(accountId: string): Promise<Written>
+}
+
+/** Keys by account. */
+export type Acknowledged = Map<string, string[]>
+
+/** Processes that are started ahead of their turn: starting one takes much longer than a round. */
+const AHEAD = 2
+
+/**
+ * Kills a process that writes to all targets, `rounds` times, at random moments. Everything it acknowledged must be there,
+ * and of nothing may there be only a part. Answers what was acknowledged, for each target.
+ */
+export async function killWriters(program: string, targets: Target[], rounds: number): Promise<Acknowledged[]> {
+  const acknowledged = targets.map((): Acknowledged => new Map())
+  const urls = targets.map((target) => target.url)
+  const ready = Array.from({ length: AHEAD }, () => startWriter(program, urls))
+  for (let round = 0; round < rounds; round += 1) {
+    const accountId = `r${String(round).padStart(5, '0')}`
+    const child = ready.shift() ?? startWriter(program, urls)
+    if (round + AHEAD < rounds) ready.push(startWriter(program, urls))
+    const lines = await writeAndKill(child, accountId, round, targets.length)
+    for (const [at, target] of targets.entries()) {
+      const keys = lines.filter((line) => line.startsWith(`${at} `)).map((line) => line.slice(2))
+      acknowledged[at]?.set(accountId, keys)
+      expectWhole(await target.written(accountId), keys)
+    }
+  }
+  return acknowledged
+}
+
+export function expectWhole(found: Written, acknowledged: string[]): void {
+  const keys = found.tokens.toSorted()
+  expect(found.audit.toSorted()).toEqual(keys)
+  expect(found.outbox.toSorted()).toEqual(keys)
+  const there = new Set(keys)
+  expect(acknowledged.filter((key) => !there.has(key))).toEqual([])
+}
+
+function startWriter(program: string, urls: string[]): ChildProcess {
+  return spawn(process.execPath, [program, ...urls], { stdio: ['pipe', 'pipe', 'inherit'] })
+}
+
+/** One round in five dies at any moment, while it opens the stores perhaps; the others once every store acknowledged. */
+async function writeAndKill(child: ChildProcess, accountId: string, round: number, stores: number): Promise<string[]> {
+  let said = ''
+  const allSpoke = Promise.withResolvers<void>()
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+    if (new Set(said.match(/^\d+(?= )/gm)).size === stores) allSpoke.resolve()
+  })
+  child.once('close', () => allSpoke.resolve())
+  child.stdin?.write(`${accountId}\n`)
+  if (round % 5 !== 0) await allSpoke.promise
+  await sleep(Math.random() * (round % 5 === 0 ? 80 : 10))
+  await kill(child)
+  // A last line without its end was cut by the kill: the transaction was committed, but nobody was told.
+  return said.split('\n').slice(0, -1)
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close')
+  child.kill('SIGKILL')
+  await closed
+  expect(child.signalCode, 'the writer ended by itself').toBe('SIGKILL')
+}

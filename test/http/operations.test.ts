@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+
+let sluice: RunningApp
+beforeAll(async () => {
+  sluice = await runApp({
+    flags: { metrics: { secret: 'scrape-me-if-you-can' }, server: { trustedProxies: ['127.0.0.1'] } },
+  })
+})
+afterAll(() => sluice.close())
+
+const bare = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
+
+describe('operations', () => {
+  it('is alive and ready without a secret', async () => {
+    expect(await (await bare('/healthz')).text()).toBe('ok\n')
+    expect(await (await bare('/readyz')).text()).toBe('ready\n')
+  })
+
+  it('shows metrics to this machine and to holders of the secret, and not through a proxy without it', async () => {
+    const metrics = await (await bare('/metrics')).text()
+    expect(metrics).toContain('sluice_http_requests_total{method="GET",route="/healthz",status="200"}')
+    expect(metrics).toContain('sluice_store_silent_seconds')
+    const forwarded = { 'x-forwarded-for': '203.0.113.9' }
+    expect((await bare('/metrics', forwarded)).status).toBe(401)
+    expect((await bare('/metrics', { authorization: 'Bearer wrong' })).status).toBe(401)
+    const secret = { ...forwarded, authorization: 'Bearer scrape-me-if-you-can' }
+    expect((await bare('/metrics', secret)).status).toBe(200)
+  })
+
+  it('serves the OpenAPI document that is committed, and a page of it', async () => {
+    const served = await (await bare('/api/openapi.json')).json()
+    const committed = JSON.parse(readFileSync(new URL('../../api/tokens.openapi.json', import.meta.url), 'utf8'))
+    // When this fails: npm run generate
+    expect(served).toEqual(committed)
+    const page = await (await bare('/api/docs')).text()
+    for (const path of Object.keys(committed.paths)) expect(page).toContain(`<code>${path}</code>`)
+    expect(page).not.toContain('<script')
+  })
+})
+
+describe('API secrets', () => {
+  it.each<[string, Record<string, string>]>([
+    ['none', {}],
+    ['an empty one', { authorization: 'Bearer ' }],
+    ['a wrong one', { authorization: 'Bearer abcdef' }],
+    ['another scheme', { authorization: 'Basic abcdef' }],
+    ['one that is too long', { authorization: `Bearer ${'a'.repeat(9000)}` }],
+  ])('%s is refused with 401, a challenge and how to make one', async (_name, headers) => {
+    const answer = await bare('/api/publish_token/list', headers)
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toContain('Bearer')
+    const body = (await answer.json()) as { status: string; data: { message: string } }
+    expect(body.status).toBe('fail')
+    expect(body.data.message).toMatch(/^Unauthorized.*sluice secret create/)
+  })
+
+  it('management paths give no CORS headers', async () => {
+    const answer = await sluice.call('GET', '/api/publish_token/list', undefined, { origin: 'https://a.example' })
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+  })
+
+  it('is checked before the body is read', async () => {
+    const answer = await sluice.call('POST', '/api/publish_token', '{', { authorization: 'Bearer x' })
+    expect(answer.status).toBe(401)
+  })
+})
+
+describe('the audit record', () => {
+  it('says who changed what, from where through a trusted proxy, and never holds a token value', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' }
+    const body = { label: 'audited', streams: [{ streamName: 'a' }] }
+    const made = await sluice.call('POST', '/api/publish_token', body, headers)
+    const { id, token } = made.json.data
+    await sluice.call('PUT', `/api/publish_token/${id}`, { label: 'renamed', refreshToken: true }, headers)
+    await sluice.call('DELETE', `/api/publish_token/${id}`, undefined, headers)
+    const rows = await sluice.app.ctx.store.read.audit.recent(sluice.accountId, 3)
+    expect(rows.map((row) => row.action)).toEqual([
+      'publish_token.delete',
+      'publish_token.update',
+      'publish_token.create',
+    ])
+    for (const row of rows) {
+      expect(row).toMatchObject({ subject: String(id), address: '198.51.100.9' })
+      expect(row.actor).toMatch(/^secret:\d+$/)
+      expect(row.requestId).not.toBeNull()
+    }
+    expect(JSON.parse(rows[1]?.after ?? '')).toMatchObject({ label: 'renamed', refreshToken: true })
+    expect(JSON.stringify(rows)).not.toContain(token)
+  })
+})
+
+describe('half a request', () => {
+  it('does not keep the server from stopping', async () => {
+    const other = await runApp({ flags: { server: { shutdownGraceSeconds: 0 } } })
+    const socket = connect(Number(new URL(other.base).port), '127.0.0.1')
+    const ended = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve))
+    await new Promise((resolve) => socket.on('connect', resolve))
+    socket.write('POST /api/access/check HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n')
+    await other.close()
+    await ended
+  })
+})
