@@ -10,6 +10,7 @@ export default defineConfig({
           include: ['test/{base,config,core,delivery,fuzz,media,edge,cli}/**/*.test.ts', 'test/*.test.ts'],
           pool: 'threads',
           isolate: false,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -19,6 +20,7 @@ export default defineConfig({
           globalSetup: ['test/support/postgres.setup.ts'],
           pool: 'forks',
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
