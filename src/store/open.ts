@@ -1,6 +1,4 @@
 import type { StoreLog } from './log.ts'
-import { openPostgres } from './postgres/store.ts'
-import { openSqlite } from './sqlite/store.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -18,7 +16,18 @@ export interface StoreOptions {
  */
 export async function openStore({ url, log, poolSize = 10 }: StoreOptions): Promise<Store> {
   const isServer = /^postgres(ql)?:\/\//.test(url)
-  const store = isServer ? await openPostgres(url, poolSize, log) : await openSqlite(url)
+  const store = isServer ? await postgres(url, poolSize, log) : await sqlite(url)
   log.info({ engine: isServer ? 'postgres' : 'sqlite' }, 'the store is open')
   return store
+}
+
+// Each engine is loaded when it is wanted: the driver of the other would take memory for nothing.
+async function postgres(url: string, poolSize: number, log: StoreLog): Promise<Store> {
+  const { openPostgres } = await import('./postgres/store.ts')
+  return openPostgres(url, poolSize, log)
+}
+
+async function sqlite(path: string): Promise<Store> {
+  const { openSqlite } = await import('./sqlite/store.ts')
+  return openSqlite(path)
 }

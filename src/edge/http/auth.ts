@@ -12,8 +12,7 @@ declare module 'fastify' {
   }
 }
 
-const HOW_TO =
-  'Send Authorization: Bearer <API secret>. Make one in the dashboard (Settings, Security) or with: sluice secret create --name NAME'
+const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
 /** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
 export function requireSecret(ctx: Context) {

@@ -1,0 +1,58 @@
+/** From the start of the process to `ready`, and resident memory of an idle server: against the limits we set ourselves. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { median, report } from './lib/report.ts'
+
+const STARTS = 5
+const START_LIMIT_MS = 1500
+const MEMORY_LIMIT_MB = 120
+const IDLE_MS = 3000
+
+const entry = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const starts: number[] = []
+const memories: number[] = []
+for (let round = 0; round <= STARTS; round++) {
+  const { startMs, memoryMb } = await oneStart(round === STARTS)
+  // The first start makes the data directory and fills the compile cache.
+  if (round > 0) starts.push(startMs)
+  if (memoryMb > 0) memories.push(memoryMb)
+}
+rmSync(dir, { recursive: true })
+
+const startMs = median(starts)
+report({
+  what: 'start to ready, of the limit',
+  ratio: startMs / START_LIMIT_MS,
+  target: '<= 1',
+  met: startMs <= START_LIMIT_MS,
+  detail: `${Math.round(startMs)} ms of ${START_LIMIT_MS} ms`,
+})
+const memoryMb = median(memories)
+report({
+  what: 'resident memory of an idle server, of the limit',
+  ratio: memoryMb / MEMORY_LIMIT_MB,
+  target: '<= 1',
+  met: memoryMb <= MEMORY_LIMIT_MB,
+  detail: `${Math.round(memoryMb)} MB of ${MEMORY_LIMIT_MB} MB`,
+})
+
+async function oneStart(idle: boolean): Promise<{ startMs: number; memoryMb: number }> {
+  const startedAt = performance.now()
+  const server = spawn(process.execPath, [entry, 'serve', '--data', dir, '--port', '0', '--host', '127.0.0.1'])
+  for await (const line of createInterface(server.stdout)) {
+    if ((JSON.parse(line) as { message: string }).message === 'ready') break
+  }
+  const startMs = performance.now() - startedAt
+  if (idle) await delay(IDLE_MS)
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+  return { startMs, memoryMb: idle ? Number(kilobytes) / 1024 : 0 }
+}
