@@ -37,6 +37,7 @@ describe('operations', () => {
     expect(served).toEqual(committed)
     const page = await (await bare('/api/docs')).text()
     for (const path of Object.keys(committed.paths)) expect(page).toContain(`<code>${path}</code>`)
+    expect(page).toContain('<code>streams[].streamName</code>')
     expect(page).not.toContain('<script')
   })
 })

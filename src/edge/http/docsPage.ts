@@ -2,9 +2,11 @@
 interface OpenApi {
   info?: { title?: string; version?: string; description?: string }
   paths?: Record<string, unknown>
+  components?: { schemas?: Record<string, Schema> }
 }
 
 interface Schema {
+  $ref?: string
   type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]
@@ -34,7 +36,8 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 
 /** A page that people can read, without scripts and without fetching anything, made from the OpenAPI document. */
 export function renderDocs(document: unknown): string {
-  const { info = {}, paths = {} } = document as OpenApi
+  const { info = {}, paths: referring = {}, components } = document as OpenApi
+  const paths = withoutReferences(referring, components?.schemas ?? {}) as typeof referring
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = (item as Partial<Record<string, Operation>>)[method]
@@ -73,6 +76,16 @@ ${answer ? `<h3>Answer</h3>${renderSchema(answer)}` : ''}</details>`
 
 const renderParameters = (parameters: NonNullable<Operation['parameters']>): string =>
   table(parameters.map((p) => row(p.name, p.schema ?? {}, p.required ?? false, p.in)))
+
+/** The same with every `#/components/schemas/…` replaced by what it refers to; our schemas do not refer in circles. */
+function withoutReferences(value: unknown, schemas: Record<string, Schema>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutReferences(item, schemas))
+  if (typeof value !== 'object' || value === null) return value
+  const name = '$ref' in value && typeof value.$ref === 'string' ? value.$ref.split('/').at(-1) : undefined
+  const target = name === undefined ? undefined : schemas[name]
+  if (target) return withoutReferences(target, schemas)
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutReferences(item, schemas)]))
+}
 
 /** The rows of an object, its nested objects and arrays flattened into dotted names. */
 function renderSchema(schema: Schema): string {

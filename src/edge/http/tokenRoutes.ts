@@ -77,7 +77,7 @@ function lifeCycle(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: Tok
   put(`/api/v2/${kind}_token/:tokenId`, false)
   app.delete<ById>(
     `${base}/:tokenId`,
-    document(tag, `Delete a ${kind} token and end its sessions`, { data: Type.Boolean() }),
+    document(tag, `Delete a ${kind} token; from the answer on it admits nobody`, { data: Type.Boolean() }),
     (request, reply) => withId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
