@@ -29,8 +29,7 @@ export function looksLikeJwt(text: string): boolean {
 
 /**
  * Reads the compact form of RFC 7515. The caller finds the parent by `claims.tokenId`, verifies the HMAC with the
- * parent's
- * value as ASCII, and compares in constant time. Errors are for the trace; they never quote the token.
+ * parent's value as ASCII, and compares in constant time. Errors are for the trace; they never quote the token.
  */
 export function parseSelfSigned(text: string): Result<ParsedJwt, string> {
   // Base64url is ASCII, so characters are bytes; whatever is not fails to decode below.

@@ -98,8 +98,7 @@ function remember(text: string, pattern: Pattern): Pattern {
 
 /**
  * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would
- * let
- * `a)|(b` out of its brackets and would be closed by nothing after `\Qa`.
+ * let `a)|(b` out of its brackets and would be closed by nothing after `\Qa`.
  */
 function compileFresh(text: string): Result<Pattern, string> {
   try {

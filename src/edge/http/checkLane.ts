@@ -19,9 +19,8 @@ const PATH = '/api/access/check'
 /**
  * The short way for the one request that backends send for every viewer: `POST /api/access/check`. The framework's
  * hooks, serialiser and life cycle cost more than the decision. The lane takes only a plain request (this exact path,
- * JSON
- * with a length within the limit, a valid secret); it leaves everything else, untouched, to the framework's route, so
- * that every refusal is made in one place. `test/http/checkLane.test.ts` holds the two to the same answers.
+ * JSON with a length within the limit, a valid secret); it leaves everything else, untouched, to the framework's route,
+ * so that every refusal is made in one place. `test/http/checkLane.test.ts` holds the two to the same answers.
  */
 export function checkLane(ctx: Context, options: CheckLaneOptions) {
   /** True when the lane has taken the request. */

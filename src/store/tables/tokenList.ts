@@ -18,8 +18,8 @@ interface Walk {
 type Page = Pick<TokenListQuery, 'accountId' | 'kind' | 'offset' | 'limit'>
 
 /**
- * One page. A page past the middle is read from the other end and turned round, so that the last page costs what the first
- * one costs.
+ * One page. A page past the middle is read from the other end and turned round, so that the last page costs what the
+ * first one costs.
  */
 export async function listTokens(session: Session, query: TokenListQuery): Promise<StoredToken[]> {
   const { match } = query
