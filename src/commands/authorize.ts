@@ -1,4 +1,4 @@
-import { constantTimeEqual, hmac, sha256Hex } from '../base/crypto.ts'
+import { constantTimeEqual, hmac } from '../base/crypto.ts'
 import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
@@ -110,7 +110,7 @@ function resolveCredential(ctx: Context, presented: string | null): Credential |
   if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
   if (!/^[0-9a-f]{64}$/.test(presented))
     return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
-  const found = ctx.cache.tokenByHash(sha256Hex(presented))
+  const found = ctx.cache.tokenByValue(presented)
   return found instanceof Promise ? found.then(asToken) : asToken(found)
 }
 

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { sha256Hex } from '../base/crypto.ts'
 import type { Logger } from '../base/log.ts'
 import { compileSnapshot } from '../core/access/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
@@ -10,6 +11,8 @@ const LOOK_EVERY_MS = 5
 
 export interface CachedToken {
   readonly snapshot: TokenSnapshot
+  /** SHA-256 of the value that the token has now, in hex. */
+  readonly hashHex: string
   /** The token's value as ASCII bytes: the HMAC key of its self-signed children. Unsealed at first use. */
   signingKey(): KeyObject
 }
@@ -44,6 +47,11 @@ export class AccessCache {
   /** Keyed by the SHA-256 of the value, in hex. */
   readonly #idByHash: Lru<string, number>
   readonly #secrets: Lru<string, ApiSecret>
+  /**
+   * The SHA-256 of values that were good when they were last presented: to hash again costs as much as to decide.
+   * A digest is no proof: whether it still belongs to a token or a secret is looked up each time.
+   */
+  readonly #digests: Lru<string, string>
   #cursor: string | null = null
   #generation = 0
   #heardAtMs: number
@@ -60,6 +68,7 @@ export class AccessCache {
     this.#tokensById = new Lru(options.maxEntries)
     this.#idByHash = new Lru(options.maxEntries)
     this.#secrets = new Lru(1000)
+    this.#digests = new Lru(options.maxEntries)
     this.#heardAtMs = options.clock.monotonic()
   }
 
@@ -72,12 +81,25 @@ export class AccessCache {
     this.#stopWatching()
   }
 
-  /** The token whose value has this SHA-256 (hex), or undefined. */
-  tokenByHash(hashHex: string): CachedToken | undefined | Promise<CachedToken | undefined> {
-    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenByHash(hashHex))
+  /** The token that has this value, or undefined. */
+  tokenByValue(value: string): CachedToken | undefined | Promise<CachedToken | undefined> {
+    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenByValue(value))
+    const hashHex = this.#digests.get(value) ?? sha256Hex(value)
     const id = this.#idByHash.get(hashHex)
     const known = id === undefined ? undefined : this.#tokensById.get(id)
-    return known ?? this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
+    // The id stays the same when a token gets a new value, so the value has to be compared, not only found.
+    if (known?.hashHex === hashHex) return this.#remember(value, hashHex, known)
+    return this.#loadByHash(value, hashHex)
+  }
+
+  async #loadByHash(value: string, hashHex: string): Promise<CachedToken | undefined> {
+    const found = await this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
+    return found && this.#remember(value, hashHex, found)
+  }
+
+  #remember<T>(value: string, hashHex: string, found: T): T {
+    if (this.#digests.get(value) === undefined) this.#digests.set(value, hashHex)
+    return found
   }
 
   tokenById(id: number): CachedToken | undefined | Promise<CachedToken | undefined> {
@@ -85,10 +107,12 @@ export class AccessCache {
     return this.#tokensById.get(id) ?? this.#load(() => this.#store.read.tokens.get(id))
   }
 
-  /** The API secret whose value has this SHA-256 (hex), or undefined. */
-  secretByHash(hashHex: string): ApiSecret | undefined | Promise<ApiSecret | undefined> {
-    if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByHash(hashHex))
-    return this.#secrets.get(hashHex) ?? this.#loadSecret(hashHex)
+  /** The API secret that has this value, or undefined. */
+  secretByValue(value: string): ApiSecret | undefined | Promise<ApiSecret | undefined> {
+    if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByValue(value))
+    const hashHex = this.#digests.get(value) ?? sha256Hex(value)
+    const known = this.#secrets.get(hashHex)
+    return known ? this.#remember(value, hashHex, known) : this.#loadSecret(hashHex)
   }
 
   /** After a committed change of this token on this node. */
@@ -148,6 +172,7 @@ export class AccessCache {
     this.#generation++
     this.#tokensById.clear()
     this.#idByHash.clear()
+    this.#digests.clear()
     this.#secrets.clear()
   }
 
@@ -183,6 +208,7 @@ export class AccessCache {
     let key: KeyObject | undefined
     return {
       snapshot,
+      hashHex: Buffer.from(token.valueHash).toString('hex'),
       signingKey: () => (key ??= createSecretKey(Buffer.from(this.#openValue(token.valueSealed), 'ascii'))),
     }
   }

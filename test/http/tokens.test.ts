@@ -73,6 +73,14 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect((await check(kind, after.token)).code).toBe('allowed')
   })
 
+  it('do not come back under an old value after the new one was used', async () => {
+    const before = (await create(kind, minimal)).json.data
+    expect((await check(kind, before.token)).code).toBe('allowed')
+    const after = (await sluice.call('PUT', `/api/${kind}_token/${before.id}`, { refreshToken: true })).json.data
+    expect((await check(kind, after.token)).code).toBe('allowed')
+    expect((await check(kind, before.token)).code).toBe('invalid_token')
+  })
+
   it('admit nobody from the answer to their deletion on', async () => {
     const { id, token } = (await create(kind, minimal)).json.data
     expect((await check(kind, token)).allowed).toBe(true)
