@@ -56,3 +56,14 @@ export const TOKEN_LIMITS = {
   /** Revoked `jti`s kept per token; past that, revoke by `issuedBefore`. */
   revokedJtisMax: 10_000,
 } as const
+
+/** What an update asks for, before it meets the stored token. Only the named fields change. */
+export interface TokenPatch {
+  set: Partial<Omit<TokenRules, 'streams' | 'trackingId'>>
+  /** In the order of the body; names are distinct. */
+  addStreams: StreamEntry[]
+  /** In the order of the body; names are distinct. Taken away before `addStreams` are added. */
+  removeStreams: string[]
+  /** Replace the token's value. */
+  refreshToken: boolean
+}

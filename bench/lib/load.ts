@@ -1,0 +1,49 @@
+import { connect } from 'node:net'
+
+/**
+ * A closed loop of keep-alive connections on loopback, each with one request in flight, for a bounded time.
+ * Answers how many were answered with 200; anything else is an error, because then something else is measured.
+ */
+export async function load(port: number, request: Buffer, connections: number, durationMs: number): Promise<number> {
+  const until = performance.now() + durationMs
+  const counts = await Promise.all(Array.from({ length: connections }, () => oneConnection(port, request, until)))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+function oneConnection(port: number, request: Buffer, until: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    let answered = 0
+    let buffer = Buffer.alloc(0)
+    socket.on('connect', () => socket.write(request))
+    socket.on('error', reject)
+    socket.on('data', (chunk) => {
+      buffer = buffer.length === 0 ? chunk : Buffer.concat([buffer, chunk])
+      const end = answerEnd(buffer)
+      if (end === null) return
+      if (!buffer.subarray(0, 12).equals(OK)) return void reject(new Error(buffer.toString('latin1', 0, 400)))
+      buffer = buffer.subarray(end)
+      answered++
+      if (performance.now() < until) return void socket.write(request)
+      socket.destroy()
+      resolve(answered)
+    })
+  })
+}
+
+const OK = Buffer.from('HTTP/1.1 200')
+
+/** Where the first whole answer ends, or null while it is incomplete. */
+function answerEnd(buffer: Buffer): number | null {
+  const head = buffer.indexOf('\r\n\r\n')
+  if (head < 0) return null
+  const length = /content-length: (\d+)/i.exec(buffer.toString('latin1', 0, head))?.[1]
+  const end = head + 4 + Number(length ?? 0)
+  return buffer.length >= end ? end : null
+}
+
+export function postRequest(path: string, body: string, headers: Record<string, string>): Buffer {
+  const lines = Object.entries({ host: 'localhost', 'content-type': 'application/json', ...headers })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+}

@@ -1,0 +1,147 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { systemClock, type Clock } from './base/clock.ts'
+import { openCountryDatabase } from './base/geoip.ts'
+import { loadOrCreateKeyFile } from './base/keyfile.ts'
+import type { Logger } from './base/log.ts'
+import { systemRandom, type Random } from './base/random.ts'
+import { Sealer } from './base/sealer.ts'
+import { AccessRecorder } from './commands/accessLog.ts'
+import { ensureAccount } from './commands/accounts.ts'
+import { BindingStamps } from './commands/bindings.ts'
+import type { Context } from './commands/context.ts'
+import { openTokenValue } from './commands/tokenValue.ts'
+import { sealingKeyFile, storageUrl } from './config/places.ts'
+import type { Config } from './config/schema.ts'
+import type { Mac } from './core/page/cursor.ts'
+import { buildServer } from './edge/http/server.ts'
+import { serviceJobs } from './jobs/retention.ts'
+import { startJobs } from './jobs/timers.ts'
+import { AccessCache } from './store/cached.ts'
+import { openStore } from './store/open.ts'
+import { VERSION } from './version.ts'
+
+/** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
+export interface App {
+  readonly config: Config
+  readonly ctx: Context
+  /** Signs list cursors; the same on every node that has the same sealing key. */
+  readonly sign: Mac
+  /** Writes what waits and closes the store. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Something about this machine or its configuration that keeps Sluice from starting; the message says what to do. */
+export class CannotStart extends Error {
+  override readonly name = 'CannotStart'
+}
+
+export interface AppOptions {
+  config: Config
+  log: Logger
+  clock?: Clock
+  random?: Random
+}
+
+/** Joins the rooms. The one place that knows them all. */
+export async function openApp({ config, log, clock = systemClock, random = systemRandom }: AppOptions): Promise<App> {
+  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  const key = sealingKey(config, random)
+  const sealer = new Sealer([key], random)
+  const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
+  const store = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
+  const cache = new AccessCache({
+    store,
+    clock,
+    log,
+    openValue: (valueSealed) => openTokenValue({ sealer }, { valueSealed }),
+    maxEntries: config.access.cacheTokens,
+    staleMs: config.access.staleSeconds * 1000,
+  })
+  const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
+  const ctx: Context = {
+    store,
+    cache,
+    clock,
+    random,
+    log,
+    sealer,
+    recorder,
+    policy: { rtmpIpFilters: config.rtmp.ipFilters },
+    countryOf: (address) => countries?.countryOf(address.text) ?? null,
+    hasCountries: () => countries !== null,
+    liveStreams: () => undefined,
+    stamps: new BindingStamps(),
+  }
+  await ensureAccount(ctx)
+  await cache.start()
+  const jobs = startJobs(clock, log, [
+    ...serviceJobs(ctx, {
+      accessLogDays: config.access.log.retentionDays,
+      auditDays: config.audit.retentionDays,
+      bindingFlushMs: config.bindings.flushSeconds * 1000,
+    }),
+    { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
+  ])
+  let closing: Promise<void> | null = null
+  const close = async (): Promise<void> => {
+    await jobs.stop()
+    cache.stop()
+    await recorder.flush()
+    await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
+    await store.close()
+  }
+  return { config, ctx, sign: cursorMac(key), close: () => (closing ??= close()) }
+}
+
+/** Opens the doors: HTTP on the configured host and port. Resolves when it listens. */
+export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
+  const { server, metrics } = app.config
+  const http = await buildServer(app.ctx, {
+    version: VERSION,
+    bodyLimitBytes: server.bodyLimitBytes,
+    requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    trustedProxies: server.trustedProxies,
+    metricsSecret: metrics.secret,
+    sign: app.sign,
+  })
+  try {
+    await http.listen({ host: server.host, port: server.port })
+  } catch (error) {
+    await http.close()
+    throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
+  }
+  const { port } = http.server.address() as AddressInfo
+  const graceMs = server.shutdownGraceSeconds * 1000
+  return {
+    port,
+    async stop() {
+      const closed = http.close()
+      const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
+      if (!drained) http.server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function sealingKey(config: Config, random: Random): Buffer {
+  if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
+  const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
+  if (!file.ok) throw new CannotStart(file.error)
+  return file.value
+}
+
+function openCountries(path: string, log: Logger): ReturnType<typeof openCountryDatabase> {
+  try {
+    return openCountryDatabase(path, log)
+  } catch (error) {
+    throw new CannotStart(`geoip.database: ${path} cannot be read as an MMDB file: ${(error as Error).message}`)
+  }
+}
+
+/** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
+function cursorMac(key: Buffer): Mac {
+  const derived = Buffer.from(hkdfSync('sha256', key, '', 'sluice list cursors', 32))
+  return (data) => createHmac('sha256', derived).update(data).digest()
+}

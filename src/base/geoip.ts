@@ -1,0 +1,48 @@
+import { readFileSync, statSync } from 'node:fs'
+import { Reader, type Response } from 'mmdb-lib'
+import type { Logger } from './log.ts'
+
+/** Countries of addresses, from an MMDB file that the operator brings. */
+export interface CountryDatabase {
+  /** ISO 3166-1 alpha-2 upper case; null when the database does not know the address. */
+  countryOf(address: string): string | null
+  /** Reads the file again when it has changed. A file that cannot be read leaves the old data in use. */
+  reload(): void
+}
+
+/** Opens the database. Throws when it cannot be read: a rule that was meant to hold must not be lost in silence. */
+export function openCountryDatabase(path: string, log: Logger): CountryDatabase {
+  let seen = fingerprint(path)
+  let reader = read(path)
+  return {
+    countryOf: (address) => countryIn(reader.get(address)),
+    reload() {
+      try {
+        const now = fingerprint(path)
+        if (now === seen) return
+        reader = read(path)
+        seen = now
+        log.info({ path }, 'the country database was reloaded')
+      } catch (error) {
+        log.warn({ path, reason: String(error) }, 'the country database cannot be read; the old data stays in use')
+      }
+    },
+  }
+}
+
+function fingerprint(path: string): string {
+  const { mtimeMs, size, ino } = statSync(path)
+  return `${mtimeMs} ${size} ${ino}`
+}
+
+const read = (path: string): Reader<Response> => new Reader<Response>(readFileSync(path))
+
+/** The layouts that are in use: `country.iso_code`, `country_code`, and a bare `country`. */
+function countryIn(found: unknown): string | null {
+  if (typeof found !== 'object' || found === null) return null
+  const { country, country_code: flat } = found as { country?: unknown; country_code?: unknown }
+  const nested =
+    typeof country === 'object' && country !== null ? (country as { iso_code?: unknown }).iso_code : country
+  const code = nested ?? flat
+  return typeof code === 'string' && /^[A-Za-z]{2}$/.test(code) ? code.toUpperCase() : null
+}

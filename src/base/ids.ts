@@ -1,0 +1,47 @@
+import type { Random } from './random.ts'
+
+/** In the order of ASCII, so that ids of the same length sort as the numbers they stand for. No 0, O, I, l. */
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+/** 58^22 is the first power above 2^128. */
+const ID_LENGTH = 22
+const RANDOM_BITS = 80n
+const MAX_ID = 2n ** 128n - 1n
+
+/** The last id of each source of randomness; a process has one source, a test brings its own. */
+const lastIds = new WeakMap<Random, bigint>()
+
+/**
+ * A unique id of 22 base58 characters that sorts by time: 48 bits of milliseconds, then 80 random bits. Ids of one
+ * process always rise, within a millisecond and when the clock steps back too: the next one is then the last plus one.
+ */
+export function timeOrderedId(nowMs: number, random: Random): string {
+  const fresh = (BigInt(Math.floor(nowMs)) << RANDOM_BITS) | BigInt(`0x${random.bytes(10).toString('hex')}`)
+  const last = lastIds.get(random) ?? -1n
+  const id = fresh >> RANDOM_BITS > last >> RANDOM_BITS ? fresh : last + 1n
+  if (id > MAX_ID) throw new Error(`no id for the time ${nowMs}`)
+  lastIds.set(random, id)
+  return base58(id)
+}
+
+function base58(value: bigint): string {
+  let text = ''
+  for (let rest = value; text.length < ID_LENGTH; rest /= 58n) text = BASE58.charAt(Number(rest % 58n)) + text
+  return text
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+const LETTERS_AND_DIGITS = `${LETTERS}0123456789`
+
+/** An account id: 6 lower-case letters and digits, a letter first, so that nothing mistakes it for a number. */
+export const accountId = (random: Random): string =>
+  pick(LETTERS, random) + Array.from({ length: 5 }, () => pick(LETTERS_AND_DIGITS, random)).join('')
+
+/** One character, each as likely as the others: bytes past the last whole multiple of the alphabet are dropped. */
+function pick(alphabet: string, random: Random): string {
+  const fair = 256 - (256 % alphabet.length)
+  for (let attempt = 0; attempt < 128; attempt++) {
+    const byte = random.bytes(1).readUInt8()
+    if (byte < fair) return alphabet.charAt(byte % alphabet.length)
+  }
+  throw new Error('the source of randomness is broken')
+}

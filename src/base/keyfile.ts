@@ -1,0 +1,121 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type { Random } from './random.ts'
+import { err, ok, type Result } from './result.ts'
+import { SEALING_KEY_BYTES } from './sealer.ts'
+
+/** 32 bytes as base64 and a line feed: what people can also paste into `secrets.sealingKey`. */
+const FILE_BYTES = 45
+
+/**
+ * Reads the sealing key in `path`, and makes it first when there is none. Two processes that start at once end up with
+ * the same key. The directory is made when missing.
+ * @returns 32 bytes, or a sentence for the operator
+ */
+export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer, string> {
+  try {
+    return readKey(path) ?? createKey(path, random)
+  } catch (cause) {
+    return err(`the key file ${path} cannot be used: ${String(cause)}`)
+  }
+}
+
+/** Undefined when there is no such file. */
+function readKey(path: string): Result<Buffer, string> | undefined {
+  const file = openIfExists(path)
+  if (file === undefined) return undefined
+  try {
+    const fault = faultOf(fstatSync(file))
+    return fault === undefined ? decode(path, readFileSync(file, 'latin1')) : err(`the key file ${path} ${fault}`)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function openIfExists(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return undefined
+    throw cause
+  }
+}
+
+function faultOf(stats: Stats): string | undefined {
+  if (!stats.isFile()) return 'is not a regular file'
+  // The group is left out on purpose: orchestrators give mounted volumes to a group and add its bits to every file.
+  if (process.platform !== 'win32' && (stats.mode & 0o007) !== 0) {
+    return 'can be read by everybody on this machine: run chmod 600 on it, and make a new key if others had access'
+  }
+  return stats.size < FILE_BYTES - 1 || stats.size > FILE_BYTES + 1 ? wrongLength(stats.size) : undefined
+}
+
+const wrongLength = (size: number): string =>
+  `is ${size} bytes long instead of ${FILE_BYTES}: restore it from a backup, for nothing else opens what it sealed`
+
+function decode(path: string, text: string): Result<Buffer, string> {
+  const base64 = text.trim()
+  const key = Buffer.from(base64, 'base64')
+  const whole = key.length === SEALING_KEY_BYTES && key.toString('base64') === base64
+  return whole ? ok(key) : err(`the key file ${path} does not hold the base64 of ${SEALING_KEY_BYTES} bytes`)
+}
+
+/**
+ * Writes the key to a file of its own and links it to its name. A link appears whole or not at all and never replaces,
+ * so nobody reads half a key, and whoever comes second takes the key of the first.
+ */
+function createKey(path: string, random: Random): Result<Buffer, string> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const draft = `${path}.${random.bytes(8).toString('hex')}`
+  try {
+    writeDurably(draft, `${random.bytes(SEALING_KEY_BYTES).toString('base64')}\n`)
+    linkUnlessExists(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  syncDirectory(dirname(path))
+  return readKey(path) ?? err(`the key file ${path} disappeared while it was made`)
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function linkUnlessExists(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (cause) {
+    if (!hasCode(cause, 'EEXIST')) throw cause
+  }
+}
+
+/** Without it a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
+function syncDirectory(path: string): void {
+  if (process.platform === 'win32') return
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}
+
+const hasCode = (cause: unknown, code: string): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === code

@@ -1,0 +1,68 @@
+import { type DestinationStream, destination, pino } from 'pino'
+import { clean } from './redact.ts'
+
+/** What goes beside a message: ids, counts, an `error`. Secrets are taken out by name and by look (see redact.ts). */
+export type Fields = Readonly<Record<string, unknown>>
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** One line per event. The request id travels as a field: `log.child({ requestId })`. */
+export interface Logger {
+  debug(fields: Fields, message: string): void
+  info(fields: Fields, message: string): void
+  warn(fields: Fields, message: string): void
+  error(fields: Fields, message: string): void
+  /** A logger that adds `fields` to every line. */
+  child(fields: Fields): Logger
+}
+
+export interface LoggerOptions {
+  level: LogLevel
+  format: 'json' | 'pretty'
+  /** Where the lines go; standard output when omitted. */
+  destination?: DestinationStream
+}
+
+/** What may wait when the reader of standard output is slower than we are; beyond it lines are dropped, not kept. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024
+
+/** Makes the logger of a process. Writing never blocks and never throws. */
+export function createLogger({ level, format, destination: given }: LoggerOptions): Logger {
+  const out = given ?? destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES })
+  const lines = format === 'pretty' ? { write: (line: string) => out.write(prettyLine(line)) } : out
+  const options = {
+    level,
+    base: null,
+    messageKey: 'message',
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  return wrap(pino(options, lines), {})
+}
+
+/** Fields of a child are kept here and not in pino, so that a field of a line replaces one of its parent. */
+function wrap(target: pino.Logger, bound: Fields): Logger {
+  const write = (level: LogLevel, fields: Fields, message: string) => {
+    if (target.isLevelEnabled(level)) target[level](clean({ ...bound, ...fields }), clean(message))
+  }
+  return {
+    debug: (fields, message) => write('debug', fields, message),
+    info: (fields, message) => write('info', fields, message),
+    warn: (fields, message) => write('warn', fields, message),
+    error: (fields, message) => write('error', fields, message),
+    child: (fields) => wrap(target, { ...bound, ...fields }),
+  }
+}
+
+/** `12:00:00.000 WARN  message  requestId=… error={…}` out of one JSON line. */
+function prettyLine(line: string): string {
+  const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const rest = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`)
+  const head = `${String(time).slice(11, 23)} ${String(level).toUpperCase().padEnd(5)} ${plain(message)}`
+  return `${[head, ...rest].join('  ')}\n`
+}
+
+/** Text as it is when it cannot be mistaken for anything else, everything else as JSON: a line stays one line. */
+const plain = (value: unknown): string =>
+  // oxlint-disable-next-line no-control-regex -- a control character from a client must not reach a terminal
+  typeof value === 'string' && !/[\x00-\x1f\x7f-\x9f"=]/.test(value) ? value : JSON.stringify(value)

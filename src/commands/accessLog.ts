@@ -1,0 +1,127 @@
+import { timeOrderedId } from '../base/ids.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { decodeCursor, encodeCursor, type Mac } from '../core/page/cursor.ts'
+import { pageOf } from '../core/page/page.ts'
+import { invalid, failure, type Failure } from '../core/errors.ts'
+import { readAccessLogQuery } from '../core/access/logQuery.ts'
+import { StoreUnavailable, type AccessLogRow, type Store } from '../store/store.ts'
+import type { Context } from './context.ts'
+
+export interface RecorderOptions {
+  store: Store
+  clock: Clock
+  random: Random
+  log: Logger
+  /** 0 to 1: the share of decisions of each kind that is kept. */
+  refusalRate: number
+  admissionRate: number
+  /** Most rows waiting to be written; more are dropped and counted, so that a flood of refusals cannot take the memory. */
+  bufferRows: number
+}
+
+const BATCH = 500
+
+/** Keeps decisions for `GET /api/access/log`. Recording never delays or changes a decision. */
+export class AccessRecorder {
+  readonly #options: RecorderOptions
+  #waiting: AccessLogRow[] = []
+  #flushing: Promise<void> | null = null
+  dropped = 0
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+  }
+
+  /** Notes one decision, if its kind is sampled. Synchronous and cheap. */
+  note(row: Omit<AccessLogRow, 'id' | 'atMs'>): void {
+    const { refusalRate, admissionRate, bufferRows, clock, random } = this.#options
+    if (!this.#sampled(row.allowed ? admissionRate : refusalRate)) return
+    if (this.#waiting.length >= bufferRows) {
+      this.dropped++
+      return
+    }
+    const atMs = clock.now()
+    this.#waiting.push({ ...row, id: timeOrderedId(atMs, random), atMs })
+  }
+
+  /** Writes what waits. What cannot be written now stays, within the bound, and is written later. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = null
+    })
+    return this.#flushing
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH)
+      try {
+        await this.#options.store.transaction((tx) => tx.accessLog.append(batch))
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        this.#options.log.warn({ waiting: this.#waiting.length }, 'the access log cannot be written now')
+        return
+      }
+      this.#waiting = this.#waiting.slice(batch.length)
+    }
+  }
+
+  #sampled(rate: number): boolean {
+    if (rate >= 1) return true
+    return rate > 0 && this.#options.random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
+  }
+}
+
+export interface AccessLogPage {
+  data: ReturnType<typeof toEntry>[]
+  pagination: { hasMore: boolean; cursor?: string }
+}
+
+/** One page of recorded decisions, newest first. */
+export async function listAccessLog(
+  ctx: Context,
+  mac: Mac,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<AccessLogPage, Failure>> {
+  const read = readAccessLogQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { cursor, limit, ...filter } = read.value
+  const scope = { list: 'access_log', filters: { accountId, ...filter } }
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope, mac)
+  if (after && !after.ok) return err(failure('bad_request', 'invalid_cursor: start again without a cursor'))
+  await ctx.recorder.flush()
+  const [atMs, id] = after?.value ?? []
+  const rows = await ctx.store.read.accessLog.page({
+    accountId,
+    ...filter,
+    limit: limit + 1,
+    ...(typeof atMs === 'number' && typeof id === 'string' ? { after: { atMs, id } } : {}),
+  })
+  const { data, hasMore, last } = pageOf(rows, limit, (row) => [row.atMs, row.id])
+  const next = last === null ? {} : { cursor: encodeCursor(scope, last, mac) }
+  return ok({ data: data.map(toEntry), pagination: { hasMore, ...next } })
+}
+
+/** A row as the interface shows it; what is not known is left out. */
+export function toEntry(row: AccessLogRow) {
+  return {
+    id: row.id,
+    at: new Date(row.atMs).toISOString(),
+    source: row.source,
+    action: row.action,
+    protocol: row.protocol,
+    streamName: row.streamName,
+    ...(row.tokenId === null ? {} : { tokenId: row.tokenId }),
+    ...(row.jti === null ? {} : { jti: row.jti }),
+    address: row.address,
+    ...(row.origin === null ? {} : { origin: row.origin }),
+    ...(row.country === null ? {} : { country: row.country }),
+    allowed: row.allowed,
+    ...(row.code === null ? {} : { code: row.code }),
+    message: row.message,
+  }
+}

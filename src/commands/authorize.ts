@@ -1,0 +1,162 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import type { Address } from '../core/access/address.ts'
+import { decide } from '../core/access/decide.ts'
+import { REFUSALS } from '../core/access/refusals.ts'
+import { looksLikeJwt, parseSelfSigned } from '../core/access/selfSigned.ts'
+import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
+import { checkStreamName } from '../core/access/streamName.ts'
+import type { Context } from './context.ts'
+import { streamWouldBeSecured } from './readTokens.ts'
+
+/** What an edge knows of somebody who wants to publish or to view. */
+export interface Approach {
+  action: Action
+  protocol: Protocol
+  /** The account named in the path; null when publishing. */
+  accountId: string | null
+  streamName: string
+  /** The token as presented, or null when there was none. */
+  presented: string | null
+  address: Address
+  origin: string | null
+  /** Overrides the look-up; for dry runs. */
+  country?: string | null
+}
+
+/** A decision with what was looked up for it. */
+export interface Considered {
+  request: AccessRequest
+  decision: Decision
+}
+
+const BIND_ATTEMPTS = 3
+
+/**
+ * May they? Decides, writes the effects (a bound address) before anybody is told, and records the decision.
+ * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
+ */
+export async function authorize(ctx: Context, approach: Approach): Promise<Considered> {
+  for (let attempt = 1; ; attempt++) {
+    const considered = await consider(ctx, approach, ctx.clock.now())
+    const settled = await carryOut(ctx, considered)
+    if (!settled && attempt < BIND_ATTEMPTS) continue
+    const final = settled ?? { ...considered, decision: refuseBinding(considered.decision) }
+    record(ctx, 'live', final)
+    return final
+  }
+}
+
+/** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
+export async function dryRun(ctx: Context, approach: Approach, atMs: number): Promise<Considered> {
+  const considered = await consider(ctx, approach, atMs)
+  record(ctx, 'check', considered)
+  return considered
+}
+
+async function consider(ctx: Context, approach: Approach, nowMs: number): Promise<Considered> {
+  const found = resolveCredential(ctx, approach.presented)
+  const credential = found instanceof Promise ? await found : found
+  const secured = isSecured(ctx, approach, credential)
+  const request: AccessRequest = {
+    action: approach.action,
+    protocol: approach.protocol,
+    accountId: approach.accountId,
+    streamName: approach.streamName,
+    credential,
+    address: approach.address,
+    origin: approach.origin,
+    country: approach.country === undefined ? ctx.countryOf(approach.address) : approach.country,
+    streamIsSecured: typeof secured === 'boolean' ? secured : await secured,
+  }
+  return { request, decision: decide(request, ctx.policy, nowMs) }
+}
+
+/** Asked only for viewers without a token: for all others the token decides. */
+function isSecured(ctx: Context, approach: Approach, credential: Credential): boolean | Promise<boolean> {
+  const { action, accountId, streamName } = approach
+  if (action !== 'view' || credential.kind !== 'none' || accountId === null) return true
+  if (checkStreamName(streamName) !== null) return true
+  const live = ctx.liveStreams(accountId, streamName)
+  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
+}
+
+/** From what was presented to what it proves. Synchronous when the token is in memory. */
+function resolveCredential(ctx: Context, presented: string | null): Credential | Promise<Credential> {
+  if (presented === null || presented === '') return { kind: 'none' }
+  if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
+  if (!/^[0-9a-f]{64}$/.test(presented))
+    return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
+  const found = ctx.cache.tokenByHash(hash('sha256', presented, 'hex'))
+  return found instanceof Promise ? found.then(asToken) : asToken(found)
+}
+
+const asToken = (found: { snapshot: AccessTokenSnapshot } | undefined): Credential =>
+  found ? { kind: 'token', token: found.snapshot } : { kind: 'unknown', why: 'no token has this value' }
+
+type AccessTokenSnapshot = Extract<Credential, { kind: 'token' }>['token']
+
+function resolveSelfSigned(ctx: Context, presented: string): Credential | Promise<Credential> {
+  const parsed = parseSelfSigned(presented)
+  if (!parsed.ok) return { kind: 'unknown', why: parsed.error }
+  const { alg, signingInput, signature, claims } = parsed.value
+  const verify = (parent: Awaited<ReturnType<typeof ctx.cache.tokenById>>): Credential => {
+    if (!parent || parent.snapshot.kind !== 'subscribe')
+      return { kind: 'unknown', why: 'the parent token does not exist' }
+    const digest = createHmac(alg.replace('HS', 'sha'), parent.signingKey()).update(signingInput).digest()
+    const valid = digest.length === signature.length && timingSafeEqual(digest, signature)
+    if (!valid) return { kind: 'unknown', why: 'the signature is not made with the parent token' }
+    return { kind: 'selfSigned', token: parent.snapshot, claims }
+  }
+  const parent = ctx.cache.tokenById(claims.tokenId)
+  return parent instanceof Promise ? parent.then(verify) : verify(parent)
+}
+
+/** Writes a decision's effects. Null: the token changed under the decision, so it must be made again. */
+async function carryOut(ctx: Context, considered: Considered): Promise<Considered | null> {
+  const { decision } = considered
+  if (!decision.allowed) return considered
+  const { bind, stamp } = decision.effects
+  if (stamp) ctx.stamps.note(stamp.tokenId, stamp.address, ctx.clock.now())
+  if (!bind) return considered
+  const outcome = await ctx.store.transaction((tx) => tx.bindings.bind({ ...bind, atMs: ctx.clock.now() }))
+  ctx.cache.forgetToken(bind.tokenId)
+  if (outcome === 'changed') return null
+  return outcome === 'full' ? { ...considered, decision: refuseBinding(decision) } : considered
+}
+
+/** The race for the last free place was lost (or could not be won in three attempts): refused as any other stranger. */
+function refuseBinding(decision: Decision): Decision {
+  const { text } = REFUSALS.address_not_allowed
+  const trace = decision.trace.map((step) =>
+    step.check === 'binding'
+      ? { check: step.check, outcome: 'fail' as const, detail: 'all places were bound by others meanwhile' }
+      : step,
+  )
+  return { allowed: false, code: 'address_not_allowed', message: text, tokenId: decision.tokenId, trace }
+}
+
+function record(ctx: Context, source: 'live' | 'check', { request, decision }: Considered): void {
+  const { credential } = request
+  const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
+  const accountId = request.accountId ?? holder?.accountId
+  // A publisher whose token is unknown belongs to nobody's log.
+  if (accountId === undefined) return
+  ctx.recorder.note({
+    accountId,
+    source,
+    action: request.action,
+    protocol: request.protocol,
+    streamName: printable(request.streamName),
+    tokenId: decision.tokenId,
+    jti: credential.kind === 'selfSigned' ? credential.claims.jti : null,
+    address: request.address.text,
+    origin: request.origin === null ? null : printable(request.origin),
+    country: request.country,
+    allowed: decision.allowed,
+    code: decision.allowed ? null : decision.code,
+    message: decision.allowed ? 'Allowed' : decision.message,
+  })
+}
+
+/** What a stranger sent, safe to store and to show: bounded, and control characters made visible. */
+const printable = (text: string): string => text.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, '\uFFFD')

@@ -1,0 +1,63 @@
+import type { AccessPolicy } from '../core/access/types.ts'
+import type { Address } from '../core/access/address.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { Logger } from '../base/log.ts'
+import type { Sealer } from '../base/sealer.ts'
+import type { AuditRow, Store, Tx } from '../store/store.ts'
+import type { AccessCache } from '../store/cached.ts'
+import type { AccessRecorder } from './accessLog.ts'
+import type { BindingStamps } from './bindings.ts'
+
+/** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
+export type LiveStreams = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
+
+/** What commands work with. Made once, in `app.ts`. */
+export interface Context {
+  readonly store: Store
+  readonly cache: AccessCache
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  /** Seals what must be computed with or shown again (token values). */
+  readonly sealer: Sealer
+  readonly policy: AccessPolicy
+  /** ISO 3166-1 alpha-2 of an address; null when it is not known. */
+  readonly countryOf: (address: Address) => string | null
+  /** True when a country database is loaded; without one, country rules refuse or pass everybody alike. */
+  readonly hasCountries: () => boolean
+  readonly liveStreams: LiveStreams
+  readonly recorder: AccessRecorder
+  readonly stamps: BindingStamps
+}
+
+/** Who asks for a change, and from where. */
+export interface Actor {
+  readonly accountId: string
+  /** `secret:<id>`, `credential:<id>`, `user:<id>` or `cli`. */
+  readonly name: string
+  /** Canonical peer address; null for the command line. */
+  readonly address: string | null
+  readonly requestId: string | null
+}
+
+/** Writes the audit row of a change in the change's own transaction. `before` and `after` must be free of secrets. */
+export async function audit(
+  tx: Tx,
+  actor: Actor,
+  atMs: number,
+  change: { action: string; subject: string; before?: unknown; after?: unknown },
+): Promise<void> {
+  const row: AuditRow = {
+    accountId: actor.accountId,
+    atMs,
+    actor: actor.name,
+    address: actor.address,
+    requestId: actor.requestId,
+    action: change.action,
+    subject: change.subject,
+    before: change.before === undefined ? null : JSON.stringify(change.before),
+    after: change.after === undefined ? null : JSON.stringify(change.after),
+  }
+  await tx.audit.append(row)
+}

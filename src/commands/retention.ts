@@ -1,0 +1,20 @@
+import type { Context } from './context.ts'
+
+const DAY_MS = 86_400_000
+const BATCH = 1000
+const BATCHES_MAX = 1000
+/** Readers that are further behind than this are told to forget everything. */
+const CHANGES_KEPT_MS = 3_600_000
+
+/** Deletes what is older than it is kept for, in small transactions so that nobody waits for them. */
+export async function pruneRecords(ctx: Context, keep: { accessLogDays: number }): Promise<number> {
+  const nowMs = ctx.clock.now()
+  await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
+  let deleted = 0
+  for (let batch = 0; batch < BATCHES_MAX; batch++) {
+    const count = await ctx.store.transaction((tx) => tx.accessLog.prune(nowMs - keep.accessLogDays * DAY_MS, BATCH))
+    deleted += count
+    if (count < BATCH) break
+  }
+  return deleted
+}

@@ -1,0 +1,47 @@
+import { quote } from './keys.ts'
+import { type ConfigProblem, nearest } from './problem.ts'
+import { allKeys, environmentName } from './schema.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Text that the environment gives for a key. */
+export interface EnvironmentSetting {
+  readonly path: string
+  readonly text: string
+  readonly source: string
+}
+
+/** Variables that begin with SLUICE_ and are no keys. */
+export const OTHER_VARIABLES = { SLUICE_CONFIG: 'the configuration file to read' } as const
+
+const pathOf = new Map(allKeys().map(([path]) => [environmentName(path), path]))
+
+/** Sorts the SLUICE_ variables into settings and problems. Other variables are not looked at. */
+export function readEnvironment(env: Environment): { settings: EnvironmentSetting[]; problems: ConfigProblem[] } {
+  const ours = Object.entries(env).filter(([name]) => name.startsWith('SLUICE_') && !(name in OTHER_VARIABLES))
+  const settings: EnvironmentSetting[] = []
+  const problems: ConfigProblem[] = []
+  for (const [name, text] of ours) {
+    const path = pathOf.get(name)
+    if (text === undefined) continue
+    if (path !== undefined) settings.push({ path, text, source: name })
+    else if (!isServiceLink(name, text)) problems.push(unknownVariable(name))
+  }
+  return { settings, problems }
+}
+
+/**
+ * Kubernetes and container links describe a service called `sluice` to every container beside it, with variables such
+ * as SLUICE_SERVICE_HOST=10.0.0.7 and SLUICE_PORT=tcp://10.0.0.7:80. They are nobody's spelling mistake.
+ */
+function isServiceLink(name: string, text: string): boolean {
+  if (/_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name)) return true
+  if (name.endsWith('_PORT')) return /^(tcp|udp|sctp):\/\//.test(text)
+  return /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)
+}
+
+function unknownVariable(name: string): ConfigProblem {
+  const guess = nearest(name, [...pathOf.keys(), ...Object.keys(OTHER_VARIABLES)])
+  const reason = guess === undefined ? 'is not known' : `is not known; did you mean ${guess}?`
+  return { key: '', source: quote(name).slice(1, -1), reason }
+}

@@ -1,0 +1,135 @@
+import { err, ok, type Result } from '../base/result.ts'
+
+/** One configuration key: everything that the loader, the default file and the documentation need to know of it. */
+export interface Key<T> {
+  readonly default: T
+  /** One sentence for the operator, with the unit where there is one. */
+  readonly about: string
+  /** What may be written, in words. */
+  readonly allowed: string
+  /** A secret is never shown: not in a problem, not in a log. */
+  readonly secret: boolean
+  /** Checks a value from the file or the command line. The error is the reason, ready to follow the key. */
+  check(value: unknown): Result<T, string>
+  /** Reads the text of an environment variable. */
+  parse(text: string): Result<T, string>
+}
+
+interface About<T> {
+  default: T
+  about: string
+}
+
+interface Bounds {
+  min: number
+  max: number
+}
+
+/** A rule for text: what is wrong with it, or undefined. */
+export type TextRule = (text: string) => string | undefined
+
+interface TextOptions extends About<string> {
+  allowed: string
+  secret?: boolean
+  rule?: TextRule
+}
+
+const MAX_TEXT = 1024
+const MAX_ITEMS = 1000
+
+/** Text of one line, at most 1024 characters, that follows `rule`. */
+export function text({ default: fallback, about, allowed, secret = false, rule }: TextOptions): Key<string> {
+  const check = (value: unknown): Result<string, string> => {
+    if (typeof value !== 'string') return err(notText(value, secret))
+    const reason = textProblem(value) ?? rule?.(value)
+    if (reason === undefined) return ok(value)
+    return err(secret ? reason : `${quote(value)} ${reason}`)
+  }
+  return { default: fallback, about, allowed, secret, check, parse: check }
+}
+
+/** The type of a secret is told, its value is not: a password of digits is a number to YAML. */
+function notText(value: unknown, secret: boolean): string {
+  const hint = typeof value === 'object' || value === undefined ? '' : ' (put it in quotes)'
+  return `is ${secret ? '' : `${nameOfType(value)}, `}not text${hint}`
+}
+
+/** A whole number from `min` to `max`. */
+export function integer({ default: fallback, about, min, max }: About<number> & Bounds): Key<number> {
+  const allowed = `a whole number from ${min} to ${max}`
+  const check = (value: unknown): Result<number, string> => {
+    if (typeof value !== 'number') return err(`is ${nameOfType(value)}, not a number`)
+    if (!Number.isInteger(value)) return err(`${value} is not a whole number`)
+    return value < min || value > max ? err(`${value} is out of range`) : ok(value)
+  }
+  const parse = (input: string): Result<number, string> =>
+    /^-?\d{1,15}$/.test(input) ? check(Number(input)) : err(`${quote(input)} is not a whole number`)
+  return { default: fallback, about, allowed, secret: false, check, parse }
+}
+
+/** A share, from 0 (none) to 1 (all). */
+export function rate({ default: fallback, about }: About<number>): Key<number> {
+  const check = (value: unknown): Result<number, string> => {
+    if (typeof value !== 'number') return err(`is ${nameOfType(value)}, not a number`)
+    return value >= 0 && value <= 1 ? ok(value) : err(`${value} is out of range`)
+  }
+  const parse = (input: string): Result<number, string> =>
+    /^\d{1,3}(\.\d{1,12})?$/.test(input) ? check(Number(input)) : err(`${quote(input)} is not a number such as 0.25`)
+  return { default: fallback, about, allowed: 'a number from 0 (none) to 1 (all)', secret: false, check, parse }
+}
+
+/** One word out of a few. */
+export function choice<const W extends string>(words: readonly W[], { default: fallback, about }: About<W>): Key<W> {
+  const check = (value: unknown): Result<W, string> => {
+    const word = words.find((w) => w === value)
+    if (word !== undefined) return ok(word)
+    return err(typeof value === 'string' ? `${quote(value)} is not known` : `is ${nameOfType(value)}, not a word`)
+  }
+  return { default: fallback, about, allowed: words.join(', '), secret: false, check, parse: check }
+}
+
+interface ListOptions extends About<readonly string[]> {
+  allowed: string
+  rule: TextRule
+}
+
+/** A list of text, each item following `rule`. In the environment the items are separated by commas. */
+export function list({ default: fallback, about, allowed, rule }: ListOptions): Key<readonly string[]> {
+  const check = (value: unknown): Result<readonly string[], string> => {
+    if (!Array.isArray(value)) return err(`is ${nameOfType(value)}, not a list`)
+    if (value.length > MAX_ITEMS) return err(`has ${value.length} items; ${MAX_ITEMS} is the most`)
+    const reasons = value.map((item) => itemProblem(item, rule)).filter((reason) => reason !== undefined)
+    return reasons.length === 0 ? ok([...(value as string[])]) : err(reasons.join('; '))
+  }
+  const parse = (input: string): Result<readonly string[], string> =>
+    check(input.trim() === '' ? [] : input.split(',').map((item) => item.trim()))
+  return { default: fallback, about, allowed, secret: false, check, parse }
+}
+
+function itemProblem(item: unknown, rule: TextRule): string | undefined {
+  if (typeof item !== 'string') return `has ${nameOfType(item)} in it, not text`
+  const reason = textProblem(item) ?? rule(item)
+  return reason === undefined ? undefined : `${quote(item)} ${reason}`
+}
+
+function textProblem(value: string): string | undefined {
+  if (value.length > MAX_TEXT) return `is longer than ${MAX_TEXT} characters`
+  // A NUL would cut a path short in the system call; the others have no business in a host name, a path or a secret.
+  return /\p{Cc}/u.test(value) ? 'contains a control character' : undefined
+}
+
+/** Stands for an alias (`*name`) of a file, which no key accepts: a value is best written where it counts. */
+export const ALIAS = Symbol('alias')
+
+/** What a value is, in the words of somebody who writes YAML. */
+export function nameOfType(value: unknown): string {
+  if (value === null || value === undefined) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return 'text'
+  if (typeof value === 'boolean') return `the switch ${value}`
+  if (typeof value === 'number' || typeof value === 'bigint') return `the number ${value}`
+  return value === ALIAS ? 'an alias' : 'a section'
+}
+
+/** A value as shown in a problem: quoted, on one line and short. */
+export const quote = (value: string): string => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)

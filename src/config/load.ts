@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { err, ok, type Result } from '../base/result.ts'
+import { type Environment, readEnvironment } from './environment.ts'
+import { readConfigFile } from './file.ts'
+import type { Key } from './keys.ts'
+import type { ConfigProblem } from './problem.ts'
+import { allKeys, type Config, isKey, type PartialConfig, root, type Section } from './schema.ts'
+import { type Branch, type Reading, readTree } from './tree.ts'
+
+export interface ConfigSources {
+  /** The file to read; without it SLUICE_CONFIG names it, or else `config.yaml` is read when it exists. */
+  file?: string | undefined
+  /** Where `config.yaml` is looked for; the working directory when omitted. */
+  directory?: string | undefined
+  env: Environment
+  /** What the command line says. */
+  flags?: PartialConfig | undefined
+}
+
+/**
+ * Reads the configuration: defaults, then the file, the environment, the command line; the last to speak wins.
+ * @returns a deeply frozen configuration, or every problem of every source at once. Never throws.
+ */
+export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSources): Result<Config, ConfigProblem[]> {
+  const readings = [fromFile(file ?? fileOf(env, directory)), fromEnvironment(env), fromFlags(flags)]
+  const problems = readings.flatMap((reading) => reading.problems)
+  if (problems.length > 0) return err(problems)
+  const values = new Map(readings.flatMap((reading) => reading.values))
+  return ok(build(root, values) as Config)
+}
+
+/** What a source says after every value was checked. */
+interface Checked {
+  values: (readonly [path: string, value: unknown])[]
+  problems: ConfigProblem[]
+}
+
+const keyAt = new Map(allKeys())
+
+function fileOf(env: Environment, directory: string): string | undefined {
+  const usual = join(directory, 'config.yaml')
+  return env['SLUICE_CONFIG'] || (existsSync(usual) ? usual : undefined)
+}
+
+const fromFile = (file: string | undefined): Checked =>
+  file === undefined ? { values: [], problems: [] } : checkReading(readConfigFile(file))
+
+function fromFlags(flags: object): Checked {
+  return checkReading(readTree(branchesOf(flags)))
+}
+
+function branchesOf(object: object): Branch[] {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined)
+  return entries.map(([name, value]: [string, unknown]) => {
+    const branches = isSection(value) ? branchesOf(value) : undefined
+    return { name, source: 'command line', branches, value }
+  })
+}
+
+const isSection = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function fromEnvironment(env: Environment): Checked {
+  const { settings, problems } = readEnvironment(env)
+  const checked = settings.map(({ path, text, source }) => settle(path, source, (key) => key.parse(text)))
+  return merge(checked, problems)
+}
+
+function checkReading({ settings, problems }: Reading): Checked {
+  const checked = settings.map(({ path, value, source }) => settle(path, source, (key) => key.check(value)))
+  return merge(checked, problems)
+}
+
+function settle(path: string, source: string, read: (key: Key<unknown>) => Result<unknown, string>): Checked {
+  const key = keyAt.get(path)
+  if (key === undefined) throw new Error(`no such key: ${path}`)
+  const value = read(key)
+  if (value.ok) return { values: [[path, value.value]], problems: [] }
+  return { values: [], problems: [{ key: path, source, reason: value.error, allowed: key.allowed }] }
+}
+
+const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): Checked => ({
+  values: parts.flatMap((part) => part.values),
+  problems: [...problems, ...parts.flatMap((part) => part.problems)],
+})
+
+/** The tree of values in the shape of the schema, frozen to the leaves. */
+function build(section: Section, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
+  const entries = Object.entries(section).map(([name, entry]) => {
+    const path = parent === '' ? name : `${parent}.${name}`
+    if (!isKey(entry)) return [name, build(entry, values, path)]
+    const value = values.has(path) ? values.get(path) : entry.default
+    return [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value]
+  })
+  return Object.freeze(Object.fromEntries(entries))
+}

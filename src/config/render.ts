@@ -1,0 +1,79 @@
+import { OTHER_VARIABLES } from './environment.ts'
+import type { Key } from './keys.ts'
+import { allKeys, environmentName, isKey, root, type Section } from './schema.ts'
+
+/** `config.default.yaml`: every key with its default and its sentence, ready to be copied and cut down. */
+export function renderDefaultFile(): string {
+  const head = [
+    '# Every key of the configuration with its default. Copy what you change to config.yaml, or set the environment',
+    '# variable of the same name: server.port is SLUICE_SERVER_PORT. Written by scripts/generate.ts.',
+  ]
+  return `${[...head, ...yamlOf(root, '')].join('\n')}\n`
+}
+
+function yamlOf(section: Section, indent: string): string[] {
+  return Object.entries(section).flatMap(([name, entry]) => {
+    if (isKey(entry)) return [...comment(entry, indent), `${indent}${name}: ${JSON.stringify(entry.default)}`]
+    const blank = indent === '' ? [''] : []
+    return [...blank, `${indent}${name}:`, ...yamlOf(entry, `${indent}  `)]
+  })
+}
+
+const comment = (key: Key<unknown>, indent: string): string[] =>
+  wrap(`${key.about} Allowed: ${key.allowed}.`, 116 - indent.length).map((line) => `${indent}# ${line}`)
+
+function wrap(sentence: string, width: number): string[] {
+  const lines: string[] = []
+  for (const word of sentence.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
+/** `docs/configuration.md`: the same for readers, with the names in the environment. */
+export function renderDocument(): string {
+  const sections = Object.keys(root).map(renderSection)
+  return `${[INTRODUCTION, ...sections, renderOthers()].join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# Configuration
+
+<!-- Written by scripts/generate.ts from src/config/schema.ts. -->
+
+Every key has a default, so Sluice starts without any configuration. What differs from the default comes from, in this
+order, the last to speak winning:
+
+1. a YAML file: the one named by \`--config\` or \`SLUICE_CONFIG\`, else \`./config.yaml\` when it exists;
+2. the environment: \`SLUICE_\` and the key in capitals, lists separated by commas;
+3. the command line.
+
+A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep
+Sluice from starting; every such problem is reported at once, with its place. The values of keys marked *secret* are
+never shown or logged.`
+
+function renderSection(name: string): string {
+  const rows = allKeys()
+    .filter(([path]) => path.startsWith(`${name}.`))
+    .map(([path, key]) => row(path, key))
+  return [`## ${name}`, '', '| Key | Environment | Default | Allowed | |', '|---|---|---|---|---|', ...rows].join('\n')
+}
+
+function row(path: string, key: Key<unknown>): string {
+  const secret = key.secret ? ' *Secret.*' : ''
+  const cells = [`\`${path}\``, `\`${environmentName(path)}\``, `\`${JSON.stringify(key.default)}\``]
+  return `| ${[...cells, key.allowed, key.about + secret].map(escapeCell).join(' | ')} |`
+}
+
+const escapeCell = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll(/<(?=[a-z])/g, '\\<')
+
+function renderOthers(): string {
+  const rows = Object.entries(OTHER_VARIABLES).map(([name, about]) => `- \`${name}\`: ${about}.`)
+  return `## Other variables
+
+${rows.join('\n')}
+
+Variables that an orchestrator sets to describe a service called \`sluice\` (\`SLUICE_SERVICE_HOST\`,
+\`SLUICE_PORT=tcp://…\` and the like) are ignored.`
+}

@@ -1,0 +1,45 @@
+import { isIP } from 'node:net'
+import type { TextRule } from './keys.ts'
+
+/** An IPv4 or IPv6 address, or a network of them such as `10.0.0.0/8`. */
+export const addressOrNetwork: TextRule = (value) => {
+  const [address = '', prefix, ...rest] = value.split('/')
+  const family = isIP(address)
+  // A zone such as fe80::1%eth0 passes isIP, but belongs to one machine and cannot be compared with a peer.
+  if (family === 0 || address.includes('%') || rest.length > 0) return 'is not an address or a network'
+  if (prefix === undefined) return undefined
+  const longest = family === 4 ? 32 : 128
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= longest
+    ? undefined
+    : `has a prefix that is not from 0 to ${longest}`
+}
+
+/** A name or address to listen on; a port has a key of its own. */
+export const hostToListenOn: TextRule = (value) => {
+  if (isIP(value) !== 0) return undefined
+  return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) ? undefined : 'is not an address or a host name'
+}
+
+/** Where the data is: nothing, a file path, or a PostgreSQL URL. */
+export const storageUrl: TextRule = (value) => {
+  if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
+  return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
+}
+
+export const notEmpty: TextRule = (value) => (value.trim() === '' ? 'is empty' : undefined)
+
+/** Nothing, or the base64 of exactly 32 bytes, written canonically. */
+export const base64Of32Bytes: TextRule = (value) => {
+  const bytes = Buffer.from(value, 'base64')
+  const canonical = bytes.toString('base64') === value
+  return value === '' || (canonical && bytes.length === 32) ? undefined : 'is not the base64 of 32 bytes'
+}
+
+const MIN_SECRET = 16
+
+/** Nothing, or visible ASCII (it travels in a header) that is long enough not to be guessed. */
+export const headerSecret: TextRule = (value) => {
+  if (value === '') return undefined
+  if (!/^[\x21-\x7e]*$/.test(value)) return 'contains a character that cannot be sent in a header'
+  return value.length < MIN_SECRET ? `is shorter than ${MIN_SECRET} characters` : undefined
+}

@@ -1,0 +1,192 @@
+import { choice, integer, type Key, list, rate, text } from './keys.ts'
+import { addressOrNetwork, base64Of32Bytes, headerSecret, hostToListenOn, notEmpty, storageUrl } from './rules.ts'
+
+/**
+ * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
+ * `docs/configuration.md` all come from this table; after a change run `node scripts/generate.ts`.
+ */
+export const schema = {
+  server: {
+    host: text({
+      default: '0.0.0.0',
+      allowed: 'an IPv4 or IPv6 address, or a host name',
+      rule: hostToListenOn,
+      about: 'The address that the HTTP server listens on; `::` listens on IPv6 and, on most systems, IPv4 too.',
+    }),
+    port: integer({
+      default: 8080,
+      min: 0,
+      max: 65_535,
+      about: 'The TCP port that the HTTP server listens on; 0 takes any free one and logs it.',
+    }),
+    trustedProxies: list({
+      default: [],
+      allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
+      rule: addressOrNetwork,
+      about: 'The proxies whose `X-Forwarded-For` is believed; without them the address of the socket counts.',
+    }),
+    bodyLimitBytes: integer({
+      default: 1_048_576,
+      min: 1024,
+      max: 67_108_864,
+      about: 'The largest request body, in bytes; a larger one is refused with 413.',
+    }),
+    requestTimeoutSeconds: integer({
+      default: 30,
+      min: 1,
+      max: 3600,
+      about: 'How long a client may take to send a whole request, in seconds.',
+    }),
+    shutdownGraceSeconds: integer({
+      default: 10,
+      min: 0,
+      max: 600,
+      about: 'How long requests in progress may go on after a stop was asked for, in seconds.',
+    }),
+  },
+  storage: {
+    url: text({
+      default: '',
+      secret: true,
+      allowed: 'nothing, a file path, or postgres://user:password@host:port/database',
+      rule: storageUrl,
+      about: 'Where the data is kept; nothing means SQLite in `<data.dir>/sluice.db`. May hold a password.',
+    }),
+    poolSize: integer({
+      default: 10,
+      min: 1,
+      max: 500,
+      about: 'The most connections to PostgreSQL that one process opens.',
+    }),
+  },
+  data: {
+    dir: text({
+      default: './data',
+      allowed: 'a path',
+      rule: notEmpty,
+      about: 'The directory of everything that Sluice writes, relative to the working directory; made when missing.',
+    }),
+  },
+  secrets: {
+    sealingKey: text({
+      default: '',
+      secret: true,
+      allowed: 'nothing, or the base64 of 32 bytes',
+      rule: base64Of32Bytes,
+      about: 'The key that seals token values; nothing means the file `<data.dir>/sealing.key`, made at first start.',
+    }),
+  },
+  geoip: {
+    database: text({
+      default: '',
+      allowed: 'nothing, or the path of an MMDB file',
+      about: 'The country database for country rules; without one every address is of unknown country.',
+    }),
+  },
+  rtmp: {
+    ipFilters: choice(['refuse', 'enforce'], {
+      default: 'refuse',
+      about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
+    }),
+  },
+  access: {
+    cacheTokens: integer({
+      default: 50_000,
+      min: 100,
+      max: 10_000_000,
+      about: 'How many tokens each process keeps in memory to decide without asking the store.',
+    }),
+    staleSeconds: integer({
+      default: 30,
+      min: 0,
+      max: 3600,
+      about: 'How long decisions go on from memory while the store cannot be reached, in seconds.',
+    }),
+    log: {
+      refusalRate: rate({ default: 1, about: 'The share of refusals that are written to the access log.' }),
+      admissionRate: rate({ default: 0, about: 'The share of admissions that are written to the access log.' }),
+      retentionDays: integer({
+        default: 30,
+        min: 1,
+        max: 3650,
+        about: 'How long the access log is kept, in days.',
+      }),
+      bufferRows: integer({
+        default: 10_000,
+        min: 100,
+        max: 1_000_000,
+        about: 'How many rows of the access log wait in memory to be written; more are counted and dropped.',
+      }),
+    },
+  },
+  audit: {
+    retentionDays: integer({
+      default: 365,
+      min: 1,
+      max: 36_500,
+      about: 'How long the record of who changed what is kept, in days.',
+    }),
+  },
+  log: {
+    level: choice(['debug', 'info', 'warn', 'error'], {
+      default: 'info',
+      about: 'The least important messages that are logged.',
+    }),
+    format: choice(['json', 'pretty'], {
+      default: 'json',
+      about: 'How a message is written: an object per line for machines, or plain text per line for people.',
+    }),
+  },
+  metrics: {
+    secret: text({
+      default: '',
+      secret: true,
+      allowed: 'nothing, or 16 or more visible ASCII characters',
+      rule: headerSecret,
+      about: 'What `/metrics` wants as `Authorization: Bearer`; nothing means that only this machine may read it.',
+    }),
+  },
+  bindings: {
+    flushSeconds: integer({
+      default: 5,
+      min: 1,
+      max: 300,
+      about: 'How often the last use of bound addresses is written to the store, in seconds.',
+    }),
+  },
+} as const
+
+/** The values of a (part of a) schema: a key becomes what it reads, a section an object; nothing can be written to. */
+export type Values<S> = S extends Key<infer T> ? T : { readonly [name in keyof S]: Values<S[name]> }
+
+/** The configuration of one process. Frozen, complete and within bounds. */
+export type Config = Values<typeof schema>
+
+/** Some of the configuration, such as what a command line says. */
+export type PartialConfig = PartialValues<typeof schema>
+type PartialValues<S> = S extends Key<infer T> ? T : { readonly [name in keyof S]?: PartialValues<S[name]> }
+
+/** A section of the schema, seen as data. */
+export interface Section {
+  readonly [name: string]: Key<unknown> | Section
+}
+
+/** The whole schema, seen as data. */
+export const root: Section = schema
+
+export const isKey = (entry: Key<unknown> | Section): entry is Key<unknown> => typeof entry.about === 'string'
+
+/** Every key with its dotted path, in the order of the table. */
+export function allKeys(section: Section = root, path = ''): readonly (readonly [path: string, key: Key<unknown>])[] {
+  return Object.entries(section).flatMap(([name, entry]) => {
+    const entryPath = path === '' ? name : `${path}.${name}`
+    return isKey(entry) ? [[entryPath, entry] as const] : allKeys(entry, entryPath)
+  })
+}
+
+/** The environment variable of a key: `server.trustedProxies` is `SLUICE_SERVER_TRUSTED_PROXIES`. */
+export const environmentName = (path: string): string =>
+  `SLUICE_${path
+    .replaceAll('.', '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toUpperCase()}`

@@ -1,0 +1,163 @@
+import { err, ok, type Result } from '../../base/result.ts'
+
+/** A peer address in canonical form. An IPv4-mapped IPv6 address is the IPv4 address that it carries. */
+export type Address =
+  | {
+      readonly family: 4
+      /** Unsigned 32 bit, network order. */
+      readonly value: number
+      readonly text: string
+    }
+  | {
+      readonly family: 6
+      /** RFC 5952 text, without a zone. */
+      readonly text: string
+    }
+
+/** One entry of `allowedIpAddresses`: the inclusive range of IPv4 addresses that it covers. */
+export interface AddressRule {
+  readonly first: number
+  readonly last: number
+  /** Canonical: `a.b.c.d` for one address, else `network/prefix` with the host bits cleared. */
+  readonly text: string
+}
+
+/** 8 groups of 4 digits, 7 colons and a dotted quad are at most 45 characters; the rest is room for a zone. */
+const MAX_ADDRESS_LENGTH = 128
+const ALLOWED = 'an IPv4 address (192.0.2.7) or an IPv4 network (192.0.2.0/24) is allowed'
+
+/** Reads one address as written in a socket, a header or a request. Null when it is none. */
+export function parseAddress(text: string): Address | null {
+  const value = parseIpv4(text)
+  if (value !== null) return ipv4(value)
+  return text.length <= MAX_ADDRESS_LENGTH && text.includes(':') ? parseIpv6(text) : null
+}
+
+/**
+ * Reads one entry of an address list. Host bits that are set in a network are cleared; `/32` becomes the plain address.
+ * Ranges, wildcards and IPv6 are refused with a text that says what is allowed.
+ */
+export function parseAddressRule(text: string): Result<AddressRule, string> {
+  const slash = text.indexOf('/')
+  const value = parseIpv4(slash < 0 ? text : text.slice(0, slash))
+  if (value === null) return err(whyNotIpv4(text))
+  const prefix = slash < 0 ? 32 : parsePrefix(text.slice(slash + 1))
+  if (prefix === null) return err('the prefix length after the slash must be a number from 0 to 32')
+  return ok(network(value, prefix))
+}
+
+/** Whether the address lies in one of the rules. IPv6 lies in none: the lists are IPv4 only. */
+export function matchesAddress(rules: readonly AddressRule[], address: Address): boolean {
+  if (address.family === 6) return false
+  const value = address.value
+  for (const rule of rules) if (value >= rule.first && value <= rule.last) return true
+  return false
+}
+
+const ipv4 = (value: number): Address => ({ family: 4, value, text: formatIpv4(value) })
+
+function network(value: number, prefix: number): AddressRule {
+  const size = 2 ** (32 - prefix)
+  const first = value - (value % size)
+  const text = prefix === 32 ? formatIpv4(first) : `${formatIpv4(first)}/${prefix}`
+  return { first, last: first + size - 1, text }
+}
+
+function parsePrefix(text: string): number | null {
+  if (!/^(?:0|[1-9]\d?)$/.test(text)) return null
+  const prefix = Number(text)
+  return prefix <= 32 ? prefix : null
+}
+
+function whyNotIpv4(text: string): string {
+  if (text.includes(':')) return `IPv6 is not supported here; ${ALLOWED}`
+  if (text.includes('*')) return `wildcards are not supported; ${ALLOWED}`
+  if (text.includes('-')) return `ranges are not supported; ${ALLOWED}`
+  return `not an IPv4 address in dotted decimal without leading zeros; ${ALLOWED}`
+}
+
+const DOT = 0x2e
+const ZERO = 0x30
+
+/** Four decimal numbers from 0 to 255 without leading zeros: `010.1.2.3` is octal to some readers, so it is nobody's. */
+function parseIpv4(text: string): number | null {
+  if (text.length < 7 || text.length > 15) return null
+  let value = 0
+  let octet = -1
+  let dots = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === DOT) {
+      if (octet < 0 || ++dots > 3) return null
+      value = value * 256 + octet
+      octet = -1
+    } else {
+      if (code < ZERO || code > ZERO + 9 || octet === 0) return null
+      octet = octet < 0 ? code - ZERO : octet * 10 + code - ZERO
+      if (octet > 255) return null
+    }
+  }
+  return dots === 3 && octet >= 0 ? value * 256 + octet : null
+}
+
+const formatIpv4 = (value: number): string =>
+  `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
+
+/** RFC 4291 section 2.2, all three forms, with an optional RFC 4007 zone that is dropped. */
+function parseIpv6(text: string): Address | null {
+  const groups = ipv6Groups(withoutZone(text))
+  if (groups === null) return null
+  const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (!mapped) return { family: 6, text: formatIpv6(groups) }
+  return ipv4((groups[6] ?? 0) * 65_536 + (groups[7] ?? 0))
+}
+
+/** A zone names an interface of this machine; it says nothing about who the peer is. */
+const withoutZone = (text: string): string => text.replace(/%[\w.~-]+$/, '')
+
+function ipv6Groups(text: string): number[] | null {
+  const halves = text.split('::')
+  if (halves.length > 2) return null
+  const compressed = halves.length === 2
+  const head = hexGroups(halves[0] ?? '', !compressed)
+  const tail = compressed ? hexGroups(halves[1] ?? '', true) : []
+  if (head === null || tail === null) return null
+  const missing = 8 - head.length - tail.length
+  if (compressed ? missing < 1 : missing !== 0) return null
+  return [...head, ...Array<number>(missing).fill(0), ...tail]
+}
+
+/** The groups of one side of `::`. Only the very last one of the address may be a dotted quad. */
+function hexGroups(text: string, isEnd: boolean): number[] | null {
+  if (text === '') return []
+  const parts = text.split(':')
+  const groups: number[] = []
+  for (const [index, part] of parts.entries()) {
+    if (/^[0-9a-f]{1,4}$/i.test(part)) {
+      groups.push(Number.parseInt(part, 16))
+    } else {
+      const quad = isEnd && index === parts.length - 1 ? parseIpv4(part) : null
+      if (quad === null) return null
+      groups.push(quad >>> 16, quad & 0xffff)
+    }
+  }
+  return groups
+}
+
+/** RFC 5952 section 4: lower case, no leading zeros, the first longest run of two or more zero groups as `::`. */
+function formatIpv6(groups: readonly number[]): string {
+  const { start, length } = longestZeroRun(groups)
+  const hex = groups.map((group) => group.toString(16))
+  if (length < 2) return hex.join(':')
+  return `${hex.slice(0, start).join(':')}::${hex.slice(start + length).join(':')}`
+}
+
+function longestZeroRun(groups: readonly number[]): { start: number; length: number } {
+  let best = { start: 0, length: 0 }
+  let length = 0
+  for (const [index, group] of groups.entries()) {
+    length = group === 0 ? length + 1 : 0
+    if (length > best.length) best = { start: index + 1 - length, length }
+  }
+  return best
+}

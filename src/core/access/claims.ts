@@ -1,0 +1,123 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { TOKEN_LIMITS } from '../tokens/types.ts'
+import { type AddressRule, parseAddressRule } from './address.ts'
+import { type OriginRule, parseOriginRule } from './origin.ts'
+import { isObject, type JsonObject } from './strictJson.ts'
+import { checkStreamName } from './streamName.ts'
+import type { SelfSignedClaims } from './types.ts'
+
+const CUSTOM_VIEWER_DATA_MAX = 1_024
+const JTI_MAX = 128
+
+/** Seconds that a date can hold (ECMA-262 section 21.4.1.1); beyond it milliseconds lose their precision. */
+const SECONDS_MAX = 8.64e12
+
+/** Any other member is refused: a restriction that was misspelt must not be ignored. */
+const STREAMING_KEYS: ReadonlySet<string> = new Set([
+  'tokenId',
+  'tokenType',
+  'streamName',
+  'allowedOrigins',
+  'allowedIpAddresses',
+  'tracking',
+  'customViewerData',
+  'originCluster',
+])
+
+/** Validates and compiles the payload of a self-signed subscribe token. Top-level claims that we do not know are ignored. */
+export function claimsOf(payload: JsonObject): Result<SelfSignedClaims, string> {
+  const { streaming } = payload
+  if (!isObject(streaming)) return err('the claim streaming must be an object')
+  const unknown = Object.keys(streaming).find((key) => !STREAMING_KEYS.has(key))
+  if (unknown !== undefined) return err(`streaming.${unknown.slice(0, 64)} is not known`)
+  const subject = readSubject(streaming)
+  if (!subject.ok) return subject
+  const restrictions = readRestrictions(streaming)
+  if (!restrictions.ok) return restrictions
+  const viewer = readViewer(streaming)
+  if (!viewer.ok) return viewer
+  const registered = readRegistered(payload)
+  if (!registered.ok) return registered
+  return ok({ ...subject.value, ...restrictions.value, ...viewer.value, ...registered.value })
+}
+
+type Part<K extends keyof SelfSignedClaims> = Result<Pick<SelfSignedClaims, K>, string>
+
+function readSubject({ tokenId, tokenType, streamName }: JsonObject): Part<'tokenId' | 'streamName'> {
+  if (typeof tokenId !== 'number' || !Number.isSafeInteger(tokenId) || tokenId < 1) {
+    return err('streaming.tokenId must be the integer id of the parent token')
+  }
+  if (tokenType !== 'Subscribe') return err('streaming.tokenType must be "Subscribe"')
+  if (typeof streamName !== 'string') return err('streaming.streamName must be a string')
+  const invalid = checkStreamName(streamName)
+  return invalid === null ? ok({ tokenId, streamName }) : err(`streaming.streamName ${invalid}`)
+}
+
+function readRestrictions(streaming: JsonObject): Part<'origins' | 'addresses'> {
+  const origins = readRules<OriginRule>('allowedOrigins', streaming, TOKEN_LIMITS.originsMax, parseOriginRule)
+  if (!origins.ok) return origins
+  const addresses = readRules<AddressRule>('allowedIpAddresses', streaming, TOKEN_LIMITS.addressesMax, parseAddressRule)
+  return addresses.ok ? ok({ origins: origins.value, addresses: addresses.value }) : addresses
+}
+
+function readRules<T>(
+  key: string,
+  streaming: JsonObject,
+  max: number,
+  parse: (text: string) => Result<T, string>,
+): Result<readonly T[], string> {
+  const list = streaming[key] ?? []
+  if (!Array.isArray(list) || list.length > max) return err(`streaming.${key} must be a list of at most ${max}`)
+  const rules: T[] = []
+  for (const [index, item] of (list as unknown[]).entries()) {
+    const rule = typeof item === 'string' ? parse(item) : err('must be a string')
+    if (!rule.ok) return err(`streaming.${key}[${index}]: ${rule.error}`)
+    rules.push(rule.value)
+  }
+  return ok(rules)
+}
+
+function readViewer({ tracking, customViewerData }: JsonObject): Part<'trackingId' | 'customViewerData'> {
+  const trackingId = readTracking(tracking ?? null)
+  if (!trackingId.ok) return trackingId
+  const data = customViewerData ?? null
+  if (data !== null && !isText(data, 0, CUSTOM_VIEWER_DATA_MAX)) {
+    return err(`streaming.customViewerData must be a string of at most ${CUSTOM_VIEWER_DATA_MAX} characters`)
+  }
+  return ok({ trackingId: trackingId.value, customViewerData: data })
+}
+
+function readTracking(tracking: unknown): Result<string | null, string> {
+  if (tracking === null) return ok(null)
+  if (!isObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
+    return err('streaming.tracking must be an object with nothing but trackingId')
+  }
+  const { trackingId } = tracking
+  if (isText(trackingId, 1, TOKEN_LIMITS.trackingIdMax)) return ok(trackingId)
+  return err(`streaming.tracking.trackingId must have 1 to ${TOKEN_LIMITS.trackingIdMax} characters`)
+}
+
+type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'
+
+/** The registered claims of RFC 7519 section 4.1 that have a meaning here. Dates are seconds, with or without fraction. */
+function readRegistered({ exp, iat, nbf, jti }: JsonObject): Part<Registered> {
+  if (!isNumericDate(exp)) return err('exp is required, in seconds since 1970')
+  if (iat !== undefined && !isNumericDate(iat)) return err('iat must be a number of seconds since 1970')
+  if (nbf !== undefined && !isNumericDate(nbf)) return err('nbf must be a number of seconds since 1970')
+  if (jti !== undefined && !isText(jti, 1, JTI_MAX)) return err(`jti must have 1 to ${JTI_MAX} characters`)
+  return ok({
+    expiresAtMs: toMs(exp),
+    issuedAtMs: iat === undefined ? null : toMs(iat),
+    notBeforeMs: nbf === undefined ? null : toMs(nbf),
+    jti: jti ?? null,
+  })
+}
+
+/** Rounded down: a fraction of a millisecond never lengthens a life. */
+const toMs = (seconds: number): number => Math.floor(seconds * 1000)
+
+const isNumericDate = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= SECONDS_MAX
+
+const isText = (value: unknown, min: number, max: number): value is string =>
+  typeof value === 'string' && value.length >= min && value.length <= max && value.isWellFormed()

@@ -1,0 +1,92 @@
+import { REFUSALS } from './refusals.ts'
+import { checkActive } from './rules/active.ts'
+import { checkAddress } from './rules/address.ts'
+import { bindingEffects, checkBinding } from './rules/binding.ts'
+import { checkCountry } from './rules/country.ts'
+import { checkExpiry } from './rules/expiry.ts'
+import { checkOrigin } from './rules/origin.ts'
+import { checkRtmpIpFilters } from './rules/rtmpIpFilters.ts'
+import { checkStreamNameRule } from './rules/streamName.ts'
+import { checkToken } from './rules/token.ts'
+import type { Question, Rule } from './rules/verdict.ts'
+import type { AccessPolicy, AccessRequest, Decision, TraceStep } from './types.ts'
+
+/** Cheap ones first; the one that has an effect last. The first that fails decides what the client is told. */
+const RULES: readonly Rule[] = [
+  checkToken,
+  checkActive,
+  checkExpiry,
+  checkStreamNameRule,
+  checkOrigin,
+  checkAddress,
+  checkCountry,
+  checkRtmpIpFilters,
+  checkBinding,
+]
+
+/**
+ * Whether this request is admitted at `nowMs` (epoch milliseconds), why, and what has to be written if it is.
+ * Pure: whoever calls it has looked the token up, verified its signature, and carries the effects out.
+ */
+export function decide(request: AccessRequest, policy: AccessPolicy, nowMs: number): Decision {
+  const { credential } = request
+  switch (credential.kind) {
+    case 'none':
+      return decideAnonymous(request)
+    case 'unknown':
+      return invalidToken(credential.why)
+    case 'token':
+      return ask({ request, policy, nowMs, token: credential.token, claims: null })
+    case 'selfSigned':
+      return ask({ request, policy, nowMs, token: credential.token, claims: credential.claims })
+  }
+}
+
+function ask(question: Question): Decision {
+  const trace: TraceStep[] = []
+  for (const rule of RULES) {
+    const { step, refusal } = rule(question)
+    trace.push(step)
+    if (refusal !== null) {
+      return { allowed: false, code: refusal.code, message: refusal.message, tokenId: question.token.id, trace }
+    }
+  }
+  return admit(question, trace)
+}
+
+function admit(question: Question, trace: readonly TraceStep[]): Decision {
+  const { token, claims } = question
+  return {
+    allowed: true,
+    accountId: token.accountId,
+    tokenId: token.id,
+    trackingId: claims?.trackingId ?? token.trackingId,
+    effects: bindingEffects(question),
+    trace,
+  }
+}
+
+/** Open streams are for everybody. Without an account in the path there is no stream that could be open. */
+function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest): Decision {
+  if (action === 'publish') return invalidToken('no token was presented, and publishing needs one')
+  if (accountId === null) return invalidToken('no token was presented, and no account was named')
+  if (streamIsSecured) return invalidToken('no token was presented, and the stream is secured')
+  return {
+    allowed: true,
+    accountId,
+    tokenId: null,
+    trackingId: null,
+    effects: { bind: null, stamp: null },
+    trace: [{ check: 'token', outcome: 'skip', detail: 'the stream is open: viewers need no token' }],
+  }
+}
+
+function invalidToken(detail: string): Decision {
+  return {
+    allowed: false,
+    code: 'invalid_token',
+    message: REFUSALS.invalid_token.text,
+    tokenId: null,
+    trace: [{ check: 'token', outcome: 'fail', detail }],
+  }
+}

@@ -1,0 +1,25 @@
+import type { RefusalCode } from './types.ts'
+
+export interface Refusal {
+  /** HTTP status on WHIP, WHEP and HLS. */
+  readonly status: 401 | 409
+  /** The public text: `text/plain` body over HTTP, status text over RTMP. */
+  readonly text: string
+}
+
+/** What each refusal looks like from outside. A revoked token looks like one that never existed. */
+export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
+  invalid_token: { status: 401, text: 'Unauthorized: Invalid token' },
+  token_revoked: { status: 401, text: 'Unauthorized: Invalid token' },
+  token_disabled: { status: 401, text: 'Unauthorized: Token disabled' },
+  token_expired: { status: 401, text: 'Unauthorized: Token expired' },
+  stream_name_not_allowed: { status: 401, text: 'Unauthorized: StreamName is not valid for token' },
+  origin_not_allowed: { status: 401, text: 'Unauthorized: Origin not allowed' },
+  address_not_allowed: { status: 401, text: 'Unauthorized: IP Address not allowed' },
+  country_not_allowed: { status: 401, text: 'Unauthorized: Country not allowed' },
+  ip_filters_not_supported: { status: 401, text: 'Unauthorized: IP filters are not supported with RTMP' },
+  stream_not_published: { status: 409, text: 'Stream not being published' },
+}
+
+/** A broadcaster over RTMP cannot send an `Origin`; the plain text would have them look for the fault in vain. */
+export const RTMP_HAS_NO_ORIGIN = `${REFUSALS.origin_not_allowed.text} (RTMP has no origin)`

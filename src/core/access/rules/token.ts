@@ -1,0 +1,42 @@
+import type { SelfSignedClaims, TokenSnapshot } from '../types.ts'
+import { fail, pass, type Question, type Verdict } from './verdict.ts'
+
+/** How far a signer's clock may run ahead of ours (`nbf`, `iat`). `exp` has no such allowance. */
+export const CLOCK_SKEW_MS = 60_000
+
+const PASS_TOKEN = pass('token', 'the token is known')
+const PASS_SELF_SIGNED = pass('token', 'the token was signed with the value of a known subscribe token')
+const WRONG_KIND_PUBLISH = fail('token', 'invalid_token', 'a subscribe token cannot publish')
+const WRONG_KIND_VIEW = fail('token', 'invalid_token', 'a publish token cannot view')
+const FOREIGN = fail('token', 'invalid_token', 'the token belongs to another account than the stream')
+const OTHER_PARENT = fail('token', 'invalid_token', 'the self-signed token names another parent')
+const REVOKED_JTI = fail('token', 'token_revoked', 'this self-signed token (jti) was revoked')
+const REVOKED_ISSUE = fail('token', 'token_revoked', 'self-signed tokens issued before a later time were revoked')
+const REVOKED_UNDATED = fail('token', 'token_revoked', 'older self-signed tokens were revoked and this one has no iat')
+const OTHER_TRACKING = fail('token', 'invalid_token', 'the tracking id is not that of the parent')
+const NOT_YET = fail('token', 'invalid_token', 'nbf lies more than 60 s in the future')
+const FROM_THE_FUTURE = fail('token', 'invalid_token', 'iat lies more than 60 s in the future')
+
+/** Is it a token for this kind of use on this account, and, if self-signed, one that its parent stands by? */
+export function checkToken({ request, token, claims, nowMs }: Question): Verdict {
+  if (request.action === 'publish' && token.kind !== 'publish') return WRONG_KIND_PUBLISH
+  if (request.action === 'view' && token.kind !== 'subscribe') return WRONG_KIND_VIEW
+  if (request.accountId !== null && request.accountId !== token.accountId) return FOREIGN
+  return claims === null ? PASS_TOKEN : checkClaims(token, claims, nowMs)
+}
+
+function checkClaims(token: TokenSnapshot, claims: SelfSignedClaims, nowMs: number): Verdict {
+  if (claims.tokenId !== token.id) return OTHER_PARENT
+  if (claims.jti !== null && token.revokedJtis.has(claims.jti)) return REVOKED_JTI
+  if (token.revokedBeforeMs !== null) {
+    if (claims.issuedAtMs === null) return REVOKED_UNDATED
+    if (claims.issuedAtMs < token.revokedBeforeMs) return REVOKED_ISSUE
+  }
+  if (token.trackingId !== null && claims.trackingId !== null && claims.trackingId !== token.trackingId) {
+    return OTHER_TRACKING
+  }
+  const latest = nowMs + CLOCK_SKEW_MS
+  if (claims.notBeforeMs !== null && claims.notBeforeMs > latest) return NOT_YET
+  if (claims.issuedAtMs !== null && claims.issuedAtMs > latest) return FROM_THE_FUTURE
+  return PASS_SELF_SIGNED
+}

@@ -1,0 +1,53 @@
+import { REFUSALS } from '../refusals.ts'
+import type {
+  AccessPolicy,
+  AccessRequest,
+  CheckName,
+  RefusalCode,
+  SelfSignedClaims,
+  TokenSnapshot,
+  TraceStep,
+} from '../types.ts'
+
+/** What every rule is asked: may the bearer of this token do what the request says, at this time? */
+export interface Question {
+  readonly request: AccessRequest
+  readonly policy: AccessPolicy
+  readonly nowMs: number
+  /** The presented token, or the parent of the self-signed one. */
+  readonly token: TokenSnapshot
+  /** Set when the token is self-signed. Its rules hold as well as the parent's, never instead of them. */
+  readonly claims: SelfSignedClaims | null
+}
+
+/** The answer of one rule: a line of the trace and, when it failed, the refusal. */
+export interface Verdict {
+  readonly step: TraceStep
+  readonly refusal: { readonly code: RefusalCode; readonly message: string } | null
+}
+
+export type Rule = (question: Question) => Verdict
+
+export const pass = (check: CheckName, detail: string): Verdict => ({
+  step: { check, outcome: 'pass', detail },
+  refusal: null,
+})
+
+/** The token has no such rule, or the rule does not apply to this request. */
+export const skip = (check: CheckName, detail: string): Verdict => ({
+  step: { check, outcome: 'skip', detail },
+  refusal: null,
+})
+
+export const fail = (check: CheckName, code: RefusalCode, detail: string, message = REFUSALS[code].text): Verdict => ({
+  step: { check, outcome: 'fail', detail },
+  refusal: { code, message },
+})
+
+/** Lists of addresses, on the parent or on the child, and binding: what cannot be promised over RTMP by default. */
+export const hasIpFilters = ({ token, claims }: Question): boolean =>
+  token.bindLimit > 0 || token.addresses.length > 0 || (claims !== null && claims.addresses.length > 0)
+
+/** IP filters over RTMP are refused as a whole, so their single rules are not asked. */
+export const refusesIpFilters = (question: Question): boolean =>
+  question.request.protocol === 'rtmp' && question.policy.rtmpIpFilters === 'refuse' && hasIpFilters(question)

@@ -1,0 +1,41 @@
+import type { Token } from '../tokens/types.ts'
+import { parseAddressRule } from './address.ts'
+import { parseOriginRule } from './origin.ts'
+import { compileStreams } from './streamName.ts'
+import type { TokenSnapshot } from './types.ts'
+import type { Result } from '../../base/result.ts'
+
+/**
+ * Compiles a stored token for decisions. What is stored was validated when it was written, so a part that does not
+ * compile means a damaged database: it throws, and the token admits nobody.
+ */
+export function compileSnapshot(
+  token: Token,
+  boundAddresses: Iterable<string>,
+  revokedJtis: Iterable<string>,
+): TokenSnapshot {
+  return {
+    id: token.id,
+    kind: token.kind,
+    accountId: token.accountId,
+    version: token.version,
+    isActive: token.isActive,
+    expiresAtMs: token.expiresAtMs,
+    streams: sound(compileStreams(token.streams)),
+    origins: token.allowedOrigins.map((text) => sound(parseOriginRule(text))),
+    addresses: token.allowedIpAddresses.map((text) => sound(parseAddressRule(text))),
+    bindLimit: token.bindIpsOnUsage,
+    boundAddresses: new Set(boundAddresses),
+    allowedCountries: new Set(token.allowedCountries),
+    deniedCountries: new Set(token.deniedCountries),
+    subscribeRequiresAuth: token.subscribeRequiresAuth,
+    trackingId: token.trackingId,
+    revokedBeforeMs: token.revokedBeforeMs,
+    revokedJtis: new Set(revokedJtis),
+  }
+}
+
+function sound<T>(result: Result<T, unknown>): T {
+  if (!result.ok) throw new Error(`a stored rule does not compile: ${JSON.stringify(result.error)}`)
+  return result.value
+}

@@ -1,0 +1,37 @@
+/** Every way in which the token interface refuses a request. `docs/errors.md` explains each to people. */
+export const ERRORS = {
+  validation: { status: 400, text: 'Validation errors' },
+  bad_request: { status: 400, text: 'Bad request' },
+  unauthorized: { status: 401, text: 'Unauthorized' },
+  not_found: { status: 404, text: 'Not found' },
+  method_not_allowed: { status: 405, text: 'Method not allowed' },
+  conflict: { status: 409, text: 'Conflict' },
+  too_large: { status: 413, text: 'Body too large' },
+  unsupported_media_type: { status: 415, text: 'Unsupported Media Type' },
+  uri_too_long: { status: 414, text: 'URI too long' },
+  unavailable: { status: 503, text: 'The store cannot be reached now; nothing was changed. Try again.' },
+  internal: { status: 500, text: 'Internal error' },
+} as const satisfies Record<string, { status: number; text: string }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** What is wrong, by field path: `streams[0].streamName` -> sentences. */
+export type FieldErrors = Record<string, string[]>
+
+/** A refusal on its way to the client. `data` is public: it never holds a secret or an internal message. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** Several fields, all errors at once. */
+export const invalid = (errors: FieldErrors): Failure => ({
+  code: 'validation',
+  data: { message: ERRORS.validation.text, errors },
+})
+
+/** Something that is named by an id does not exist for this account. */
+export const notFound = (field: string, text: string): Failure => ({ code: 'not_found', data: { [field]: text } })
+
+/** A refusal that is one sentence. */
+export const failure = (code: ErrorCode, message: string = ERRORS[code].text): Failure => ({ code, data: { message } })

@@ -1,0 +1,54 @@
+import type { Static } from 'typebox'
+import type { Result } from '../../base/result.ts'
+import type { TokenKind } from '../access/types.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkPlainText } from './canonical.ts'
+import { createHints, refuseNotBuilt } from './fields.ts'
+import { type FieldErrors, Problems } from './problems.ts'
+import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
+import { readShape, type Sound } from './shape.ts'
+import type { TokenRules } from './types.ts'
+
+const SCHEMAS = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
+
+/** What either kind may send. Fields of the other kind were refused by the schema and read as undefined. */
+type CreateBody = Static<typeof CreatePublishToken> & Static<typeof CreateSubscribeToken>
+
+/** A token to be created. `expiresSeconds` counts from its creation; null: it never expires. */
+export interface NewToken {
+  rules: TokenRules
+  expiresSeconds: number | null
+}
+
+/** Reads the body of a create request, whatever it is. All that is wrong is told at once. */
+export function readCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
+  const problems = new Problems()
+  refuseNotBuilt(SCHEMAS[kind], body, problems)
+  const sound = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as Sound<CreateBody>
+  const rules = readRules(kind, sound)
+  return problems.settle({ rules, expiresSeconds: sound.value('expires') ?? null })
+}
+
+function readRules(kind: TokenKind, body: Sound<CreateBody>): TokenRules {
+  const trackingId = body.value('tracking')?.trackingId ?? null
+  const rules: TokenRules = {
+    label: body.value('label') ?? '',
+    streams: canonicalStreams(body, 'streams'),
+    isActive: true,
+    allowedOrigins: canonicalList(body, 'allowedOrigins') ?? [],
+    allowedIpAddresses: canonicalList(body, 'allowedIpAddresses') ?? [],
+    bindIpsOnUsage: body.value('bindIpsOnUsage') ?? 0,
+    allowedCountries: canonicalList(body, 'allowedCountries') ?? [],
+    deniedCountries: canonicalList(body, 'deniedCountries') ?? [],
+    endSessionsOnUpdate: body.value('endSessionsOnUpdate') ?? true,
+    subscribeRequiresAuth: body.value('subscribeRequiresAuth') ?? false,
+    record: body.value('record') ?? false,
+    enableThumbnails: body.value('enableThumbnails') ?? false,
+    multisource: body.value('multisource') ?? kind === 'publish',
+    priority: body.value('priority') ?? null,
+    trackingId,
+  }
+  checkPlainText('label', rules.label, body.problems)
+  checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
+  checkCountries(rules, 'deniedCountries', body.problems)
+  return rules
+}

@@ -1,0 +1,69 @@
+import type { TokenKind } from '../access/types.ts'
+import type { Problems } from './problems.ts'
+import {
+  CreatePublishToken,
+  CreateSubscribeToken,
+  TWO_SPELLINGS,
+  UpdatePublishToken,
+  UpdateSubscribeToken,
+} from './schema.ts'
+import { type Hints, isObject } from './shape.ts'
+
+/** Why a property is refused when there is more to say than that it is unknown, taken from the schemas. */
+
+const CREATE = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
+const UPDATE = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken } as const
+
+const CREATE_HINTS: Hints = new Map([
+  ['isActive', 'a new token is active; send isActive: false in an update'],
+  ['expiresOn', 'is what records show; send expires, the number of seconds from now'],
+  ...Object.entries(TWO_SPELLINGS).map(([plain, update]) => hint(update, `belongs to updates; send ${plain}`)),
+])
+
+const UPDATE_HINTS: Hints = new Map([
+  ['expires', 'cannot be changed after creation; create another token'],
+  ['tracking', 'cannot be changed after creation; create another token'],
+  ['streams', 'cannot be replaced; send addTokenStreams and removeTokenStreams'],
+])
+
+export const createHints = {
+  publish: withForeign(CREATE.publish, CREATE.subscribe, 'subscribe', CREATE_HINTS),
+  subscribe: withForeign(CREATE.subscribe, CREATE.publish, 'publish', CREATE_HINTS),
+} as const
+
+export const updateHints = {
+  publish: withForeign(UPDATE.publish, UPDATE.subscribe, 'subscribe', UPDATE_HINTS),
+  subscribe: withForeign(UPDATE.subscribe, UPDATE.publish, 'publish', UPDATE_HINTS),
+} as const
+
+interface Schema {
+  properties: object
+}
+
+/** `known`, and a sentence for each property that only the other kind of token has. */
+function withForeign(own: Schema, other: Schema, otherKind: TokenKind, known: Hints): Hints {
+  const foreign = Object.keys(other.properties).filter((name) => !Object.hasOwn(own.properties, name))
+  const hints = foreign.map((name) => hint(name, `unknown property ${name}; only ${otherKind} tokens have it`))
+  return new Map([...hints, ...known])
+}
+
+function hint(name: string, text: string): [string, string] {
+  return [name, text]
+}
+
+/** Refuses, by name, features that are not built, unless the value asks for nothing. Call it before `readShape`. */
+export function refuseNotBuilt(schema: Schema, body: unknown, problems: Problems): void {
+  if (!isObject(body)) return
+  for (const name of notBuiltIn(schema)) {
+    const value = Object.hasOwn(body, name) ? body[name] : null
+    if (value !== false && value !== null) {
+      problems.add(name, `${name} is not built yet; leave it out, or send false or null`)
+    }
+  }
+}
+
+function notBuiltIn(schema: Schema): string[] {
+  return Object.entries(schema.properties as Record<string, { enum?: unknown[] }>)
+    .filter(([, property]) => property.enum?.[0] === false)
+    .map(([name]) => name)
+}

@@ -1,0 +1,67 @@
+import { Type, type Static, type TObject, type TSchema } from 'typebox'
+import type { Result } from '../../base/result.ts'
+import { checkPlainText } from './canonical.ts'
+import { type FieldErrors, Problems } from './problems.ts'
+import { ListByNameQuery, ListQuery } from './requestSchema.ts'
+import { allowed, readShape, type Sound } from './shape.ts'
+
+/** Which page of which order. `page` counts from 1. */
+export interface ListRequest {
+  sortBy: 'Name' | 'AddedOn'
+  page: number
+  itemsOnPage: number
+  descending: boolean
+}
+
+export interface ListByNameRequest extends ListRequest {
+  name: string
+  /** `None` of the interface is `TokenOrStreamName` here, as it is there. */
+  filterBy: 'TokenName' | 'StreamName' | 'TokenOrStreamName'
+}
+
+/** Reads the query of a list, as a URL parser left it: strings, or arrays of a repeated parameter (refused). */
+export function readListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
+  const problems = new Problems()
+  return problems.settle(readList(readQuery(ListQuery, query, problems)))
+}
+
+/** The same with `name` and `filterBy`. */
+export function readListByNameQuery(query: Record<string, unknown>): Result<ListByNameRequest, FieldErrors> {
+  const problems = new Problems()
+  const sound = readQuery(ListByNameQuery, query, problems)
+  const name = sound.value('name') ?? ''
+  checkPlainText('name', name, problems)
+  return problems.settle({ ...readList(sound), name, filterBy: filterOf(sound) })
+}
+
+function readList(query: Sound<Static<typeof ListQuery>>): ListRequest {
+  return {
+    sortBy: query.value('sortBy') ?? 'Name',
+    page: query.value('page') ?? 1,
+    itemsOnPage: query.value('itemsOnPage') ?? 20,
+    descending: query.value('isDescending') ?? false,
+  }
+}
+
+function filterOf(query: Sound<Static<typeof ListByNameQuery>>): ListByNameRequest['filterBy'] {
+  const filter = query.value('filterBy')
+  return filter === undefined || filter === 'None' ? 'TokenOrStreamName' : filter
+}
+
+function readQuery<S extends TObject>(schema: S, query: Record<string, unknown>, problems: Problems) {
+  const typed: [string, unknown][] = []
+  for (const [name, value] of Object.entries(query)) {
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
+    if (property && Array.isArray(value)) problems.add(name, `must be sent once, and be ${allowed(property)}`)
+    typed.push([name, property ? fromText(property, value) : value])
+  }
+  return readShape(schema, Object.fromEntries(typed), problems)
+}
+
+/** What the text stands for where the schema wants a number or a boolean; else the text, for the schema to refuse. */
+function fromText(schema: TSchema, text: unknown): unknown {
+  if (typeof text !== 'string') return text
+  if (Type.IsInteger(schema) && /^[1-9]\d{0,9}$/.test(text)) return Number(text)
+  if (Type.IsBoolean(schema) && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

@@ -1,0 +1,82 @@
+import type { Result } from '../../base/result.ts'
+import { type FieldErrors, Problems, shown } from './problems.ts'
+import { type StreamEntry, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
+
+/** What a changed `bindIpsOnUsage` does to the addresses that are bound already. */
+export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; count: number }
+
+/** The outcome of an update, to be written as a whole. */
+export interface PatchedToken {
+  rules: TokenRules
+  refreshToken: boolean
+  rebind: Rebind
+}
+
+/** Merges an update into the stored token, and checks what only the merged token can tell. */
+export function applyPatch(token: Token, patch: TokenPatch): Result<PatchedToken, FieldErrors> {
+  const problems = new Problems()
+  const streams = mergeStreams(token.streams, patch, problems)
+  const rules: TokenRules = { ...rulesOf(token), ...patch.set, streams }
+  checkMergedCountries(rules, patch, problems)
+  return problems.settle({ rules, refreshToken: patch.refreshToken, rebind: rebindFor(token, patch) })
+}
+
+/** The rules alone, named one by one: what is stored beside them (identity, dates, the sealed value) stays out. */
+export function rulesOf(token: TokenRules): TokenRules {
+  return {
+    label: token.label,
+    streams: token.streams,
+    isActive: token.isActive,
+    allowedOrigins: token.allowedOrigins,
+    allowedIpAddresses: token.allowedIpAddresses,
+    bindIpsOnUsage: token.bindIpsOnUsage,
+    allowedCountries: token.allowedCountries,
+    deniedCountries: token.deniedCountries,
+    endSessionsOnUpdate: token.endSessionsOnUpdate,
+    subscribeRequiresAuth: token.subscribeRequiresAuth,
+    record: token.record,
+    enableThumbnails: token.enableThumbnails,
+    multisource: token.multisource,
+    priority: token.priority,
+    trackingId: token.trackingId,
+  }
+}
+
+function mergeStreams(stored: readonly StreamEntry[], patch: TokenPatch, problems: Problems): StreamEntry[] {
+  const merged = new Map(stored.map((entry) => [entry.streamName, entry]))
+  for (const [index, name] of patch.removeStreams.entries()) {
+    if (!merged.delete(name)) problems.add(`removeTokenStreams[${index}]`, `the token has no stream ${shown(name)}`)
+  }
+  for (const [index, entry] of patch.addStreams.entries()) {
+    const path = `addTokenStreams[${index}].streamName`
+    if (merged.has(entry.streamName)) problems.add(path, `the token has ${shown(entry.streamName)} already`)
+    merged.set(entry.streamName, entry)
+  }
+  checkStreamCount(merged.size, problems)
+  return [...merged.values()]
+}
+
+function checkStreamCount(count: number, problems: Problems): void {
+  const { streamsMax } = TOKEN_LIMITS
+  if (count === 0) problems.add('removeTokenStreams', 'at least one stream must be left; add one in the same body')
+  if (count > streamsMax) {
+    problems.add('addTokenStreams', `the token would have ${count} streams; at most ${streamsMax} are allowed`)
+  }
+}
+
+/** The body itself was checked when it was read: here one list is new and the other is the stored one. */
+function checkMergedCountries(rules: TokenRules, { set }: TokenPatch, problems: Problems): void {
+  if (rules.allowedCountries.length === 0 || rules.deniedCountries.length === 0) return
+  if (set.allowedCountries) problems.add('allowedCountries', excluded('deniedCountries'))
+  else if (set.deniedCountries) problems.add('deniedCountries', excluded('allowedCountries'))
+}
+
+const excluded = (other: string): string =>
+  `excludes ${other}, which the token has; to change over, send ${other}: [] in the same body`
+
+function rebindFor(token: Token, patch: TokenPatch): Rebind {
+  const count = patch.set.bindIpsOnUsage
+  if (count === undefined) return { kind: 'keep' }
+  if (count === 0) return { kind: 'clear' }
+  return count < token.bindIpsOnUsage ? { kind: 'earliest', count } : { kind: 'keep' }
+}

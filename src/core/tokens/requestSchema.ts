@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import { TOKEN_LIMITS as LIMITS } from './types.ts'
+
+/** Schemas of the requests that are no token bodies: list queries, revocation, disabling. */
+
+const closed = { additionalProperties: false } as const
+
+const listFields = () => ({
+  sortBy: Type.Optional(Type.Enum(['Name', 'AddedOn'], { default: 'Name', description: 'Ties are broken by id.' })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 })),
+  itemsOnPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  isDescending: Type.Optional(Type.Boolean({ default: false })),
+})
+
+export const ListQuery = Type.Object(listFields(), { $id: 'TokenListQuery', ...closed })
+
+export const ListByNameQuery = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: LIMITS.streamNameMax,
+      description: 'Text to find in labels or stream names, in any case. Tokens with a pattern are left out.',
+    }),
+    filterBy: Type.Optional(
+      Type.Enum(['None', 'TokenName', 'StreamName', 'TokenOrStreamName'], {
+        default: 'TokenOrStreamName',
+        description: 'Where to look. None is the same as TokenOrStreamName.',
+      }),
+    ),
+    ...listFields(),
+  },
+  { $id: 'TokenListByNameQuery', ...closed },
+)
+
+export const RevokeSelfSigned = Type.Object(
+  {
+    jti: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()], {
+        description: 'The `jti` of one self-signed token.',
+      }),
+    ),
+    issuedBefore: Type.Optional(
+      Type.Union([Type.String({ format: 'date-time', minLength: 20, maxLength: 40 }), Type.Null()], {
+        description: 'Every self-signed token issued before this time (RFC 3339, with an offset); not in the future.',
+      }),
+    ),
+  },
+  {
+    $id: 'RevokeSelfSigned',
+    ...closed,
+    minProperties: 1,
+    description: 'Which self-signed children of a subscribe token are refused from now on. At least one field.',
+    examples: [{ jti: 'guest-42' }, { issuedBefore: '2026-01-31T09:30:00Z' }],
+  },
+)
+
+export const DisableTokens = Type.Object(
+  {
+    tokenIds: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+      minItems: 1,
+      maxItems: 1000,
+    }),
+  },
+  { $id: 'DisableTokens', ...closed, examples: [{ tokenIds: [17, 42] }] },
+)

@@ -1,0 +1,300 @@
+import { Type, type Static, type TSchema } from 'typebox'
+import { TOKEN_LIMITS as LIMITS } from './types.ts'
+
+/**
+ * The bodies and records of the token interface, written once: the HTTP routes publish them (OpenAPI 3.1), and
+ * `shape.ts` checks bodies against them. What a schema cannot say (does the pattern compile?) is in `canonical.ts`.
+ *
+ * Register `TOKEN_SCHEMAS` with the server; they refer to each other by `$id`.
+ */
+
+const closed = { additionalProperties: false } as const
+
+/** `null` means the default on create, and leave as it is on update. */
+const nullable = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+
+const flag = (description: string) => Type.Optional(nullable(Type.Boolean(), description))
+
+const refTo = <T extends TSchema>(schema: T & { $id?: string }) =>
+  Type.Unsafe<Static<T>>({ $ref: `${schema.$id ?? ''}#` })
+
+const int32 = () => Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 })
+const streamName = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: LIMITS.streamNameMax,
+    description: 'An exact name, or an RE2 pattern that must match the whole name.',
+    examples: ['studio-1', 'camera-[0-9]+'],
+  })
+const label = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: LIMITS.labelMax,
+    description: 'A name for people. Control characters are refused.',
+    examples: ['Studio 1'],
+  })
+
+/** A feature that exists elsewhere: only the values that ask for nothing are accepted. */
+const notBuilt = () =>
+  Type.Optional(
+    Type.Unsafe<false | null>({
+      enum: [false, null],
+      description: 'Not built yet: leave it out, or send false or null.',
+    }),
+  )
+
+const origins = () =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+    maxItems: LIMITS.originsMax,
+    examples: [['example.com', '*.example.com', 'https://example.com:8443']],
+  })
+const addresses = () =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+    maxItems: LIMITS.addressesMax,
+    examples: [['203.0.113.7', '198.51.100.0/24']],
+  })
+const countries = () =>
+  Type.Array(Type.String({ minLength: 2, maxLength: 2 }), {
+    maxItems: LIMITS.countriesMax,
+    examples: [['NL', 'BE']],
+  })
+const bindCount = () => Type.Integer({ minimum: 0, maximum: LIMITS.bindMax })
+
+const ORIGINS_TEXT =
+  'Origins that may use the token: host, `*.host` (any subdomain, not the bare host), optionally with scheme and port. Empty: any.'
+const ADDRESSES_TEXT = 'IPv4 addresses and CIDR blocks that may use the token. Empty: any.'
+const BIND_TEXT =
+  'The first so many distinct addresses that use the token are bound to it; any other is refused. 0: off.'
+const ALLOWED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `deniedCountries`. Empty: any.'
+const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empty: none.'
+const END_SESSIONS_TEXT =
+  'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.'
+
+/** An element of `streams`, as records show it. */
+export const StreamEntry = Type.Object(
+  { streamName: streamName(), isRegex: Type.Boolean({ description: 'true: streamName is a pattern.' }) },
+  { $id: 'StreamEntry', ...closed, description: 'A stream name or pattern that a token covers.' },
+)
+
+/** An element of `streams`, as requests send it. */
+export const StreamEntryInput = Type.Object(
+  { streamName: streamName(), isRegex: flag('true: streamName is a pattern. Default false.') },
+  {
+    $id: 'StreamEntryInput',
+    ...closed,
+    description: 'A stream name or pattern that a token shall cover.',
+    examples: [{ streamName: 'studio-1' }, { streamName: 'camera-[0-9]+', isRegex: true }],
+  },
+)
+
+const streams = (minItems: number) => ({ minItems, maxItems: LIMITS.streamsMax })
+
+const createCommon = () => ({
+  label: label(),
+  streams: Type.Array(refTo(StreamEntryInput), {
+    ...streams(1),
+    description: 'What the token covers. Names are unique within a token.',
+  }),
+  expires: Type.Optional(
+    nullable(
+      Type.Integer({ minimum: 1, maximum: LIMITS.expiresMaxSeconds }),
+      'Seconds from creation until the token expires; it cannot be changed later. Default: never.',
+    ),
+  ),
+  allowedOrigins: Type.Optional(nullable(origins(), ORIGINS_TEXT)),
+  allowedIpAddresses: Type.Optional(nullable(addresses(), ADDRESSES_TEXT)),
+  bindIpsOnUsage: Type.Optional(nullable(bindCount(), BIND_TEXT)),
+  allowedCountries: Type.Optional(nullable(countries(), ALLOWED_TEXT)),
+  deniedCountries: Type.Optional(nullable(countries(), DENIED_TEXT)),
+  endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
+})
+
+const publishFlags = () => ({
+  subscribeRequiresAuth: flag('Viewers of the streams need a subscribe token. Default false.'),
+  record: flag('Record what is published. Default false.'),
+  enableThumbnails: flag('Take a still picture of what is published, periodically. Default false.'),
+  multisource: flag('Several sources may publish under one stream name. Default true.'),
+  priority: Type.Optional(
+    nullable(int32(), 'Default priority of feeds; higher wins. On update null clears it. Default: none.'),
+  ),
+})
+
+const publishNotBuilt = () => ({
+  clip: notBuilt(),
+  lowLatencyRtmp: notBuilt(),
+  geoCascade: notBuilt(),
+  restream: notBuilt(),
+  drm: notBuilt(),
+  encoderProfileId: notBuilt(),
+  originCluster: notBuilt(),
+  integrationId: notBuilt(),
+  displaySrtPassphrase: notBuilt(),
+  enableUTCInsertion: notBuilt(),
+})
+
+export const CreatePublishToken = Type.Object(
+  { ...createCommon(), ...publishFlags(), ...publishNotBuilt() },
+  {
+    $id: 'CreatePublishToken',
+    ...closed,
+    description: 'A new publish token.',
+    examples: [{ label: 'Studio 1', streams: [{ streamName: 'studio-1' }], subscribeRequiresAuth: true }],
+  },
+)
+
+const Tracking = Type.Object(
+  {
+    trackingId: nullable(
+      Type.String({ minLength: 1, maxLength: LIMITS.trackingIdMax }),
+      'Bytes that viewers receive with this token are counted under this id.',
+    ),
+  },
+  closed,
+)
+
+export const CreateSubscribeToken = Type.Object(
+  {
+    ...createCommon(),
+    tracking: Type.Optional(nullable(Tracking, 'It cannot be changed later. Default: none.')),
+    originCluster: notBuilt(),
+  },
+  {
+    $id: 'CreateSubscribeToken',
+    ...closed,
+    description: 'A new subscribe token.',
+    examples: [{ label: 'Guests', streams: [{ streamName: '.*', isRegex: true }], expires: 86_400 }],
+  },
+)
+
+/** Fields of an update that have two spellings, which mean the same: the plain name, and the one with `update` in front. */
+export const TWO_SPELLINGS = {
+  allowedOrigins: 'updateAllowedOrigins',
+  allowedIpAddresses: 'updateAllowedIpAddresses',
+  bindIpsOnUsage: 'updateBindIpsOnUsage',
+  allowedCountries: 'updateAllowedCountries',
+  deniedCountries: 'updateDeniedCountries',
+} as const
+
+const updateCommon = () => ({
+  label: Type.Optional(nullable(label(), 'A name for people.')),
+  isActive: flag('false refuses new use and leaves live sessions alone.'),
+  refreshToken: flag('true: replace the value. The old one is refused at once and its sessions end.'),
+  addTokenStreams: Type.Optional(
+    nullable(Type.Array(refTo(StreamEntryInput), streams(0)), 'Entries to add, after those to remove are gone.'),
+  ),
+  removeTokenStreams: Type.Optional(
+    nullable(
+      Type.Array(Type.Union([streamName(), refTo(StreamEntryInput)]), streams(0)),
+      'Names to take away. Entries are accepted too; only their name counts, as names are unique.',
+    ),
+  ),
+  allowedOrigins: Type.Optional(nullable(origins(), `Replaces the list; [] clears it. ${ORIGINS_TEXT}`)),
+  updateAllowedOrigins: Type.Optional(nullable(origins(), 'The same as `allowedOrigins`.')),
+  allowedIpAddresses: Type.Optional(nullable(addresses(), `Replaces the list; [] clears it. ${ADDRESSES_TEXT}`)),
+  updateAllowedIpAddresses: Type.Optional(nullable(addresses(), 'The same as `allowedIpAddresses`.')),
+  bindIpsOnUsage: Type.Optional(nullable(bindCount(), `${BIND_TEXT} Lowering it keeps the earliest bound.`)),
+  updateBindIpsOnUsage: Type.Optional(nullable(bindCount(), 'The same as `bindIpsOnUsage`.')),
+  allowedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${ALLOWED_TEXT}`)),
+  updateAllowedCountries: Type.Optional(nullable(countries(), 'The same as `allowedCountries`.')),
+  deniedCountries: Type.Optional(nullable(countries(), `Replaces the list; [] clears it. ${DENIED_TEXT}`)),
+  updateDeniedCountries: Type.Optional(nullable(countries(), 'The same as `deniedCountries`.')),
+  endSessionsOnUpdate: flag(END_SESSIONS_TEXT),
+})
+
+export const UpdatePublishToken = Type.Object(
+  {
+    ...updateCommon(),
+    ...publishFlags(),
+    ...publishNotBuilt(),
+    updateGeoCascade: notBuilt(),
+    updateRestream: notBuilt(),
+    updateOriginCluster: notBuilt(),
+  },
+  {
+    $id: 'UpdatePublishToken',
+    ...closed,
+    minProperties: 1,
+    description: 'Changes of a publish token. Fields that are absent or null stay as they are.',
+    examples: [{ isActive: false }, { addTokenStreams: [{ streamName: 'studio-2' }], bindIpsOnUsage: 0 }],
+  },
+)
+
+export const UpdateSubscribeToken = Type.Object(
+  { ...updateCommon(), originCluster: notBuilt(), updateOriginCluster: notBuilt() },
+  {
+    $id: 'UpdateSubscribeToken',
+    ...closed,
+    minProperties: 1,
+    description: 'Changes of a subscribe token. Fields that are absent or null stay as they are.',
+    examples: [{ isActive: false }, { updateAllowedIpAddresses: [], bindIpsOnUsage: 0 }],
+  },
+)
+
+const dateTime = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-01-31T09:30:00.000Z'] })
+const countryList = () => Type.Array(Type.String())
+
+const recordHead = () => ({
+  id: Type.Integer(),
+  label: Type.String(),
+  name: Type.String({ description: 'The same as `label`.' }),
+  token: Type.String({
+    pattern: '^[0-9a-f]{64}$',
+    description: 'The value that is presented: 64 lowercase hexadecimal characters.',
+  }),
+  addedOn: dateTime('When the token was created (UTC).'),
+  expiresOn: Type.Optional(dateTime('When the token expires (UTC). Absent: never.')),
+  isActive: Type.Boolean(),
+  streams: Type.Array(refTo(StreamEntry)),
+  allowedOrigins: Type.Array(Type.String(), { description: ORIGINS_TEXT }),
+  allowedIpAddresses: Type.Array(Type.String(), { description: ADDRESSES_TEXT }),
+  bindIpsOnUsage: Type.Optional(Type.Integer({ minimum: 1, description: `${BIND_TEXT} Absent: off.` })),
+  allowedCountries: Type.Array(Type.String(), { description: ALLOWED_TEXT }),
+  deniedCountries: Type.Array(Type.String(), { description: DENIED_TEXT }),
+  effectiveSettings: Type.Object(
+    { allowedCountries: countryList(), deniedCountries: countryList() },
+    { ...closed, description: 'What holds after defaults are filled in.' },
+  ),
+})
+
+export const PublishTokenRecord = Type.Object(
+  {
+    ...recordHead(),
+    subscribeRequiresAuth: Type.Boolean(),
+    record: Type.Boolean(),
+    enableThumbnails: Type.Boolean(),
+    multisource: Type.Boolean(),
+    priority: Type.Optional(int32()),
+    endSessionsOnUpdate: Type.Boolean(),
+  },
+  { $id: 'PublishTokenRecord', ...closed, description: 'A publish token. Optional fields that are unset are absent.' },
+)
+
+export const SubscribeTokenRecord = Type.Object(
+  {
+    ...recordHead(),
+    tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
+    endSessionsOnUpdate: Type.Boolean(),
+  },
+  {
+    $id: 'SubscribeTokenRecord',
+    ...closed,
+    description: 'A subscribe token. Optional fields that are unset are absent.',
+  },
+)
+
+export type PublishTokenRecord = Static<typeof PublishTokenRecord>
+export type SubscribeTokenRecord = Static<typeof SubscribeTokenRecord>
+
+/** Every schema of this file that has an `$id`, to be registered under it. */
+export const TOKEN_SCHEMAS = [
+  StreamEntry,
+  StreamEntryInput,
+  CreatePublishToken,
+  CreateSubscribeToken,
+  UpdatePublishToken,
+  UpdateSubscribeToken,
+  PublishTokenRecord,
+  SubscribeTokenRecord,
+] as const

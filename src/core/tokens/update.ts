@@ -1,0 +1,90 @@
+import type { Static } from 'typebox'
+import { err, type Result } from '../../base/result.ts'
+import type { TokenKind } from '../access/types.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkPlainText, namesToRemove } from './canonical.ts'
+import { refuseNotBuilt, updateHints } from './fields.ts'
+import { type FieldErrors, Problems } from './problems.ts'
+import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
+import { isObject, readShape, type Sound } from './shape.ts'
+import type { TokenPatch } from './types.ts'
+
+const SCHEMAS = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken } as const
+
+type UpdateBody = Static<typeof UpdatePublishToken> & Static<typeof UpdateSubscribeToken>
+type Changes = TokenPatch['set']
+
+const FLAGS = [
+  'isActive',
+  'endSessionsOnUpdate',
+  'subscribeRequiresAuth',
+  'record',
+  'enableThumbnails',
+  'multisource',
+] as const
+const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deniedCountries'] as const
+
+/**
+ * Reads the body of an update, of either version of the path: both spellings of a field are accepted, also together
+ * when they agree. Null leaves a field as it is, except that it clears `priority`.
+ */
+export function readUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
+  if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
+  const problems = new Problems()
+  refuseNotBuilt(SCHEMAS[kind], body, problems)
+  const sound = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as Sound<UpdateBody>
+  return problems.settle({
+    set: readSet(sound, clearsPriority(kind, body)),
+    addStreams: canonicalStreams(sound, 'addTokenStreams'),
+    removeStreams: namesToRemove(sound),
+    refreshToken: sound.value('refreshToken') ?? false,
+  })
+}
+
+/** True for `{}` and for a body that holds nothing but nulls; an unknown property says something, to be refused. */
+function saysNothing(kind: TokenKind, body: Record<string, unknown>): boolean {
+  const known = SCHEMAS[kind].properties
+  return (
+    Object.keys(body).every((name) => Object.hasOwn(known, name) && body[name] === null) && !clearsPriority(kind, body)
+  )
+}
+
+function clearsPriority(kind: TokenKind, body: unknown): boolean {
+  return kind === 'publish' && isObject(body) && Object.hasOwn(body, 'priority') && body['priority'] === null
+}
+
+function readSet(body: Sound<UpdateBody>, clearPriority: boolean): Changes {
+  const label = body.value('label')
+  const priority = clearPriority ? null : body.value('priority')
+  const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
+  const set: Changes = {
+    ...(label === undefined ? {} : { label }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(bind === undefined ? {} : { bindIpsOnUsage: bind }),
+  }
+  for (const name of FLAGS) {
+    const flag = body.value(name)
+    if (flag !== undefined) set[name] = flag
+  }
+  for (const name of LISTS) {
+    const list = agreed(body, name, (spelling) => canonicalList(body, spelling))
+    if (list !== undefined) set[name] = list
+  }
+  checkPlainText('label', label, body.problems)
+  checkCountries(set, 'deniedCountries', body.problems)
+  return set
+}
+
+/** The value of a field that has two spellings. Sent as both, they must mean the same. */
+function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
+  body: Sound<UpdateBody>,
+  name: N,
+  read: (spelling: N | (typeof TWO_SPELLINGS)[N]) => V | undefined,
+): V | undefined {
+  const other = TWO_SPELLINGS[name]
+  const [value, otherValue] = [read(name), read(other)]
+  const differ = value !== undefined && otherValue !== undefined && JSON.stringify(value) !== JSON.stringify(otherValue)
+  if (differ && !body.problems.touches(name) && !body.problems.touches(other)) {
+    body.problems.add(name, `${name} and ${other} are the same field but have different values; send one of them`)
+  }
+  return value ?? otherValue
+}

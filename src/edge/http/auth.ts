@@ -1,0 +1,64 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { authenticateSecret } from '../../commands/authenticate.ts'
+import type { Actor, Context } from '../../commands/context.ts'
+import { failure } from '../../core/errors.ts'
+import type { PeerOf } from './peer.ts'
+import { sendFailure } from './problem.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The holder of the API secret; set on every management route before its handler runs. */
+    secret: { id: number; accountId: string } | null
+  }
+}
+
+const HOW_TO =
+  'Send Authorization: Bearer <API secret>. Make one in the dashboard (Settings, Security) or with: sluice secret create --name NAME'
+
+/** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
+export function requireSecret(ctx: Context) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const presented = bearer(request.headers.authorization)
+    if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
+    const settle = (found: FastifyRequest['secret'] | undefined): void => {
+      if (!found) return refuse(reply, 'Unauthorized: this API secret is not valid.')
+      request.secret = found
+      done()
+    }
+    try {
+      const found = authenticateSecret(ctx, presented)
+      if (found instanceof Promise) found.then(settle, (error: unknown) => void reply.send(error))
+      else settle(found)
+    } catch (error) {
+      void reply.send(error)
+    }
+  }
+}
+
+function refuse(reply: FastifyReply, why: string): void {
+  reply.header('WWW-Authenticate', 'Bearer realm="sluice"')
+  void sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
+}
+
+/** The credentials of a Bearer header, or null. The scheme's name is case-insensitive (RFC 9110 section 11.1). */
+export function bearer(header: string | undefined): string | null {
+  if (header === undefined || header.length > 8300) return null
+  if (header.startsWith('Bearer ')) return header.slice(7).trim() || null
+  return /^bearer +(\S+) *$/i.exec(header)?.[1] ?? null
+}
+
+/** The account that asks. Throws when the route forgot to require a secret. */
+export function accountOf(request: FastifyRequest): string {
+  if (!request.secret) throw new Error(`${request.url} does not require a secret`)
+  return request.secret.accountId
+}
+
+/** Who asks, and from where, for the audit row. */
+export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
+  return {
+    accountId: accountOf(request),
+    name: `secret:${request.secret?.id}`,
+    address: peerOf(request.socket.remoteAddress, request.headers).text,
+    requestId: request.id,
+  }
+}

@@ -1,0 +1,77 @@
+import Type, { type TSchema } from 'typebox'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
+import swagger from '@fastify/swagger'
+
+/** What a route tells about itself. `data` is wrapped in the success envelope; `answer` is taken as it is. */
+export interface RouteText {
+  body?: TSchema
+  querystring?: TSchema
+  data?: TSchema
+  answer?: TSchema
+  headers?: Record<string, TSchema>
+  deprecated?: boolean
+}
+
+/** `{status: "success", data}`. */
+export const success = (data: TSchema): TSchema => Type.Object({ status: Type.Enum(['success']), data })
+
+const Fail = Type.Object(
+  { status: Type.Enum(['fail']), data: Type.Object({}, { additionalProperties: true }) },
+  { description: 'The request was refused. `data.message` or a field says why; validation errors name every field.' },
+)
+
+const Failed = Type.Object(
+  { status: Type.Enum(['error']), code: Type.Integer(), message: Type.String() },
+  { description: 'Something is wrong on the server side.' },
+)
+
+/**
+ * The Fastify options of a route: its schema describes it in the OpenAPI document and serialises its answers, so that
+ * an undeclared field never leaves. Bodies and queries are validated by the commands, which name all errors at once.
+ */
+export function document(tag: string, summary: string, text: RouteText): { schema: FastifySchema } {
+  const answer = text.answer ?? success(text.data ?? Type.Any())
+  return {
+    schema: {
+      tags: [tag],
+      summary,
+      security: [{ apiSecret: [] }],
+      ...(text.deprecated ? { deprecated: true } : {}),
+      ...(text.body ? { body: text.body } : {}),
+      ...(text.querystring ? { querystring: text.querystring } : {}),
+      response: {
+        200: text.headers ? { ...answer, headers: text.headers } : answer,
+        '4xx': Fail,
+        '5xx': Failed,
+      },
+    },
+  }
+}
+
+/** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
+export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  for (const schema of TOKEN_SCHEMAS) app.addSchema(schema)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Sluice token API',
+        version,
+        description: 'Publish and subscribe tokens, access rules and the access decision.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      components: {
+        securitySchemes: {
+          apiSecret: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API secret: `sluice secret create --name NAME`',
+          },
+        },
+      },
+    },
+    hideUntagged: true,
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+  })
+}

@@ -1,0 +1,43 @@
+import { BlockList, isIP } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+import { parseAddress, type Address } from '../../core/access/address.ts'
+
+/** Says who is at the other end, looking through the proxies that the operator trusts and no others. */
+export type PeerOf = (socketAddress: string | undefined, headers: IncomingHttpHeaders) => Address
+
+const UNKNOWN: Address = { family: 6, text: '::' }
+
+/**
+ * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
+ * that is not a trusted proxy itself. An entry that is no address ends the walk: what is left of it could be forged.
+ */
+export function peerResolver(trustedProxies: readonly string[]): PeerOf {
+  const trusted = new BlockList()
+  for (const entry of trustedProxies) {
+    const [network = '', prefix] = entry.split('/')
+    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
+    trusted.addSubnet(network, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family)
+  }
+  const isTrusted = (address: Address): boolean => trusted.check(address.text, address.family === 6 ? 'ipv6' : 'ipv4')
+
+  return (socketAddress, headers) => {
+    let peer = parseAddress(socketAddress ?? '') ?? UNKNOWN
+    if (trustedProxies.length === 0 || !isTrusted(peer)) return peer
+    const forwarded = headers['x-forwarded-for']
+    const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').reverse()
+    for (const entry of entries) {
+      const address = parseAddress(withoutPort(entry.trim()))
+      if (!address) return peer
+      peer = address
+      if (!isTrusted(address)) return peer
+    }
+    return peer
+  }
+}
+
+/** Some proxies write `1.2.3.4:5678` or `[2001:db8::1]:5678`. */
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]+)\](:\d+)?$/.exec(text)
+  if (bracketed?.[1] !== undefined) return bracketed[1]
+  return /^\d+\.\d+\.\d+\.\d+:\d+$/.test(text) ? text.slice(0, text.lastIndexOf(':')) : text
+}

@@ -1,0 +1,49 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../base/log.ts'
+import type { Result } from '../../base/result.ts'
+import { ERRORS, failure, type Failure } from '../../core/errors.ts'
+
+/** The one place where a refusal or an accident becomes an HTTP answer of the token interface. */
+export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
+  const { status } = ERRORS[refusal.code]
+  if (status === 503) reply.header('Retry-After', '1')
+  const body =
+    status >= 500
+      ? { status: 'error', code: status, message: refusal.data['message'] ?? ERRORS[refusal.code].text }
+      : { status: 'fail', data: refusal.data }
+  return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+}
+
+/** `{status: "success", data}` or the refusal. */
+export function sendResult<T>(reply: FastifyReply, result: Result<T, Failure>): FastifyReply {
+  return result.ok ? reply.send({ status: 'success', data: result.value }) : sendFailure(reply, result.error)
+}
+
+/** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
+const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: failure('too_large'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: failure('unsupported_media_type', 'Unsupported Media Type: send application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: failure('bad_request', 'The body is not as long as Content-Length says'),
+  FST_ERR_BAD_URL: failure('bad_request', 'The path is not a valid URL'),
+  FST_ERR_MAX_PARAM_LENGTH: failure('uri_too_long'),
+}
+
+/** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
+export function errorHandler(log: Logger) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const known = BY_FASTIFY_CODE[error.code]
+    if (known) return sendFailure(reply, known)
+    if (error instanceof BadBody) return sendFailure(reply, failure('bad_request', error.message))
+    if (error.name === 'StoreUnavailable') {
+      log.warn({ requestId: request.id, reason: error.message }, 'answered 503: the store is unavailable')
+      return sendFailure(reply, failure('unavailable'))
+    }
+    log.error({ requestId: request.id, err: error }, 'answered 500')
+    return sendFailure(reply, failure('internal'))
+  }
+}
+
+/** The body is not JSON; the message says where and is safe to show. */
+export class BadBody extends Error {
+  override readonly name = 'BadBody'
+}

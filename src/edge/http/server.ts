@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Context } from '../../commands/context.ts'
+import type { Mac } from '../../core/page/cursor.ts'
+import { accessRoutes } from './accessRoutes.ts'
+import { requireSecret } from './auth.ts'
+import { readJsonBodies } from './body.ts'
+import { answerUnknownRoutes } from './methods.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { collectOpenApi } from './openapi.ts'
+import { operationRoutes } from './operationRoutes.ts'
+import { peerResolver } from './peer.ts'
+import { errorHandler } from './problem.ts'
+import { tokenRoutes } from './tokenRoutes.ts'
+
+export interface ServerOptions {
+  version: string
+  bodyLimitBytes: number
+  requestTimeoutMs: number
+  /** Addresses and CIDR blocks, IPv4 or IPv6. */
+  trustedProxies: readonly string[]
+  /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
+  metricsSecret: string
+  /** Signs list cursors. */
+  sign: Mac
+}
+
+/** The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing. */
+export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
+  const metrics = createMetrics(ctx)
+  const app = fastify({
+    logger: false,
+    bodyLimit: options.bodyLimitBytes,
+    requestTimeout: options.requestTimeoutMs,
+    connectionTimeout: options.requestTimeoutMs * 2,
+    forceCloseConnections: 'idle',
+    genReqId: requestIds(),
+    requestIdHeader: false,
+    return503OnClosing: true,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
+    frameworkErrors: (error, request, reply) => errorHandler(ctx.log)(error, request, reply),
+  })
+  app.setValidatorCompiler(() => () => true)
+  app.setErrorHandler(errorHandler(ctx.log))
+  app.decorateRequest('secret', null)
+  readJsonBodies(app)
+  answerUnknownRoutes(app)
+  observe(app, ctx, metrics)
+  await collectOpenApi(app, options.version)
+  operationRoutes(app, ctx, metrics, options.metricsSecret)
+  const peerOf = peerResolver(options.trustedProxies)
+  await app.register(async (api) => {
+    api.addHook('onRequest', requireSecret(ctx))
+    tokenRoutes(api, ctx, peerOf)
+    accessRoutes(api, ctx, options.sign)
+  })
+  await app.ready()
+  return app
+}
+
+/** Unique over restarts and nodes, and cheap: 64 random bits for the process, then a count. */
+function requestIds(): () => string {
+  const process = randomBytes(8).toString('base64url')
+  let count = 0
+  return () => `${process}-${(count++).toString(36)}`
+}
+
+/** Every answer carries its request id, is counted, and (but for the hot check route) leaves one log line. */
+function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
+  app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    reply.header('X-Request-Id', request.id)
+    done()
+  })
+  app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+    const route = request.routeOptions.url ?? 'none'
+    metrics.answered(request.method, route, reply.statusCode)
+    if (route !== '/api/access/check' || reply.statusCode >= 500) {
+      ctx.log.info(
+        {
+          requestId: request.id,
+          method: request.method,
+          route,
+          status: reply.statusCode,
+          durationMs: Math.round(reply.elapsedTime * 10) / 10,
+          ...(request.secret ? { accountId: request.secret.accountId } : {}),
+        },
+        'answered',
+      )
+    }
+    done()
+  })
+}

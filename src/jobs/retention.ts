@@ -1,0 +1,21 @@
+import type { Clock } from '../base/clock.ts'
+import { pruneRecords } from '../commands/retention.ts'
+import type { Context } from '../commands/context.ts'
+import type { Job } from './timers.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface RetentionOptions {
+  accessLogDays: number
+  auditDays: number
+  bindingFlushMs: number
+}
+
+/** The timers of the token service: they call commands and hold no rules. */
+export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): Job[] {
+  return [
+    { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.flush() },
+    { name: 'stamp bound addresses', everyMs: options.bindingFlushMs, run: () => ctx.stamps.flush(ctx.store) },
+    { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options) },
+  ]
+}

@@ -1,0 +1,231 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { compileSnapshot } from '../core/access/snapshot.ts'
+import type { TokenSnapshot } from '../core/access/types.ts'
+import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
+
+/** The file's version costs as much as a decision to ask for, so it is asked for this often at most. */
+const LOOK_EVERY_MS = 5
+
+export interface CachedToken {
+  readonly snapshot: TokenSnapshot
+  /** The token's value as ASCII bytes: the HMAC key of its self-signed children. Unsealed at first use. */
+  signingKey(): KeyObject
+}
+
+export interface AccessCacheOptions {
+  store: Store
+  /** The value of a token, from its sealed form. */
+  openValue: (sealed: Uint8Array) => string
+  clock: Clock
+  log: Logger
+  /** Most tokens and secrets kept; the least recently used go first. */
+  maxEntries: number
+  /** How long answers are given from memory after the store was last heard of. After that: StoreUnavailable. */
+  staleMs: number
+}
+
+/**
+ * Token snapshots and API secrets in memory, compiled once, forgotten when they change.
+ *
+ * A change made through this process is seen at once (the command calls `forget…` before it answers). A change by
+ * another process on the same SQLite file is seen within five milliseconds, by a look at the file's version.
+ * A change by another node on PostgreSQL is seen when its notification or the next poll comes, within two seconds.
+ * When the store cannot be reached, what is known is used for `staleMs` and then nothing is admitted any more.
+ */
+export class AccessCache {
+  readonly #store: Store
+  readonly #openValue: (sealed: Uint8Array) => string
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #staleMs: number
+  readonly #tokensById: Lru<number, CachedToken>
+  /** Keyed by the SHA-256 of the value, in hex. */
+  readonly #idByHash: Lru<string, number>
+  readonly #secrets: Lru<string, ApiSecret>
+  #cursor: string | null = null
+  #generation = 0
+  #heardAtMs: number
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+  #catchingUp: Promise<void> | null = null
+  #stopWatching: () => void = () => {}
+
+  constructor(options: AccessCacheOptions) {
+    this.#store = options.store
+    this.#openValue = options.openValue
+    this.#clock = options.clock
+    this.#log = options.log
+    this.#staleMs = options.staleMs
+    this.#tokensById = new Lru(options.maxEntries)
+    this.#idByHash = new Lru(options.maxEntries)
+    this.#secrets = new Lru(1000)
+    this.#heardAtMs = options.clock.monotonic()
+  }
+
+  async start(): Promise<void> {
+    await this.#catchUp()
+    this.#stopWatching = this.#store.watch(() => void this.#catchUp())
+  }
+
+  stop(): void {
+    this.#stopWatching()
+  }
+
+  /** The token whose value has this SHA-256 (hex), or undefined. */
+  tokenByHash(hashHex: string): CachedToken | undefined | Promise<CachedToken | undefined> {
+    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenByHash(hashHex))
+    const id = this.#idByHash.get(hashHex)
+    const known = id === undefined ? undefined : this.#tokensById.get(id)
+    return known ?? this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
+  }
+
+  tokenById(id: number): CachedToken | undefined | Promise<CachedToken | undefined> {
+    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenById(id))
+    return this.#tokensById.get(id) ?? this.#load(() => this.#store.read.tokens.get(id))
+  }
+
+  /** The API secret whose value has this SHA-256 (hex), or undefined. */
+  secretByHash(hashHex: string): ApiSecret | undefined | Promise<ApiSecret | undefined> {
+    if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByHash(hashHex))
+    return this.#secrets.get(hashHex) ?? this.#loadSecret(hashHex)
+  }
+
+  /** After a committed change of this token on this node. */
+  forgetToken(id: number): void {
+    this.#generation++
+    this.#tokensById.delete(id)
+  }
+
+  /** After a committed change of any API secret on this node. There are few: all are forgotten. */
+  forgetSecrets(): void {
+    this.#generation++
+    this.#secrets.clear()
+  }
+
+  /** Milliseconds since the store was last heard of; for metrics and `/readyz`. */
+  silentMs(): number {
+    return this.#clock.monotonic() - this.#heardAtMs
+  }
+
+  #mustWait(): boolean {
+    const nowMs = this.#clock.monotonic()
+    if (nowMs - this.#heardAtMs > this.#staleMs) throw new StoreUnavailable('the store has been silent for too long')
+    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return false
+    this.#lookedAtMs = nowMs
+    return this.#store.changedElsewhere()
+  }
+
+  async #afterCatchUp<T>(lookUp: () => T): Promise<Awaited<T>> {
+    await this.#catchUp()
+    return await lookUp()
+  }
+
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#readChanges().finally(() => {
+      this.#catchingUp = null
+    })
+    return this.#catchingUp
+  }
+
+  async #readChanges(): Promise<void> {
+    try {
+      const { changes, cursor, reset } = await this.#store.changesSince(this.#cursor)
+      if (reset) this.#forgetAll()
+      for (const change of changes) {
+        if (change.kind === 'token') this.forgetToken(change.id)
+        if (change.kind === 'secret') this.forgetSecrets()
+      }
+      this.#cursor = cursor
+      this.#heardAtMs = this.#clock.monotonic()
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      this.#log.warn({ silentMs: Math.round(this.silentMs()) }, 'the store is silent; answering from memory')
+    }
+  }
+
+  #forgetAll(): void {
+    this.#generation++
+    this.#tokensById.clear()
+    this.#idByHash.clear()
+    this.#secrets.clear()
+  }
+
+  /** Reads a token and keeps it, unless something changed meanwhile: then what was read may be old, and is read again. */
+  async #load(find: () => Promise<StoredToken | undefined>, hashHex?: string): Promise<CachedToken | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const generation = this.#generation
+      const token = await find()
+      if (!token) return undefined
+      const cached = await this.#compile(token)
+      const unchanged = generation === this.#generation
+      if (unchanged) {
+        this.#tokensById.set(token.id, cached)
+        if (hashHex !== undefined) this.#idByHash.set(hashHex, token.id)
+      }
+      // After three rounds under constant change the answer is given but not kept.
+      if (unchanged || attempt === 3) return cached
+    }
+  }
+
+  async #compile(token: StoredToken): Promise<CachedToken> {
+    const [bound, revokedJtis] = await Promise.all([
+      token.bindIpsOnUsage > 0 ? this.#store.read.bindings.list(token.id) : [],
+      token.kind === 'subscribe' ? this.#store.read.revocations.list(token.id) : [],
+    ])
+    const snapshot = compileSnapshot(
+      token,
+      bound.map((b) => b.address),
+      revokedJtis,
+    )
+    let key: KeyObject | undefined
+    return {
+      snapshot,
+      signingKey: () => (key ??= createSecretKey(Buffer.from(this.#openValue(token.valueSealed), 'ascii'))),
+    }
+  }
+
+  async #loadSecret(hashHex: string): Promise<ApiSecret | undefined> {
+    const generation = this.#generation
+    const secret = await this.#store.read.secrets.findByHash(Buffer.from(hashHex, 'hex'))
+    if (secret && generation === this.#generation) this.#secrets.set(hashHex, secret)
+    return secret
+  }
+}
+
+/** A map that forgets what was not used for longest. */
+class Lru<K, V> {
+  readonly #max: number
+  readonly #map = new Map<K, V>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get(key: K): V | undefined {
+    const value = this.#map.get(key)
+    // Moving an entry on every hit costs more than it is worth while there is room.
+    if (value !== undefined && this.#map.size * 2 > this.#max) {
+      this.#map.delete(key)
+      this.#map.set(key, value)
+    }
+    return value
+  }
+
+  set(key: K, value: V): void {
+    this.#map.delete(key)
+    this.#map.set(key, value)
+    if (this.#map.size > this.#max) {
+      const oldest = this.#map.keys().next()
+      if (!oldest.done) this.#map.delete(oldest.value)
+    }
+  }
+
+  delete(key: K): void {
+    this.#map.delete(key)
+  }
+
+  clear(): void {
+    this.#map.clear()
+  }
+}

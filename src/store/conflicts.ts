@@ -1,0 +1,17 @@
+import { Conflict } from './store.ts'
+
+/** What each unique index guards, in the words of the interface. Keyed as SQLite and as PostgreSQL name it. */
+const guarded: readonly { columns: string; constraint: string; what: string }[] = [
+  { columns: 'accounts.id', constraint: 'accounts_pkey', what: 'An account with this id' },
+  { columns: 'secrets.account_id, secrets.name', constraint: 'secrets_name', what: 'A secret with this name' },
+  { columns: 'secrets.hash', constraint: 'secrets_hash', what: 'A secret with this value' },
+  { columns: 'credentials.key', constraint: 'credentials_key', what: 'A credential with this key' },
+  { columns: 'users.email', constraint: 'users_email', what: 'A user with this e-mail address' },
+  { columns: 'tokens.value_hash', constraint: 'tokens_value_hash', what: 'A token with this value' },
+]
+
+/** `columns` as in SQLite's message, `constraint` as PostgreSQL reports it. */
+export function conflict(name: { columns: string } | { constraint: string }, cause: unknown): Conflict {
+  const entry = guarded.find((g) => ('columns' in name ? g.columns === name.columns : g.constraint === name.constraint))
+  return new Conflict(entry?.what ?? 'This value', { cause })
+}

@@ -1,0 +1,45 @@
+import { type Kysely, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import type { EngineName } from '../session.ts'
+import * as init from './0001_init.ts'
+
+/** Every migration, in order. They only go forward; a released one is never edited. */
+const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
+  '0001_init': init.up,
+}
+
+/** The database was written by a newer version of this program. */
+export class DatabaseTooNew extends Error {
+  override readonly name = 'DatabaseTooNew'
+}
+
+/**
+ * Brings the database to the schema of this code, in one transaction. Any number of processes may do it at once: one
+ * works, the others wait and find nothing to do.
+ * @throws DatabaseTooNew when it holds a migration that this code does not know
+ */
+export async function migrate(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(engine)) } })
+  await refuseNewer(db, migrator)
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw error
+}
+
+function migrations(engine: EngineName): Record<string, Migration> {
+  return Object.fromEntries(
+    Object.entries(MIGRATIONS).map(([name, up]) => [name, { up: (db: Kysely<unknown>) => up(db, engine) }]),
+  )
+}
+
+async function refuseNewer(db: Kysely<unknown>, migrator: Migrator): Promise<void> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some((table) => table.name === 'kysely_migration')) return
+  const known = new Set((await migrator.getMigrations()).map((migration) => migration.name))
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+  const unknown = rows.map((row) => row.name).filter((name) => !known.has(name))
+  if (unknown.length > 0) {
+    throw new DatabaseTooNew(
+      `The database was written by a newer version (it has ${unknown.join(', ')}). Start that version, or restore a backup made before the upgrade.`,
+    )
+  }
+}

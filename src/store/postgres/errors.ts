@@ -1,0 +1,35 @@
+import { DatabaseError } from 'pg'
+import { conflict } from '../conflicts.ts'
+import { StoreUnavailable } from '../store.ts'
+
+/** The server gave up this transaction for the sake of another; the same work may succeed at once. */
+export class Retry extends StoreUnavailable {}
+
+const UNIQUE_VIOLATION = '23505'
+/** serialization_failure and deadlock_detected */
+const RETRY = new Set(['40001', '40P01'])
+/**
+ * SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself: connection, resources,
+ * administrator shutdown, I/O; then read-only server, lock timeout, statement timeout, idle transaction timeout.
+ */
+const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
+
+/** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
+export function translate(error: unknown): unknown {
+  if (error instanceof StoreUnavailable) return error
+  if (!(error instanceof DatabaseError)) {
+    return isAboutReaching(error)
+      ? new StoreUnavailable('the database server cannot be reached', { cause: error })
+      : error
+  }
+  const code = error.code ?? ''
+  if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)
+  if (RETRY.has(code)) return new Retry('the database gave up the transaction', { cause: error })
+  return UNAVAILABLE.test(code) ? new StoreUnavailable(error.message, { cause: error }) : error
+}
+
+/** Errors of sockets have a code (ECONNREFUSED, ENOENT, …); those of `pg` about its connections have only words. */
+function isAboutReaching(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return 'code' in error || /connect|terminated|timeout|not queryable|pool/i.test(error.message)
+}

@@ -1,0 +1,58 @@
+import { Client } from 'pg'
+import type { StoreLog } from '../log.ts'
+import { CHANNEL } from '../tables/changes.ts'
+
+const FIRST_RETRY_MS = 250
+const LAST_RETRY_MS = 5_000
+
+/**
+ * Hears what other nodes commit, on a connection of its own. It comes back by itself when the connection is lost, and rings
+ * once then, because what was said meanwhile is gone.
+ */
+export class Listener {
+  readonly #url: string
+  readonly #ring: () => void
+  readonly #log: StoreLog
+  #client: Client | undefined
+  #timer: NodeJS.Timeout | undefined
+  #retryMs = FIRST_RETRY_MS
+  #closed = false
+
+  constructor(url: string, ring: () => void, log: StoreLog) {
+    this.#url = url
+    this.#ring = ring
+    this.#log = log
+  }
+
+  /** Starts listening; a server that is away is tried again later. */
+  async start(): Promise<void> {
+    const client = new Client({ connectionString: this.#url, connectionTimeoutMillis: 5_000, keepAlive: true })
+    this.#client = client
+    client.on('error', () => this.#lost(client))
+    client.on('end', () => this.#lost(client))
+    client.on('notification', this.#ring)
+    try {
+      await client.connect()
+      await client.query(`listen ${CHANNEL}`)
+      this.#retryMs = FIRST_RETRY_MS
+      this.#ring()
+    } catch {
+      this.#lost(client)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#client?.end().catch(() => undefined)
+  }
+
+  #lost(client: Client): void {
+    if (this.#closed || this.#client !== client) return
+    this.#client = undefined
+    client.end().catch(() => undefined)
+    this.#log.warn({ retryMs: this.#retryMs }, 'the connection that hears of changes was lost; polling meanwhile')
+    this.#timer = setTimeout(() => void this.start(), this.#retryMs).unref()
+    this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
+  }
+}

@@ -1,0 +1,18 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import { Pool } from 'pg'
+import { DatabaseTooNew, migrate } from '../migrations/migrate.ts'
+import { translate } from './errors.ts'
+
+/** Brings the database to the present schema. Kysely holds an advisory lock, so other nodes wait; no timeout cuts that wait. */
+export async function migrateDatabase(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 })
+  pool.on('error', () => undefined)
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    await migrate(db, 'postgres')
+  } catch (error) {
+    throw error instanceof DatabaseTooNew ? error : translate(error)
+  } finally {
+    await db.destroy()
+  }
+}

@@ -1,0 +1,32 @@
+import { type CustomTypesConfig, Pool, TypeOverrides } from 'pg'
+import type { StoreLog } from '../log.ts'
+
+/** Object identifiers of the types that arrive differently than `pg` would have them. */
+const INT8 = 20
+const BYTEA = 17
+
+/** Reads bigint as number (ids and milliseconds stay far below 2^53) and bytea as plain bytes; for this pool only. */
+function types(): CustomTypesConfig {
+  const overrides = new TypeOverrides()
+  overrides.setTypeParser(INT8, Number)
+  overrides.setTypeParser(BYTEA, (text: string) => new Uint8Array(Buffer.from(text.slice(2), 'hex')))
+  return overrides
+}
+
+/** A bound on every wait: for a connection, a lock, a statement, an answer, and an idle transaction. */
+const LIMITS = {
+  connectionTimeoutMillis: 5_000,
+  lock_timeout: 5_000,
+  statement_timeout: 10_000,
+  query_timeout: 15_000,
+  idle_in_transaction_session_timeout: 10_000,
+  idleTimeoutMillis: 30_000,
+} as const
+
+export function createPool(url: string, size: number, log: StoreLog): Pool {
+  const pool = new Pool({ connectionString: url, max: size, keepAlive: true, types: types(), ...LIMITS })
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  // A connection that breaks while it is lent out also rejects its query; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
+}

@@ -1,0 +1,77 @@
+import type { Pool } from 'pg'
+import type { StoreLog } from '../log.ts'
+import { readsOf } from '../reads.ts'
+import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import { changesSinceXid } from '../tables/changes.ts'
+import { writePing } from '../tables/meta.ts'
+import { txOf } from '../tx.ts'
+import { Watchers } from '../watchers.ts'
+import { Listener } from './listener.ts'
+import { migrateDatabase } from './migrator.ts'
+import { createPool } from './pool.ts'
+import { PgSession } from './session.ts'
+import { Transactions } from './transactions.ts'
+
+/** Connects and brings the database to the present schema. @throws StoreUnavailable, DatabaseTooNew */
+export async function openPostgres(url: string, poolSize: number, log: StoreLog): Promise<PostgresStore> {
+  await migrateDatabase(url)
+  return new PostgresStore(url, poolSize, log)
+}
+
+/** A pool of connections; any number of nodes share the database. */
+export class PostgresStore implements Store {
+  readonly read: Reads
+  readonly #pool: Pool
+  readonly #session: PgSession
+  readonly #transactions: Transactions
+  readonly #watchers = new Watchers()
+  readonly #listener: Listener
+  #listening = false
+  #closing: Promise<void> | undefined
+
+  constructor(url: string, poolSize: number, log: StoreLog) {
+    this.#pool = createPool(url, poolSize, log)
+    this.#session = new PgSession(this.#pool)
+    this.#transactions = new Transactions(this.#pool)
+    this.#listener = new Listener(url, () => this.#watchers.ring(), log)
+    this.read = readsOf(this.#session)
+  }
+
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closing) throw new StoreUnavailable('the store is closed')
+    return this.#transactions.run((session) => work(txOf(session)))
+  }
+
+  watch(listener: () => void): () => void {
+    if (!this.#listening && !this.#closing) {
+      this.#listening = true
+      void this.#listener.start()
+    }
+    return this.#watchers.add(listener)
+  }
+
+  /** Cannot be known without asking the server; `watch` tells. */
+  changedElsewhere(): boolean {
+    return false
+  }
+
+  changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
+    return changesSinceXid(this.#session, cursor)
+  }
+
+  async ping(): Promise<void> {
+    if (this.#closing) throw new StoreUnavailable('the store is closed')
+    await this.#transactions.run(writePing)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#watchers.stop()
+    await this.#listener.close()
+    await this.#pool.end()
+  }
+}

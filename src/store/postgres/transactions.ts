@@ -1,0 +1,81 @@
+import type { Pool, PoolClient } from 'pg'
+import { ScopedSession } from '../scoped.ts'
+import type { Session } from '../session.ts'
+import { StoreUnavailable } from '../store.ts'
+import { Retry, translate } from './errors.ts'
+import { PgSession } from './session.ts'
+
+const RETRIES = 3
+const WAITING_MAX = 10_000
+
+/** Runs work in a transaction of its own on a pooled connection, again when the server asks for it. */
+export class Transactions {
+  readonly #pool: Pool
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await this.#once(work)
+      } catch (error) {
+        if (!(error instanceof Retry) || retries === RETRIES) throw error
+      }
+    }
+  }
+
+  /** Errors of `work` pass as they are; those of its statements were translated by the session. */
+  async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const client = await this.#connect()
+    try {
+      await control(client, 'begin')
+      const value = await runScoped(client, work)
+      await control(client, 'commit')
+      client.release()
+      return value
+    } catch (error) {
+      await rollback(client)
+      throw error
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    if (this.#pool.waitingCount >= WAITING_MAX) throw new StoreUnavailable('too many transactions are waiting')
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
+
+async function control(client: PoolClient, command: 'begin' | 'commit'): Promise<void> {
+  try {
+    await client.query(command)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+async function runScoped<T>(client: PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
+  const session = new ScopedSession(new PgSession(client))
+  try {
+    const value = await work(session)
+    session.assertSound()
+    return value
+  } finally {
+    session.end()
+  }
+}
+
+/** A connection that cannot even roll back is thrown away. */
+async function rollback(client: PoolClient): Promise<void> {
+  try {
+    await client.query('rollback')
+    client.release()
+  } catch (error) {
+    client.release(error as Error)
+  }
+}

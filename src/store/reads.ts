@@ -1,0 +1,42 @@
+import type { Session } from './session.ts'
+import type { Reads } from './store.ts'
+import { pageAccessLog } from './tables/accessLog.ts'
+import { getAccount, listAccounts } from './tables/accounts.ts'
+import { recentAudit } from './tables/audit.ts'
+import { listBindings } from './tables/bindings.ts'
+import { findCredential, listCredentials } from './tables/credentials.ts'
+import { pendingOutbox } from './tables/outbox.ts'
+import { listRevocations } from './tables/revocations.ts'
+import { findSecret, listSecrets } from './tables/secrets.ts'
+import { countTokens, listTokens } from './tables/tokenList.ts'
+import { findToken, getToken } from './tables/tokens.ts'
+import { usableTokens } from './tables/tokenUsable.ts'
+import { findUser } from './tables/users.ts'
+
+/** The reading verbs over one session. */
+export function readsOf(session: Session): Reads {
+  return {
+    accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
+    secrets: {
+      findByHash: (hash) => findSecret(session, hash),
+      list: (accountId) => listSecrets(session, accountId),
+    },
+    credentials: {
+      findByKey: (key) => findCredential(session, key),
+      list: (accountId) => listCredentials(session, accountId),
+    },
+    users: { findByEmail: (email) => findUser(session, email) },
+    tokens: {
+      get: (id) => getToken(session, id),
+      findByHash: (hash) => findToken(session, hash),
+      list: (query) => listTokens(session, query),
+      count: (query) => countTokens(session, query),
+      usable: (accountId, nowMs, streamName) => usableTokens(session, accountId, nowMs, streamName),
+    },
+    bindings: { list: (tokenId) => listBindings(session, tokenId) },
+    revocations: { list: (tokenId) => listRevocations(session, tokenId) },
+    accessLog: { page: (query) => pageAccessLog(session, query) },
+    outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    audit: { recent: (accountId, limit) => recentAudit(session, accountId, limit) },
+  }
+}

@@ -1,0 +1,135 @@
+import type { Generated } from 'kysely'
+
+/**
+ * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON text,
+ * bytes are `Uint8Array`: the few types on which SQLite and PostgreSQL agree.
+ */
+export interface DB {
+  accounts: { id: string; name: string; created_at_ms: number }
+  secrets: SecretTable
+  credentials: CredentialTable
+  users: { id: Generated<number>; account_id: string; email: string; password_hash: string; created_at_ms: number }
+  tokens: TokenTable
+  /** One row per entry of a token's `streams`, to search by. The token row holds the list itself. */
+  token_streams: {
+    token_id: number
+    ord: number
+    account_id: string
+    kind: string
+    stream_name: string
+    is_regex: Flag
+  }
+  /** How many tokens there are, spread over slots so that concurrent creates do not wait for one row. */
+  token_counts: { account_id: string; kind: string; slot: number; n: number }
+  /** `ord` is dense: 1 to the number of bound addresses. */
+  bindings: { token_id: number; ord: number; address: string; first_used_at_ms: number; last_used_at_ms: number }
+  revocations: { token_id: number; jti: string; at_ms: number }
+  changes: ChangeTable
+  outbox: OutboxTable
+  audit: AuditTable
+  access_log: AccessLogTable
+  /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
+  meta: { key: string; value: number }
+}
+
+export type Flag = 0 | 1
+
+interface SecretTable {
+  id: Generated<number>
+  account_id: string
+  name: string
+  hash: Uint8Array
+  hint: string
+  created_at_ms: number
+  refreshed_at_ms: number | null
+}
+
+interface CredentialTable {
+  id: Generated<number>
+  account_id: string
+  name: string
+  key: string
+  secret_hash: Uint8Array
+  scope: 'read' | 'write'
+  created_at_ms: number
+}
+
+export interface TokenTable {
+  id: Generated<number>
+  account_id: string
+  kind: string
+  label: string
+  streams: string
+  /** 1 when an entry of `streams` is a pattern. */
+  has_patterns: Flag
+  is_active: Flag
+  allowed_origins: string
+  allowed_ip_addresses: string
+  bind_ips_on_usage: number
+  allowed_countries: string
+  denied_countries: string
+  end_sessions_on_update: Flag
+  subscribe_requires_auth: Flag
+  record: Flag
+  enable_thumbnails: Flag
+  multisource: Flag
+  priority: number | null
+  tracking_id: string | null
+  added_at_ms: number
+  expires_at_ms: number | null
+  version: number
+  revoked_before_ms: number | null
+  value_hash: Uint8Array
+  value_sealed: Uint8Array
+}
+
+interface ChangeTable {
+  seq: Generated<number>
+  /** PostgreSQL only: the transaction that wrote the row, because there `seq` is not the order of commits. */
+  xid: Generated<string>
+  kind: 'token' | 'secret' | 'credential'
+  account_id: string
+  ref_id: number
+  at_ms: number
+}
+
+interface OutboxTable {
+  id: Generated<number>
+  account_id: string
+  type: string
+  event: string
+  subject: string | null
+  data: string
+  created_at_ms: number
+}
+
+interface AuditTable {
+  id: Generated<number>
+  account_id: string
+  at_ms: number
+  actor: string
+  address: string | null
+  request_id: string | null
+  action: string
+  subject: string
+  before: string | null
+  after: string | null
+}
+
+export interface AccessLogTable {
+  account_id: string
+  at_ms: number
+  id: string
+  source: string
+  action: string
+  protocol: string
+  stream_name: string
+  token_id: number | null
+  jti: string | null
+  address: string
+  origin: string | null
+  country: string | null
+  allowed: Flag
+  code: string | null
+  message: string
+}

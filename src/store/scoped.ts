@@ -1,0 +1,33 @@
+import { type Answer, type Query, Session } from './session.ts'
+
+/**
+ * The session a transaction's work sees. It refuses use after the end, and remembers a failed statement: PostgreSQL gives
+ * up the whole transaction then, so work that swallowed the error must not be told that it was committed.
+ */
+export class ScopedSession extends Session {
+  readonly #inner: Session
+  #failure: { error: unknown } | undefined
+  #ended = false
+
+  constructor(inner: Session) {
+    super(inner.engine)
+    this.#inner = inner
+  }
+
+  override execute(query: Query): Promise<Answer> {
+    if (this.#ended) return Promise.reject(new Error('the transaction has ended: its handle was used afterwards'))
+    return this.#inner.execute(query).catch((error: unknown) => {
+      this.#failure ??= { error }
+      throw error
+    })
+  }
+
+  /** @throws the first error of a statement, so that it cannot be swallowed */
+  assertSound(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+
+  end(): void {
+    this.#ended = true
+  }
+}

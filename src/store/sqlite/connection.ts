@@ -1,0 +1,84 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { sqliteEngine } from '../engines.ts'
+import { type Answer, type Query, Session } from '../session.ts'
+import { translate } from './errors.ts'
+
+/** The text of a query with lists in it varies, so the cache is bounded; the oldest statement goes first. */
+const CACHED_STATEMENTS = 300
+
+interface Prepared {
+  statement: StatementSync
+  returnsRows: boolean
+}
+
+interface ConnectionOptions {
+  readOnly: boolean
+  /** How long SQLite itself waits, blocking, for another process. */
+  busyTimeoutMs: number
+}
+
+/**
+ * One connection to the file. Statements run synchronously; the promises of `execute` are settled when it returns.
+ * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a crash).
+ */
+export class Connection extends Session {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, Prepared>()
+
+  constructor(file: string, { readOnly, busyTimeoutMs }: ConnectionOptions) {
+    super(sqliteEngine)
+    this.#db = new DatabaseSync(file, { readOnly, timeout: busyTimeoutMs })
+    if (!readOnly) this.#db.exec('pragma journal_mode = wal')
+    this.#db.exec(`
+      pragma synchronous = full;
+      pragma foreign_keys = on;
+      pragma temp_store = memory;
+      pragma cache_size = -65536;
+      pragma journal_size_limit = 67108864;
+    `)
+  }
+
+  get inTransaction(): boolean {
+    return this.#db.isTransaction
+  }
+
+  /** Runs a statement and returns its rows; throws what the store's interface names. */
+  runSync(sql: string, parameters: readonly unknown[] = []): Answer {
+    try {
+      const { statement, returnsRows } = this.prepare(sql)
+      const values = parameters as SQLInputValue[]
+      if (!returnsRows) return { rows: [], changed: Number(statement.run(...values).changes) }
+      const rows = statement.all(...values)
+      return { rows, changed: rows.length }
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  // `async` for the rejection: nothing here waits.
+  override async execute(query: Query): Promise<Answer> {
+    return this.runSync(query.sql, query.parameters)
+  }
+
+  prepare(sql: string): Prepared {
+    const known = this.#statements.get(sql)
+    if (known) return known
+    const statement = this.#db.prepare(sql)
+    const prepared = { statement, returnsRows: statement.columns().length > 0 }
+    if (this.#statements.size >= CACHED_STATEMENTS) this.#forgetOldest()
+    this.#statements.set(sql, prepared)
+    return prepared
+  }
+
+  close(): void {
+    this.#statements.clear()
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  #forgetOldest(): void {
+    for (const sql of this.#statements.keys()) {
+      this.#statements.delete(sql)
+      return
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { conflict } from '../conflicts.ts'
+import { StoreUnavailable } from '../store.ts'
+
+/** Primary result codes (https://www.sqlite.org/rescode.html) that say the file cannot be used now. */
+const UNAVAILABLE: Record<number, string> = {
+  5: 'another process holds the database',
+  6: 'another process holds a table',
+  8: 'the database is read-only',
+  10: 'reading or writing the database file failed',
+  11: 'the database file is damaged',
+  13: 'the disk is full',
+  14: 'the database file cannot be opened',
+  26: 'the file is not a database',
+}
+
+/** Extended codes SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_UNIQUE. */
+const UNIQUE = new Set([1555, 2067])
+
+/** Another process is writing; trying again soon is likely to succeed. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof StoreUnavailable && primaryCode(error.cause) === 5
+}
+
+/** An error of `node:sqlite` in the words of the store; any other error is returned as it is. */
+export function translate(error: unknown): unknown {
+  const code = extendedCode(error)
+  if (code === undefined || !(error instanceof Error)) return error
+  if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)
+  const why = UNAVAILABLE[code & 0xff]
+  return why === undefined ? error : new StoreUnavailable(why, { cause: error })
+}
+
+function primaryCode(error: unknown): number | undefined {
+  const code = extendedCode(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+function extendedCode(error: unknown): number | undefined {
+  const found = error instanceof Error && 'errcode' in error ? error.errcode : undefined
+  return typeof found === 'number' ? found : undefined
+}

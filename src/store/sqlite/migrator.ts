@@ -1,0 +1,75 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDialect,
+  type SqliteDialectConfig,
+  SqliteDriver,
+} from 'kysely'
+import { migrate } from '../migrations/migrate.ts'
+import { Connection } from './connection.ts'
+
+/** The wait for another process that migrates the same file. */
+const MIGRATION_WAIT_MS = 60_000
+
+/** Brings the file to the present schema on a connection of its own. @throws DatabaseTooNew */
+export async function migrateFile(file: string): Promise<void> {
+  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: MIGRATION_WAIT_MS })
+  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }) })
+  try {
+    await migrate(db, 'sqlite')
+  } finally {
+    await db.destroy()
+    connection.close()
+  }
+}
+
+class MigrationDialect extends SqliteDialect {
+  readonly #config: SqliteDialectConfig
+
+  constructor(config: SqliteDialectConfig) {
+    super(config)
+    this.#config = config
+  }
+
+  override createDriver(): Driver {
+    return new ImmediateDriver(this.#config)
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter()
+  }
+}
+
+/** Takes the write lock at once, so that of two processes one migrates and the other then sees that nothing is left. */
+class ImmediateDriver extends SqliteDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+  }
+}
+
+/** SQLite can roll back a change of the schema; Kysely assumes that it cannot, and would leave a failed migration half done. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+function asKyselyDatabase(connection: Connection): SqliteDatabase {
+  return {
+    close: () => connection.close(),
+    prepare: (sql) => {
+      const { statement, returnsRows } = connection.prepare(sql)
+      type Values = Parameters<typeof statement.all>
+      return {
+        reader: returnsRows,
+        all: (values) => statement.all(...(values as Values)),
+        run: (values) => statement.run(...(values as Values)),
+        iterate: (values) => statement.iterate(...(values as Values)),
+      }
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { readsOf } from '../reads.ts'
+import { type Answer, type Query, Session } from '../session.ts'
+import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import { changesSinceSeq } from '../tables/changes.ts'
+import { writePing } from '../tables/meta.ts'
+import { txOf } from '../tx.ts'
+import { Watchers } from '../watchers.ts'
+import { CommitQueue } from './commitQueue.ts'
+import { Connection } from './connection.ts'
+import { translate } from './errors.ts'
+import { migrateFile } from './migrator.ts'
+
+/**
+ * Opens the file, makes it when it is missing (0600, in a directory 0700), and brings it to the present schema.
+ * @throws StoreUnavailable, DatabaseTooNew
+ */
+export async function openSqlite(file: string): Promise<SqliteStore> {
+  if (file === '' || file.includes(':memory:')) {
+    throw new Error('SQLite needs a file: reads and writes go over two connections')
+  }
+  createFile(file)
+  try {
+    await migrateFile(file)
+    return new SqliteStore(file)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+/** One connection writes, in groups; another reads what is committed, so that reads never wait for writes. */
+export class SqliteStore implements Store {
+  readonly read: Reads
+  readonly #writer: Connection
+  readonly #reader: Connection
+  readonly #session: Session
+  readonly #queue: CommitQueue
+  readonly #watchers = new Watchers()
+  #version: number
+  #closing: Promise<void> | undefined
+
+  constructor(file: string) {
+    this.#writer = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
+    this.#reader = new Connection(file, { readOnly: true, busyTimeoutMs: 5_000 })
+    this.#queue = new CommitQueue(this.#writer)
+    this.#session = new OpenSession(this.#reader, () => this.#closing === undefined)
+    this.read = readsOf(this.#session)
+    this.#version = this.#dataVersion()
+  }
+
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#queue.add((session) => work(txOf(session)))
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#watchers.add(listener)
+  }
+
+  changedElsewhere(): boolean {
+    if (this.#closing) return true
+    const version = this.#dataVersion()
+    const changed = version !== this.#version
+    this.#version = version
+    return changed
+  }
+
+  changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
+    return changesSinceSeq(this.#session, cursor)
+  }
+
+  async ping(): Promise<void> {
+    await this.#queue.add(writePing)
+    await this.read.accounts.get('')
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#watchers.stop()
+    await this.#queue.close()
+    this.#reader.close()
+    this.#writer.close()
+  }
+
+  /** Asked on the writer, because a connection's `data_version` moves with the commits of every connection but itself. */
+  #dataVersion(): number {
+    const [row] = this.#writer.runSync('pragma data_version').rows as { data_version: number }[]
+    return row?.data_version ?? -1
+  }
+}
+
+/** The reading session of a store that may have been closed. */
+class OpenSession extends Session {
+  readonly #inner: Session
+  readonly #isOpen: () => boolean
+
+  constructor(inner: Session, isOpen: () => boolean) {
+    super(inner.engine)
+    this.#inner = inner
+    this.#isOpen = isOpen
+  }
+
+  override execute(query: Query): Promise<Answer> {
+    if (!this.#isOpen()) return Promise.reject(new StoreUnavailable('the store is closed'))
+    return this.#inner.execute(query)
+  }
+}
+
+function createFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    closeSync(openSync(file, 'a', 0o600))
+  } catch (error) {
+    throw new StoreUnavailable(`the database file ${file} cannot be created`, { cause: error })
+  }
+}

@@ -1,0 +1,97 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { AccessLogTable } from '../schema.ts'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { AccessLogQuery, AccessLogRow } from '../store.ts'
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('access_log')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'at_ms', 'id'),
+        'in',
+        eb
+          .selectFrom('access_log as old')
+          .select(['old.account_id', 'old.at_ms', 'old.id'])
+          .where('old.at_ms', '<', p.beforeMs)
+          .orderBy('old.at_ms')
+          .limit(p.limit)
+          .$asTuple('account_id', 'at_ms', 'id'),
+      ),
+    ),
+)
+
+/** Rows that are there already are left alone: a writer may repeat a batch whose fate it does not know. */
+export async function appendAccessLog(session: Session, rows: readonly AccessLogRow[]): Promise<void> {
+  await inSlices(rows, (slice) =>
+    session.change((db) =>
+      db
+        .insertInto('access_log')
+        .values(slice.map(toRow))
+        .onConflict((c) => c.doNothing()),
+    ),
+  )
+}
+
+/** Newest first. The position is a key, not a number of rows, so rows added meanwhile shift nothing. */
+export async function pageAccessLog(session: Session, query: AccessLogQuery): Promise<AccessLogRow[]> {
+  const rows = await session.ask((db) => {
+    let page = db.selectFrom('access_log').selectAll().where('account_id', '=', query.accountId)
+    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+    if (query.address !== undefined) page = page.where('address', '=', query.address)
+    if (query.code !== undefined) page = page.where('code', '=', query.code)
+    // A literal, because a partial index is not known to fit a parameter.
+    if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
+    if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
+    if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
+    const { after } = query
+    if (after) page = page.where((eb) => eb(eb.refTuple('at_ms', 'id'), '<', eb.tuple(after.atMs, after.id)))
+    return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
+  })
+  return rows.map(fromRow)
+}
+
+export async function pruneAccessLog(session: Session, beforeMs: number, limit: number): Promise<number> {
+  return session.run(prune, { beforeMs, limit })
+}
+
+function toRow(row: AccessLogRow): Insertable<AccessLogTable> {
+  return {
+    account_id: row.accountId,
+    at_ms: row.atMs,
+    id: row.id,
+    source: row.source,
+    action: row.action,
+    protocol: row.protocol,
+    stream_name: row.streamName,
+    token_id: row.tokenId,
+    jti: row.jti,
+    address: row.address,
+    origin: row.origin,
+    country: row.country,
+    allowed: row.allowed ? 1 : 0,
+    code: row.code,
+    message: row.message,
+  }
+}
+
+function fromRow(row: Selectable<AccessLogTable>): AccessLogRow {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    atMs: row.at_ms,
+    source: row.source as AccessLogRow['source'],
+    action: row.action as AccessLogRow['action'],
+    protocol: row.protocol as AccessLogRow['protocol'],
+    streamName: row.stream_name,
+    tokenId: row.token_id,
+    jti: row.jti,
+    address: row.address,
+    origin: row.origin,
+    country: row.country,
+    allowed: row.allowed === 1,
+    code: row.code as AccessLogRow['code'],
+    message: row.message,
+  }
+}

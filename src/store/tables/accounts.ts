@@ -1,0 +1,29 @@
+import type { Account } from '../store.ts'
+import { type Session, statement } from '../session.ts'
+
+type Row = { id: string; name: string; created_at_ms: number }
+
+const get = statement((db, p: { id: string }) => db.selectFrom('accounts').selectAll().where('id', '=', p.id))
+
+const list = statement((db) => db.selectFrom('accounts').selectAll().orderBy('created_at_ms').orderBy('id'))
+
+const insert = statement((db, p: Row) =>
+  db.insertInto('accounts').values({ id: p.id, name: p.name, created_at_ms: p.created_at_ms }),
+)
+
+export async function getAccount(session: Session, id: string): Promise<Account | undefined> {
+  const row = await session.first(get, { id })
+  return row && fromRow(row)
+}
+
+export async function listAccounts(session: Session): Promise<Account[]> {
+  return (await session.all(list, {})).map(fromRow)
+}
+
+export async function insertAccount(session: Session, account: Account): Promise<void> {
+  await session.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
+}
+
+function fromRow(row: Row): Account {
+  return { id: row.id, name: row.name, createdAtMs: row.created_at_ms }
+}

@@ -1,0 +1,44 @@
+import { type Session, statement } from '../session.ts'
+import type { AuditRow } from '../store.ts'
+
+const append = statement((db, p: AuditRow) =>
+  db.insertInto('audit').values({
+    account_id: p.accountId,
+    at_ms: p.atMs,
+    actor: p.actor,
+    address: p.address,
+    request_id: p.requestId,
+    action: p.action,
+    subject: p.subject,
+    before: p.before,
+    after: p.after,
+  }),
+)
+
+const recent = statement((db, p: { accountId: string; limit: number }) =>
+  db.selectFrom('audit').selectAll().where('account_id', '=', p.accountId).orderBy('id', 'desc').limit(p.limit),
+)
+
+export async function appendAudit(session: Session, row: AuditRow): Promise<void> {
+  await session.run(append, row)
+}
+
+export async function recentAudit(
+  session: Session,
+  accountId: string,
+  limit: number,
+): Promise<(AuditRow & { id: number })[]> {
+  const rows = await session.all(recent, { accountId, limit })
+  return rows.map((row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    atMs: row.at_ms,
+    actor: row.actor,
+    address: row.address,
+    requestId: row.request_id,
+    action: row.action,
+    subject: row.subject,
+    before: row.before,
+    after: row.after,
+  }))
+}

@@ -1,0 +1,87 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+import type { BoundAddress, Tx } from '../store.ts'
+
+type Bind = Parameters<Tx['bindings']['bind']>[0]
+type Use = Parameters<Tx['bindings']['touch']>[0][number]
+
+const list = statement((db, p: { tokenId: number }) =>
+  db.selectFrom('bindings').selectAll().where('token_id', '=', p.tokenId).orderBy('ord'),
+)
+
+const lockVersion = statement((db, p: { tokenId: number }, engine) => {
+  const row = db.selectFrom('tokens').select('version').where('id', '=', p.tokenId)
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const last = statement((db, p: { tokenId: number }) =>
+  db.selectFrom('bindings').select('ord').where('token_id', '=', p.tokenId).orderBy('ord', 'desc').limit(sql.lit(1)),
+)
+
+const insert = statement((db, p: { tokenId: number; ord: number; address: string; atMs: number }) =>
+  db.insertInto('bindings').values({
+    token_id: p.tokenId,
+    ord: p.ord,
+    address: p.address,
+    first_used_at_ms: p.atMs,
+    last_used_at_ms: p.atMs,
+  }),
+)
+
+const find = statement((db, p: { tokenId: number; address: string }) =>
+  db.selectFrom('bindings').select('ord').where('token_id', '=', p.tokenId).where('address', '=', p.address),
+)
+
+const stamp = statement((db, p: Use) =>
+  db
+    .updateTable('bindings')
+    .set({ last_used_at_ms: p.atMs })
+    .where('token_id', '=', p.tokenId)
+    .where('address', '=', p.address)
+    .where('last_used_at_ms', '<', p.atMs),
+)
+
+const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
+  db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),
+)
+
+export async function listBindings(session: Session, tokenId: number): Promise<BoundAddress[]> {
+  const rows = await session.all(list, { tokenId })
+  return rows.map((row) => ({
+    address: row.address,
+    firstUsedAtMs: row.first_used_at_ms,
+    lastUsedAtMs: row.last_used_at_ms,
+  }))
+}
+
+/** Exact because the token's row is locked first: whoever binds to one token waits for whoever is binding to it. */
+export async function bindAddress(session: Session, input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
+  const { tokenId, address, atMs } = input
+  const token = await session.first(lockVersion, { tokenId })
+  if (token?.version !== input.version) return 'changed'
+  if (await session.first(find, { tokenId, address })) {
+    await session.run(stamp, { tokenId, address, atMs })
+    return 'known'
+  }
+  // `ord` is dense, so the last one is the count.
+  const count = (await session.first(last, { tokenId }))?.ord ?? 0
+  if (count >= input.limit) return 'full'
+  await session.run(insert, { tokenId, ord: count + 1, address, atMs })
+  return 'bound'
+}
+
+export async function keepEarliest(session: Session, tokenId: number, count: number): Promise<void> {
+  await session.first(lockVersion, { tokenId })
+  await session.run(removeAfter, { tokenId, count })
+}
+
+export async function clearBindings(session: Session, tokenId: number): Promise<number> {
+  await session.first(lockVersion, { tokenId })
+  return session.run(removeAfter, { tokenId, count: 0 })
+}
+
+export async function touchBindings(session: Session, uses: readonly Use[]): Promise<void> {
+  // One order for everybody, so that two nodes that stamp the same rows cannot wait for each other.
+  const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
+  for (const use of sorted) await session.run(stamp, use)
+}

@@ -1,0 +1,11 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+
+export const META = { changesFloor: 'changes_floor', ping: 'ping' } as const
+
+const beat = statement((db) => db.updateTable('meta').set({ value: sql`value + 1` }).where('key', '=', META.ping))
+
+/** The smallest real write: it fails when the disk is full or the server is read-only, where a read would not. */
+export async function writePing(session: Session): Promise<void> {
+  await session.run(beat, {})
+}

@@ -1,0 +1,109 @@
+import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
+import type { DB } from '../schema.ts'
+import type { EngineName, Session } from '../session.ts'
+import type { StoredToken, TokenListQuery } from '../store.ts'
+import { countAll } from './tokenCounts.ts'
+import { fromTokenRow } from './tokenRow.ts'
+
+type Match = NonNullable<TokenListQuery['match']>
+
+/**
+ * One page. The inner query reads ids alone, out of the index that has the order. A page past the middle is read from the
+ * other end and turned round, so that the last page costs what the first one costs.
+ */
+export async function listTokens(session: Session, query: TokenListQuery): Promise<StoredToken[]> {
+  const fromEnd = await isNearTheEnd(session, query)
+  const rows = await session.ask((db, engine) => {
+    const order = query.descending === fromEnd ? 'asc' : 'desc'
+    const key = query.sortBy === 'Name' ? 'label' : 'added_at_ms'
+    return db
+      .selectFrom(pageOfIds(db, engine, query, key, order, fromEnd))
+      .innerJoin('tokens', 'tokens.id', 'page.id')
+      .selectAll('tokens')
+      .orderBy(`tokens.${key}`, order)
+      .orderBy('tokens.id', order)
+  })
+  const tokens = rows.map(fromTokenRow)
+  return fromEnd ? tokens.reverse() : tokens
+}
+
+/** How many tokens the list has: constant time without `match`. */
+export async function countTokens(
+  session: Session,
+  query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>,
+): Promise<number> {
+  const { match } = query
+  if (!match) return countAll(session, query.accountId, query.kind)
+  const rows = await session.ask((db, engine) =>
+    db
+      .selectFrom('tokens')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('account_id', '=', query.accountId)
+      .where('kind', '=', query.kind)
+      .where((eb) => matches(eb, engine, match)),
+  )
+  return rows[0]?.n ?? 0
+}
+
+/** Only asked where walking from the start would be long; with `match` the total is not known cheaply. */
+async function isNearTheEnd(session: Session, query: TokenListQuery): Promise<boolean> {
+  if (query.match || query.offset <= query.limit) return false
+  return query.offset > (await countAll(session, query.accountId, query.kind)) / 2
+}
+
+function pageOfIds(
+  db: Kysely<DB>,
+  engine: EngineName,
+  query: TokenListQuery,
+  key: 'label' | 'added_at_ms',
+  order: 'asc' | 'desc',
+  fromEnd: boolean,
+) {
+  const { match } = query
+  const ids = db
+    .selectFrom('tokens')
+    .select('id')
+    .where('account_id', '=', query.accountId)
+    .where('kind', '=', query.kind)
+    .$if(match !== undefined, (q) => q.where((eb) => (match ? matches(eb, engine, match) : eb.lit(true))))
+    .orderBy(key, order)
+    .orderBy('id', order)
+  if (!fromEnd) return ids.limit(query.limit).offset(query.offset).as('page')
+  const end = countedFromEnd(query)
+  return ids.limit(end.limit).offset(end.offset).as('page')
+}
+
+/**
+ * Offset and limit of the same page seen from the other end. The total is read by the same statement as the page, so a
+ * token created in between cannot shift it.
+ */
+function countedFromEnd({ accountId, kind, offset, limit }: TokenListQuery) {
+  const total = sql<number>`(select cast(coalesce(sum(n), 0) as bigint) from token_counts
+    where account_id = ${accountId} and kind = ${kind})`
+  const left = sql<number>`(${total} - cast(${offset} as bigint))`
+  const size = sql<number>`cast(${limit} as bigint)`
+  return {
+    limit: sql<number>`case when ${left} < 0 then 0 when ${left} < ${size} then ${left} else ${size} end`,
+    offset: sql<number>`case when ${left} < ${size} then 0 else ${left} - ${size} end`,
+  }
+}
+
+/** `like` ignores the case of ASCII letters in SQLite, `ilike` in PostgreSQL (under the collation "C"). */
+function matches(
+  eb: ExpressionBuilder<DB, 'tokens'>,
+  engine: EngineName,
+  { text, in: where }: Match,
+): Expression<SqlBool> {
+  const like = sql.raw(engine === 'postgres' ? 'ilike' : 'like')
+  const part = `%${text.replace(/[\\%_]/g, String.raw`\$&`)}%`
+  const label = sql<SqlBool>`tokens.label ${like} ${part} escape '\\'`
+  const stream = eb.exists(
+    eb
+      .selectFrom('token_streams')
+      .select('token_streams.ord')
+      .whereRef('token_streams.token_id', '=', 'tokens.id')
+      .where(sql<SqlBool>`token_streams.stream_name ${like} ${part} escape '\\'`),
+  )
+  const wanted = { TokenName: label, StreamName: stream, TokenOrStreamName: eb.or([label, stream]) }[where]
+  return eb.and([eb('tokens.has_patterns', '=', 0), wanted])
+}

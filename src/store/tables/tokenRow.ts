@@ -1,0 +1,74 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { StreamEntry } from '../../core/tokens/types.ts'
+import type { Flag, TokenTable } from '../schema.ts'
+import type { StoredToken } from '../store.ts'
+
+export type TokenRow = Selectable<TokenTable>
+
+/** Everything but the id, which the database gives. */
+export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
+
+const flag = (value: boolean): Flag => (value ? 1 : 0)
+
+export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
+  return {
+    account_id: token.accountId,
+    kind: token.kind,
+    label: token.label,
+    streams: JSON.stringify(token.streams),
+    has_patterns: flag(token.streams.some((entry) => entry.isRegex)),
+    is_active: flag(token.isActive),
+    allowed_origins: JSON.stringify(token.allowedOrigins),
+    allowed_ip_addresses: JSON.stringify(token.allowedIpAddresses),
+    bind_ips_on_usage: token.bindIpsOnUsage,
+    allowed_countries: JSON.stringify(token.allowedCountries),
+    denied_countries: JSON.stringify(token.deniedCountries),
+    end_sessions_on_update: flag(token.endSessionsOnUpdate),
+    subscribe_requires_auth: flag(token.subscribeRequiresAuth),
+    record: flag(token.record),
+    enable_thumbnails: flag(token.enableThumbnails),
+    multisource: flag(token.multisource),
+    priority: token.priority,
+    tracking_id: token.trackingId,
+    added_at_ms: token.addedAtMs,
+    expires_at_ms: token.expiresAtMs,
+    version: token.version,
+    revoked_before_ms: token.revokedBeforeMs,
+    value_hash: token.valueHash,
+    value_sealed: token.valueSealed,
+  }
+}
+
+export function fromTokenRow(row: TokenRow): StoredToken {
+  return {
+    id: row.id,
+    kind: row.kind as StoredToken['kind'],
+    accountId: row.account_id,
+    label: row.label,
+    streams: JSON.parse(row.streams) as StreamEntry[],
+    isActive: row.is_active === 1,
+    allowedOrigins: strings(row.allowed_origins),
+    allowedIpAddresses: strings(row.allowed_ip_addresses),
+    bindIpsOnUsage: row.bind_ips_on_usage,
+    allowedCountries: strings(row.allowed_countries),
+    deniedCountries: strings(row.denied_countries),
+    endSessionsOnUpdate: row.end_sessions_on_update === 1,
+    subscribeRequiresAuth: row.subscribe_requires_auth === 1,
+    record: row.record === 1,
+    enableThumbnails: row.enable_thumbnails === 1,
+    multisource: row.multisource === 1,
+    priority: row.priority,
+    trackingId: row.tracking_id,
+    addedAtMs: row.added_at_ms,
+    expiresAtMs: row.expires_at_ms,
+    version: row.version,
+    revokedBeforeMs: row.revoked_before_ms,
+    valueHash: row.value_hash,
+    valueSealed: row.value_sealed,
+  }
+}
+
+/** A JSON list of strings. Most are empty. */
+function strings(json: string): string[] {
+  return json === '[]' ? [] : (JSON.parse(json) as string[])
+}

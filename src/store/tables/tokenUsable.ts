@@ -1,0 +1,75 @@
+import { type Kysely, sql } from 'kysely'
+import type { DB } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+
+interface Usable {
+  id: number
+  secured: boolean
+  exact: boolean
+  patterns: string[]
+}
+
+/** Publish tokens that are active and not expired, joined with nothing else yet. */
+function alive(db: Kysely<DB>, p: { accountId: string; nowMs: number }) {
+  return db
+    .selectFrom('tokens')
+    .where('tokens.account_id', '=', p.accountId)
+    .where('tokens.kind', '=', sql.lit('publish'))
+    .where('tokens.is_active', '=', sql.lit(1 as const))
+    .where((eb) => eb.or([eb('tokens.expires_at_ms', 'is', null), eb('tokens.expires_at_ms', '>', p.nowMs)]))
+}
+
+// The literals make the partial index of `token_streams` usable, which is not known to fit a parameter.
+const named = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
+  alive(db, p)
+    .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
+    .select(['tokens.id', 'tokens.subscribe_requires_auth as secured', 'token_streams.is_regex', 'token_streams.ord'])
+    .select('token_streams.stream_name')
+    .where('token_streams.account_id', '=', p.accountId)
+    .where('token_streams.kind', '=', sql.lit('publish'))
+    .where('token_streams.is_regex', '=', sql.lit(isRegex))
+
+const forStream = statement((db, p: { accountId: string; nowMs: number; streamName: string }) =>
+  named(db, p, 0)
+    .where('token_streams.stream_name', '=', p.streamName)
+    .unionAll(named(db, p, 1))
+    .orderBy('id')
+    .orderBy('ord'),
+)
+
+const forAny = statement((db, p: { accountId: string; nowMs: number }) =>
+  alive(db, p)
+    .select(['tokens.id', 'tokens.subscribe_requires_auth as secured', 'tokens.streams'])
+    .orderBy('tokens.id'),
+)
+
+/** See `Reads.tokens.usable`. Without a stream name `exact` is false: nothing was asked for. By id. */
+export async function usableTokens(
+  session: Session,
+  accountId: string,
+  nowMs: number,
+  streamName?: string,
+): Promise<Usable[]> {
+  if (streamName === undefined) {
+    const rows = await session.all(forAny, { accountId, nowMs })
+    return rows.map((row) => ({
+      id: row.id,
+      secured: row.secured === 1,
+      exact: false,
+      patterns: patterns(row.streams),
+    }))
+  }
+  const found = new Map<number, Usable>()
+  for (const row of await session.all(forStream, { accountId, nowMs, streamName })) {
+    const token = found.get(row.id) ?? { id: row.id, secured: row.secured === 1, exact: false, patterns: [] }
+    if (row.is_regex === 1) token.patterns.push(row.stream_name)
+    else token.exact = true
+    found.set(row.id, token)
+  }
+  return [...found.values()]
+}
+
+function patterns(streams: string): string[] {
+  const entries = JSON.parse(streams) as { streamName: string; isRegex: boolean }[]
+  return entries.filter((entry) => entry.isRegex).map((entry) => entry.streamName)
+}

@@ -1,0 +1,158 @@
+import type { TokenKind } from '../../core/access/types.ts'
+import type { Token } from '../../core/tokens/types.ts'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { StoredToken } from '../store.ts'
+import { addToCount } from './tokenCounts.ts'
+import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
+
+const byId = statement((db, p: { id: number }) => db.selectFrom('tokens').selectAll().where('id', '=', p.id))
+
+const byHash = statement((db, p: { hash: Uint8Array }) =>
+  db.selectFrom('tokens').selectAll().where('value_hash', '=', p.hash),
+)
+
+const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number }, engine) => {
+  const row = db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where('account_id', '=', p.accountId)
+    .where('kind', '=', p.kind)
+  // A writing SQLite transaction has the whole database to itself.
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))
+
+const replace = statement((db, p: TokenValues & { id: number; known: number }) =>
+  db.updateTable('tokens').set(everyColumn(p)).where('id', '=', p.id).where('version', '=', p.known),
+)
+
+const remove = statement((db, p: Pick<Token, 'id' | 'accountId' | 'kind'>) =>
+  db.deleteFrom('tokens').where('id', '=', p.id).where('account_id', '=', p.accountId).where('kind', '=', p.kind),
+)
+
+const storedStreams = statement((db, p: { id: number }) =>
+  db.selectFrom('tokens').select('streams').where('id', '=', p.id),
+)
+
+const insertStream = statement(
+  (db, p: { id: number; ord: number; accountId: string; kind: TokenKind; streamName: string; isRegex: 0 | 1 }) =>
+    db.insertInto('token_streams').values({
+      token_id: p.id,
+      ord: p.ord,
+      account_id: p.accountId,
+      kind: p.kind,
+      stream_name: p.streamName,
+      is_regex: p.isRegex,
+    }),
+)
+
+const removeStreams = statement((db, p: { id: number }) => db.deleteFrom('token_streams').where('token_id', '=', p.id))
+
+export async function getToken(session: Session, id: number): Promise<StoredToken | undefined> {
+  const row = await session.first(byId, { id })
+  return row && fromTokenRow(row)
+}
+
+export async function findToken(session: Session, hash: Uint8Array): Promise<StoredToken | undefined> {
+  const row = await session.first(byHash, { hash })
+  return row && fromTokenRow(row)
+}
+
+export async function lockToken(
+  session: Session,
+  accountId: string,
+  kind: TokenKind,
+  id: number,
+): Promise<StoredToken | undefined> {
+  const row = await session.first(lock, { accountId, kind, id })
+  return row && fromTokenRow(row)
+}
+
+export async function insertToken(session: Session, token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken> {
+  const row = await session.first(insert, toTokenValues({ ...token, version: 1 }))
+  if (!row) throw new Error('insert returned no row')
+  const stored = { ...token, id: row.id, version: 1 }
+  await insertStreams(session, stored)
+  await addToCount(session, stored, 1)
+  return stored
+}
+
+/** @throws Error when the row is not the version that was read: it was not locked */
+export async function replaceToken(session: Session, token: StoredToken): Promise<StoredToken> {
+  const next = { ...token, version: token.version + 1 }
+  const values = toTokenValues(next)
+  const before = await session.first(storedStreams, { id: token.id })
+  if ((await session.run(replace, { ...values, id: token.id, known: token.version })) === 0) {
+    throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
+  }
+  if (before?.streams !== values.streams) {
+    await session.run(removeStreams, { id: token.id })
+    await insertStreams(session, next)
+  }
+  return next
+}
+
+/** Streams, bindings and revocations go with the row (`on delete cascade`). */
+export async function deleteToken(session: Session, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
+  const { id, accountId, kind } = token
+  if ((await session.run(remove, { id, accountId, kind })) > 0) await addToCount(session, token, -1)
+}
+
+async function insertStreams(session: Session, token: StoredToken): Promise<void> {
+  const { id, accountId, kind } = token
+  const rows = token.streams.map(({ streamName, isRegex }, at) => {
+    const flag: 0 | 1 = isRegex ? 1 : 0
+    return { id, ord: at + 1, accountId, kind, streamName, isRegex: flag }
+  })
+  const [only] = rows
+  if (only && rows.length === 1) {
+    await session.run(insertStream, only)
+    return
+  }
+  await inSlices(rows, (slice) =>
+    session.change((db) =>
+      db.insertInto('token_streams').values(
+        slice.map((row) => ({
+          token_id: row.id,
+          ord: row.ord,
+          account_id: row.accountId,
+          kind: row.kind,
+          stream_name: row.streamName,
+          is_regex: row.isRegex,
+        })),
+      ),
+    ),
+  )
+}
+
+/** Named one by one, because while a statement is compiled `p` answers any name. */
+function everyColumn(p: TokenValues): TokenValues {
+  return {
+    account_id: p.account_id,
+    kind: p.kind,
+    label: p.label,
+    streams: p.streams,
+    has_patterns: p.has_patterns,
+    is_active: p.is_active,
+    allowed_origins: p.allowed_origins,
+    allowed_ip_addresses: p.allowed_ip_addresses,
+    bind_ips_on_usage: p.bind_ips_on_usage,
+    allowed_countries: p.allowed_countries,
+    denied_countries: p.denied_countries,
+    end_sessions_on_update: p.end_sessions_on_update,
+    subscribe_requires_auth: p.subscribe_requires_auth,
+    record: p.record,
+    enable_thumbnails: p.enable_thumbnails,
+    multisource: p.multisource,
+    priority: p.priority,
+    tracking_id: p.tracking_id,
+    added_at_ms: p.added_at_ms,
+    expires_at_ms: p.expires_at_ms,
+    version: p.version,
+    revoked_before_ms: p.revoked_before_ms,
+    value_hash: p.value_hash,
+    value_sealed: p.value_sealed,
+  }
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest'
+import { createLogger, type LoggerOptions } from '../../src/base/log.ts'
+
+function capture(options: Partial<LoggerOptions> = {}) {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLogger({ level: 'debug', format: 'json', destination, ...options })
+  return { log, lines, last: () => JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown> }
+}
+
+const SECRET = 'hunter2hunter2'
+
+describe('a line', () => {
+  test('has a time, a level, a message and its fields, and nothing else', () => {
+    const { log, last } = capture()
+    log.info({ tokenId: 7 }, 'token made')
+    const { time, ...rest } = last()
+    expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(rest).toEqual({ level: 'info', message: 'token made', tokenId: 7 })
+  })
+
+  test('below the level is not written', () => {
+    const { log, lines } = capture({ level: 'warn' })
+    log.debug({}, 'a')
+    log.info({}, 'b')
+    log.warn({}, 'c')
+    log.error({}, 'd')
+    expect(lines).toHaveLength(2)
+  })
+
+  test('of a child carries the fields of its parents, such as the request id', () => {
+    const { log, last } = capture()
+    log.child({ requestId: 'r1', part: 'edge' }).child({ part: 'store' }).info({ n: 1 }, 'x')
+    expect(last()).toMatchObject({ requestId: 'r1', part: 'store', n: 1 })
+  })
+
+  test('tells an error with its code and its causes', () => {
+    const { log, last } = capture()
+    const cause = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
+    log.error({ error: new TypeError('cannot write', { cause }) }, 'x')
+    const error = { type: 'TypeError', message: 'cannot write', cause: { message: 'disk full', code: 'ENOSPC' } }
+    expect(last()).toMatchObject({ error })
+  })
+
+  test('is bounded, and survives circles, big integers, bytes and broken dates', () => {
+    const { log, lines } = capture()
+    const circle: Record<string, unknown> = { big: 1n, bytes: Buffer.alloc(1000), date: new Date(Number.NaN) }
+    circle['self'] = circle
+    log.info({ circle, long: 'x'.repeat(1e6), many: Array.from({ length: 1e5 }, () => 'y') }, 'z'.repeat(1e6))
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.length).toBeLessThan(20_000)
+  })
+})
+
+describe('a secret never appears', () => {
+  test.each([
+    'token',
+    'secret',
+    'authorization',
+    'Authorization',
+    'password',
+    'value',
+    'cookie',
+    'set-cookie',
+    'auth',
+    'tokens',
+    'apiSecret',
+    'api_key',
+    'newPassword',
+    'sealingKey',
+    'publish-token',
+    'credentials',
+    'TOKEN',
+  ])('under the name %s, at any depth, in children and errors', (name) => {
+    const { log, lines, last } = capture()
+    log.child({ [name]: SECRET }).warn({ [name]: [SECRET], deep: [{ er: { [name]: { a: SECRET } } }] }, 'x')
+    log.error({ error: new Error('x', { cause: { [name]: SECRET } }) }, 'x')
+    expect(lines.join('')).not.toContain(SECRET)
+    expect(last()).toMatchObject({ error: { cause: { [name]: '[hidden]' } } })
+  })
+
+  test.each([
+    `GET /live/a.m3u8?auth=${SECRET}&x=1`,
+    `https://host/?x=1&token=${SECRET}`,
+    `Authorization: Bearer ${SECRET}`,
+    `Basic ${Buffer.from(SECRET).toString('base64')}`,
+    `postgres://sluice:${SECRET}@db:5432/sluice`,
+  ])('inside of a text: %s', (text) => {
+    const { log, lines } = capture()
+    log.info({ url: text, error: new Error(text) }, text)
+    expect(lines.join('')).not.toContain(SECRET)
+    expect(lines.join('')).not.toContain(Buffer.from(SECRET).toString('base64'))
+  })
+
+  test('when it looks like one of ours, wherever it stands', () => {
+    const { log, lines } = capture()
+    const value = 'ab'.repeat(32)
+    log.info({ note: `is ${value}.`, other: { list: [value] } }, value)
+    expect(lines.join('')).not.toContain(value)
+  })
+
+  test('but ids and what is empty do', () => {
+    const { log, last } = capture()
+    const fields = { tokenId: 1, secretId: 2, tokenKind: 'publish', password: '', token: null, streamName: 'show' }
+    log.info(fields, 'x')
+    expect(last()).toMatchObject(fields)
+  })
+})
+
+describe('the pretty format', () => {
+  test('is one line of plain text', () => {
+    const { log, lines } = capture({ format: 'pretty' })
+    log.warn({ requestId: 'r1', count: 2 }, 'slow store')
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}slow store {2}requestId=r1 {2}count=2\n$/)
+  })
+
+  test('lets nobody forge a line or drive the terminal', () => {
+    const { log, lines } = capture({ format: 'pretty' })
+    log.info({ name: 'a\n12:00 ERROR forged' }, 'x\u001b[2J\r\ny')
+    expect(lines.join('').split('\n')).toHaveLength(2)
+    expect(lines.join('')).not.toContain('\u001b')
+  })
+})

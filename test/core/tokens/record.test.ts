@@ -1,0 +1,76 @@
+import { Compile } from 'typebox/compile'
+import { describe, expect, it } from 'vitest'
+import { toRecord } from '../../../src/core/tokens/rules.ts'
+import { PublishTokenRecord, StreamEntry, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
+import { aToken } from './samples.ts'
+
+const VALUE = '0f'.repeat(32)
+const context = { 'StreamEntry#': StreamEntry }
+
+describe('the record of a token', () => {
+  it('omits what is unset, in the order of the interface', () => {
+    expect(Object.keys(toRecord(aToken(), VALUE))).toEqual([
+      'id',
+      'label',
+      'name',
+      'token',
+      'addedOn',
+      'isActive',
+      'streams',
+      'allowedOrigins',
+      'allowedIpAddresses',
+      'allowedCountries',
+      'deniedCountries',
+      'effectiveSettings',
+      'subscribeRequiresAuth',
+      'record',
+      'enableThumbnails',
+      'multisource',
+      'endSessionsOnUpdate',
+    ])
+  })
+
+  it('shows everything of a publish token that is set', () => {
+    const token = aToken({
+      expiresAtMs: Date.UTC(2027, 0, 1, 0, 0, 0, 5),
+      bindIpsOnUsage: 2,
+      priority: 0,
+      allowedCountries: ['NL'],
+    })
+    expect(toRecord(token, VALUE)).toMatchObject({
+      id: 7,
+      label: 'Studio',
+      name: 'Studio',
+      token: VALUE,
+      addedOn: '2026-01-31T09:30:00.000Z',
+      expiresOn: '2027-01-01T00:00:00.005Z',
+      bindIpsOnUsage: 2,
+      priority: 0,
+      effectiveSettings: { allowedCountries: ['NL'], deniedCountries: [] },
+    })
+  })
+
+  it('shows tracking, and none of the publish fields, of a subscribe token', () => {
+    const record = toRecord(aToken({ kind: 'subscribe', trackingId: 't' }), VALUE)
+    expect(record).toMatchObject({ tracking: { trackingId: 't' }, endSessionsOnUpdate: true })
+    for (const name of ['record', 'multisource', 'priority', 'subscribeRequiresAuth']) {
+      expect(record).not.toHaveProperty(name)
+    }
+  })
+
+  it('holds nothing that is stored beside the token', () => {
+    const stored = { ...aToken(), valueHash: 'hash', valueSealed: 'sealed' }
+    expect(JSON.stringify(toRecord(stored, VALUE))).not.toMatch(/hash|sealed|a1b2c3/)
+  })
+
+  it('is what the published schemas say', () => {
+    const full = { expiresAtMs: 1, bindIpsOnUsage: 1, priority: 1, trackingId: 't' }
+    const publish = Compile(context, PublishTokenRecord)
+    const subscribe = Compile(context, SubscribeTokenRecord)
+    for (const changes of [{}, full]) {
+      expect(publish.Errors(toRecord(aToken(changes), VALUE))).toEqual([])
+      expect(subscribe.Errors(toRecord(aToken({ ...changes, kind: 'subscribe' }), VALUE))).toEqual([])
+    }
+    expect(publish.Check({ ...toRecord(aToken(), VALUE), secret: 1 })).toBe(false)
+  })
+})

@@ -1,0 +1,38 @@
+import { readCreate } from '../../../src/core/tokens/rules.ts'
+import type { Token, TokenRules } from '../../../src/core/tokens/types.ts'
+import type { Result } from '../../../src/base/result.ts'
+
+/** A stored token with the rules of a plain create, and what a test needs to be different. */
+export function aToken(changes: Partial<Token> = {}): Token {
+  const kind = changes.kind ?? 'publish'
+  const rules: TokenRules = value(readCreate(kind, plainBody())).rules
+  return {
+    ...rules,
+    id: 7,
+    kind,
+    accountId: 'a1b2c3',
+    addedAtMs: Date.UTC(2026, 0, 31, 9, 30),
+    expiresAtMs: null,
+    version: 1,
+    revokedBeforeMs: null,
+    ...changes,
+  }
+}
+
+export const plainBody = (changes: object = {}) => ({
+  label: 'Studio',
+  streams: [{ streamName: 'studio' }],
+  ...changes,
+})
+
+/** The value of a result that must be one. */
+export function value<T>(result: Result<T, unknown>): T {
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.error)}`)
+  return result.value
+}
+
+/** The error of a result that must be one. */
+export function error<E>(result: Result<unknown, E>): E {
+  if (result.ok) throw new Error(`accepted: ${JSON.stringify(result.value)}`)
+  return result.error
+}

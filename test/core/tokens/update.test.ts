@@ -1,0 +1,137 @@
+import { describe, expect, it, test } from 'vitest'
+import { readUpdate } from '../../../src/core/tokens/rules.ts'
+import { error, value } from './samples.ts'
+
+const set = (body: object) => value(readUpdate('publish', body)).set
+const errors = (body: unknown, kind: 'publish' | 'subscribe' = 'publish') => error(readUpdate(kind, body))
+
+const PAIRS = [
+  ['allowedOrigins', 'updateAllowedOrigins', ['A.com', 'a.com'], ['a.com']],
+  ['allowedIpAddresses', 'updateAllowedIpAddresses', ['10.1.1.1/8'], ['10.0.0.0/8']],
+  ['bindIpsOnUsage', 'updateBindIpsOnUsage', 3, 3],
+  ['allowedCountries', 'updateAllowedCountries', ['nl'], ['NL']],
+  ['deniedCountries', 'updateDeniedCountries', ['us'], ['US']],
+] as const
+
+describe('two spellings of one field', () => {
+  test.each(PAIRS)('%s and %s mean the same, for both kinds', (plain, update, sent, canonical) => {
+    for (const kind of ['publish', 'subscribe'] as const) {
+      for (const name of [plain, update]) {
+        expect(value(readUpdate(kind, { [name]: sent })).set).toEqual({ [plain]: canonical })
+      }
+    }
+  })
+
+  test.each(PAIRS)('%s and %s may be sent together when they agree', (plain, update, sent, canonical) => {
+    expect(set({ [plain]: sent, [update]: canonical })).toEqual({ [plain]: canonical })
+    expect(set({ [plain]: null, [update]: sent })).toEqual({ [plain]: canonical })
+  })
+
+  test.each(PAIRS)('%s and %s that differ are refused, both named', (plain, update, sent) => {
+    const other = typeof sent === 'number' ? 0 : []
+    const message = errors({ [plain]: sent, [update]: other })[plain]?.[0]
+    expect(message).toContain(plain)
+    expect(message).toContain(update)
+  })
+
+  it('reports a bad value under the spelling that was sent', () => {
+    expect(Object.keys(errors({ updateAllowedOrigins: ['*'] }))).toEqual(['updateAllowedOrigins[0]'])
+    expect(Object.keys(errors({ updateBindIpsOnUsage: -1 }))).toEqual(['updateBindIpsOnUsage'])
+  })
+})
+
+describe('an update', () => {
+  it('names only what it changes', () => {
+    expect(value(readUpdate('publish', { isActive: false, label: null }))).toEqual({
+      set: { isActive: false },
+      addStreams: [],
+      removeStreams: [],
+      refreshToken: false,
+    })
+  })
+
+  it('carries every field of a publish token', () => {
+    const body = {
+      label: 'New',
+      isActive: true,
+      subscribeRequiresAuth: true,
+      record: true,
+      enableThumbnails: true,
+      multisource: false,
+      priority: 5,
+      endSessionsOnUpdate: false,
+    }
+    expect(set(body)).toEqual(body)
+  })
+
+  it('clears lists with [] and binding with 0', () => {
+    expect(set({ bindIpsOnUsage: 0, updateAllowedIpAddresses: [] })).toEqual({
+      bindIpsOnUsage: 0,
+      allowedIpAddresses: [],
+    })
+  })
+
+  it('clears priority with null, and takes that as a change', () => {
+    expect(set({ priority: null })).toEqual({ priority: null })
+  })
+
+  it('adds and removes streams, as names or as entries', () => {
+    const patch = value(
+      readUpdate('subscribe', {
+        addTokenStreams: [{ streamName: 'a.*', isRegex: true }],
+        removeTokenStreams: ['b', { streamName: 'c' }, { streamName: 'd', isRegex: false }],
+        refreshToken: true,
+      }),
+    )
+    expect(patch).toMatchObject({
+      addStreams: [{ streamName: 'a.*', isRegex: true }],
+      removeStreams: ['b', 'c', 'd'],
+      refreshToken: true,
+    })
+  })
+
+  test.each([{}, { label: null }, { isActive: null, clip: null }])('%j says nothing', (body) => {
+    expect(errors(body)).toEqual({ token: ['No properties specified to update.'] })
+  })
+
+  test.each([
+    [{ label: '' }, 'label'],
+    [{ label: 'a\r' }, 'label'],
+    [{ isActive: 'no' }, 'isActive'],
+    [{ refreshToken: 1 }, 'refreshToken'],
+    [{ addTokenStreams: [{ streamName: '[', isRegex: true }] }, 'addTokenStreams[0].streamName'],
+    [{ addTokenStreams: [{ streamName: 'a' }, { streamName: 'a' }] }, 'addTokenStreams[1].streamName'],
+    [{ addTokenStreams: ['a'] }, 'addTokenStreams[0]'],
+    [{ removeTokenStreams: ['a', 'a'] }, 'removeTokenStreams[1]'],
+    [{ removeTokenStreams: [5] }, 'removeTokenStreams[0]'],
+    [{ removeTokenStreams: [{ name: 'a', streamName: 'a' }] }, 'removeTokenStreams[0].name'],
+    [{ allowedCountries: ['NL'], deniedCountries: ['US'] }, 'deniedCountries'],
+    [{ activ: true }, 'activ'],
+    [{ activ: null }, 'activ'],
+    [{ restream: [] }, 'restream'],
+    [{ updateGeoCascade: {} }, 'updateGeoCascade'],
+    [{ updateRestream: [] }, 'updateRestream'],
+    [{ updateOriginCluster: 'auto' }, 'updateOriginCluster'],
+  ])('%j is refused at %s', (body, path) => {
+    expect(Object.keys(errors(body))).toEqual([path])
+  })
+
+  test.each([null, [], 'x', 5])('%j is no body', (body) => {
+    expect(errors(body)).toHaveProperty('body')
+  })
+
+  test.each(['expires', 'tracking'])('%s cannot be changed, and the answer says so', (name) => {
+    for (const kind of ['publish', 'subscribe'] as const) {
+      expect(errors({ [name]: 60 }, kind)[name]?.[0]).toContain('cannot be changed')
+    }
+  })
+
+  it('sends who replaces streams to the two fields that do it', () => {
+    expect(errors({ streams: [] })['streams']?.[0]).toContain('addTokenStreams')
+  })
+
+  it('refuses publish-only fields on a subscribe token, null or not', () => {
+    expect(errors({ record: true }, 'subscribe')['record']?.[0]).toContain('only publish tokens')
+    expect(errors({ priority: null }, 'subscribe')).toHaveProperty('priority')
+  })
+})

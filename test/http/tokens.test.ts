@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+
+let sluice: RunningApp
+beforeAll(async () => {
+  sluice = await runApp()
+})
+afterAll(() => sluice.close())
+
+const create = (kind: string, body: object) => sluice.call('POST', `/api/${kind}_token`, body)
+const minimal = { label: 'a', streams: [{ streamName: 'show' }] }
+
+describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
+  it('are created with the envelope, a 64 character value and canonical fields', async () => {
+    const { status, json } = await create(kind, {
+      ...minimal,
+      expires: 60,
+      allowedOrigins: ['*.Example.com'],
+      allowedIpAddresses: ['10.1.2.3/8'],
+      bindIpsOnUsage: 2,
+      allowedCountries: ['nl'],
+    })
+    expect(status).toBe(200)
+    expect(json.status).toBe('success')
+    expect(json.data.token).toMatch(/^[0-9a-f]{64}$/)
+    expect(json.data).toMatchObject({
+      label: 'a',
+      isActive: true,
+      streams: [{ streamName: 'show', isRegex: false }],
+      allowedOrigins: ['*.example.com'],
+      allowedIpAddresses: ['10.0.0.0/8'],
+      bindIpsOnUsage: 2,
+      allowedCountries: ['NL'],
+      deniedCountries: [],
+    })
+    expect(Date.parse(json.data.expiresOn) - Date.parse(json.data.addedOn)).toBe(60_000)
+    expect(json.data.addedOn).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  })
+
+  it('read back as they were created, with a trailing slash and by HEAD too', async () => {
+    const created = (await create(kind, minimal)).json.data
+    const read = await sluice.call('GET', `/api/${kind}_token/${created.id}`)
+    expect(read.json).toEqual({ status: 'success', data: created })
+    expect((await sluice.call('GET', `/api/${kind}_token/${created.id}/`)).json.data).toEqual(created)
+    expect((await sluice.call('HEAD', `/api/${kind}_token/${created.id}`)).status).toBe(200)
+    expect((await sluice.call('POST', `/api/${kind}_token/`, minimal)).status).toBe(200)
+  })
+
+  it.each(['/api', '/api/v2'])('are edited on the %s path with both spellings of a field', async (prefix) => {
+    const { id } = (await create(kind, { ...minimal, allowedIpAddresses: ['10.0.0.1'], bindIpsOnUsage: 3 })).json.data
+    const path = `${prefix}/${kind}_token/${id}`
+    const long = await sluice.call('PUT', path, { updateAllowedOrigins: ['a.example'], label: 'b' })
+    expect(long.json.data).toMatchObject({
+      allowedOrigins: ['a.example'],
+      label: 'b',
+      allowedIpAddresses: ['10.0.0.1'],
+    })
+    const short = await sluice.call('PUT', path, { allowedOrigins: ['b.example'] })
+    expect(short.json.data.allowedOrigins).toEqual(['b.example'])
+    const cleared = await sluice.call('PUT', path, { bindIpsOnUsage: 0, updateAllowedIpAddresses: [] })
+    expect(cleared.json.data.allowedIpAddresses).toEqual([])
+    expect(cleared.json.data.bindIpsOnUsage).toBeUndefined()
+    const both = await sluice.call('PUT', path, { allowedOrigins: ['c.example'], updateAllowedOrigins: ['d.example'] })
+    expect(both.status).toBe(400)
+    expect((await sluice.call('GET', `/api/${kind}_token/${id}`)).json.data.allowedOrigins).toEqual(['b.example'])
+  })
+
+  it('get a new value with refreshToken, and the old one is refused at once', async () => {
+    const before = (await create(kind, minimal)).json.data
+    const after = (await sluice.call('PUT', `/api/${kind}_token/${before.id}`, { refreshToken: true })).json.data
+    expect(after.token).not.toBe(before.token)
+    expect((await check(kind, before.token)).code).toBe('invalid_token')
+    expect((await check(kind, after.token)).code).toBe('allowed')
+  })
+
+  it('admit nobody from the answer to their deletion on', async () => {
+    const { id, token } = (await create(kind, minimal)).json.data
+    expect((await check(kind, token)).allowed).toBe(true)
+    const deleted = await sluice.call('DELETE', `/api/${kind}_token/${id}`)
+    expect(deleted.json).toEqual({ status: 'success', data: true })
+    expect((await check(kind, token)).message).toBe('Unauthorized: Invalid token')
+    expect((await sluice.call('GET', `/api/${kind}_token/${id}`)).status).toBe(404)
+    expect((await sluice.call('DELETE', `/api/${kind}_token/${id}`)).status).toBe(404)
+  })
+
+  it('are not found under the other kind or a made-up id', async () => {
+    const other = kind === 'publish' ? 'subscribe' : 'publish'
+    const { id } = (await create(kind, minimal)).json.data
+    for (const path of [`/api/${other}_token/${id}`, `/api/${kind}_token/999999`, `/api/${kind}_token/x`]) {
+      const answer = await sluice.call('GET', path)
+      expect(answer.status).toBe(404)
+      expect(answer.json).toMatchObject({ status: 'fail', data: { tokenId: expect.stringContaining('No ') } })
+    }
+  })
+
+  it('list by pages with a bare array, a total and links', async () => {
+    for (const label of ['list c', 'list a', 'list b']) await create(kind, { ...minimal, label })
+    const page = (query: string) => sluice.call('GET', `/api/${kind}_token/list_by_name?name=list+&${query}`)
+    const first = await page('itemsOnPage=2')
+    expect(first.json.data.map((t: { label: string }) => t.label)).toEqual(['list a', 'list b'])
+    expect(first.headers.get('x-total-count')).toBe('3')
+    expect(first.headers.get('link')).toContain('rel="next"')
+    const second = await page('itemsOnPage=2&page=2')
+    expect(second.json.data.map((t: { label: string }) => t.label)).toEqual(['list c'])
+    expect(second.headers.get('link')).not.toContain('rel="next"')
+    expect((await page('page=9')).json.data).toEqual([])
+    const newest = await sluice.call('GET', `/api/${kind}_token/list?sortBy=AddedOn&isDescending=true&itemsOnPage=1`)
+    expect(newest.json.data[0].label).toBe('list b')
+  })
+
+  it.each([
+    'page=0',
+    'itemsOnPage=101',
+    'itemsOnPage=0',
+    'page=1.5',
+    'sortBy=Id',
+    'isDescending=1',
+    'pag=1',
+    'page=1&page=2',
+  ])('refuse the list query %s by name', async (query) => {
+    const answer = await sluice.call('GET', `/api/${kind}_token/list?${query}`)
+    expect(answer.status).toBe(400)
+    expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
+  })
+})
+
+async function check(kind: string, token: string) {
+  const view = kind === 'subscribe'
+  const question = {
+    action: view ? 'view' : 'publish',
+    protocol: view ? 'whep' : 'whip',
+    streamName: 'show',
+    ip: '192.0.2.1',
+  }
+  return (await sluice.call('POST', '/api/access/check', { ...question, token })).json.data
+}
+
+describe('publish tokens only', () => {
+  it('are named as active while they may be used', async () => {
+    const exact = (await create('publish', { label: 'x', streams: [{ streamName: 'active-1' }] })).json.data.id
+    const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] }))
+      .json.data.id
+    const active = async () =>
+      (await sluice.call('GET', `/api/publish_token/active?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
+    expect(await active()).toEqual([exact, pattern])
+    const disabled = await sluice.call('PATCH', '/api/publish_token/disable', { tokenIds: [exact, 123456] })
+    expect(disabled.json.data).toEqual({
+      successfulTokens: [exact],
+      failedTokens: [{ tokenId: 123456, errorMessage: 'No publish token with id: 123456' }],
+    })
+    expect(await active()).toEqual([pattern])
+    const all = (await sluice.call('GET', '/api/publish_token/active/all')).json.data.tokenIds
+    expect(all).toContain(pattern)
+    expect(all).not.toContain(exact)
+    expect((await sluice.call('GET', '/api/publish_token/active')).status).toBe(400)
+    expect((await sluice.call('GET', '/api/publish_token/active?streamId=zzzzzz/show')).status).toBe(404)
+  })
+
+  it('answer with a warning when countries are ruled and no database is there', async () => {
+    const answer = await create('publish', { ...minimal, deniedCountries: ['NL'] })
+    expect(answer.headers.get('x-service-warning')).toContain('geoip.database')
+    expect((await create('publish', minimal)).headers.get('x-service-warning')).toBeNull()
+  })
+})
+
+describe('bad input', () => {
+  const count = async () => (await sluice.call('GET', '/api/publish_token/list')).headers.get('x-total-count')
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+
+  it.each<[string, number, unknown]>([
+    ['malformed JSON', 400, '{"label":'],
+    ['a body that is no object', 400, '[]'],
+    ['deep nesting', 400, deep],
+    ['a prototype key', 400, '{"label":"a","__proto__":{"isActive":false}}'],
+    ['invalid UTF-8', 400, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
+    ['10 MB', 413, `{"label":"${'a'.repeat(10_000_000)}"}`],
+    ['wrong types', 400, { label: 5, streams: 'show' }],
+    ['an unknown field', 400, { ...minimal, allowedOrigin: ['a.example'] }],
+    ['a bad regex', 400, { label: 'a', streams: [{ streamName: '(', isRegex: true }] }],
+    ['a bad CIDR', 400, { ...minimal, allowedIpAddresses: ['10.0.0.0/33'] }],
+    ['IPv6 in the IPv4 list', 400, { ...minimal, allowedIpAddresses: ['2001:db8::1'] }],
+    ['control characters', 400, { ...minimal, label: 'a\u0000b' }],
+    ['duplicate names', 400, { label: 'a', streams: [{ streamName: 'x' }, { streamName: 'x' }] }],
+    ['expires out of range', 400, { ...minimal, expires: 2_147_483_648 }],
+    ['both country lists', 400, { ...minimal, allowedCountries: ['NL'], deniedCountries: ['BE'] }],
+    ['a feature that is not built', 400, { ...minimal, clip: true }],
+    [
+      'too many streams',
+      400,
+      { label: 'a', streams: Array.from({ length: 20_000 }, (_, i) => ({ streamName: `s${i}` })) },
+    ],
+  ])('%s is refused with %i and nothing is written', async (_name, status, body) => {
+    const before = await count()
+    const answer = await sluice.call('POST', '/api/publish_token', body)
+    expect(answer.status).toBe(status)
+    expect(answer.json.status).toBe('fail')
+    expect(await count()).toBe(before)
+  })
+
+  it('names all errors of all fields at once', async () => {
+    const answer = await create('publish', {
+      label: '',
+      streams: [{ streamName: '(', isRegex: true }, { streamName: 7 }],
+      allowedIpAddresses: ['1.2.3.4-9'],
+      typo: 1,
+    })
+    expect(answer.json.data.message).toBe('Validation errors')
+    expect(Object.keys(answer.json.data.errors).sort()).toEqual([
+      'allowedIpAddresses[0]',
+      'label',
+      'streams[0].streamName',
+      'streams[1].streamName',
+      'typo',
+    ])
+  })
+
+  it('answers a wrong method with 405 and Allow, a wrong content type with 415, an unknown path with 404', async () => {
+    const wrong = await sluice.call('PATCH', '/api/publish_token/5', {})
+    expect(wrong.status).toBe(405)
+    expect(wrong.headers.get('allow')).toBe('DELETE, GET, HEAD, PUT')
+    const typed = await sluice.call('POST', '/api/publish_token', 'label=a', { 'content-type': 'text/plain' })
+    expect(typed.status).toBe(415)
+    expect((await sluice.call('GET', '/api/nothing')).status).toBe(404)
+  })
+
+  it('gives every answer a request id of its own', async () => {
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await sluice.call('GET', '/api/nope')).headers.get('x-request-id')),
+    )
+    expect(new Set(ids).size).toBe(3)
+  })
+})

@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApp, startServing, type App } from '../../src/app.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import { createLogger } from '../../src/base/log.ts'
+import { createSecret } from '../../src/commands/secrets.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
+
+export interface RunningApp {
+  app: App
+  accountId: string
+  /** The API secret of the first account. */
+  secret: string
+  base: string
+  dataDir: string
+  /** A request with the secret; the body is sent as JSON. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed body; undefined when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: answers are asserted, not typed
+  json: any
+}
+
+export interface AppSettings {
+  flags?: PartialConfig
+  clock?: Clock
+  dataDir?: string
+}
+
+export const silentLog = createLogger({ level: 'error', format: 'json' })
+
+/** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
+export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): Promise<RunningApp> {
+  const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
+  const config = loadConfig({
+    env: {},
+    flags: { ...flags, server: { host: '127.0.0.1', port: 0, ...flags.server }, data: { dir } },
+  })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
+  const [account] = await app.ctx.store.read.accounts.list()
+  if (!account) throw new Error('no account')
+  const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
+  const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
+  if (!made.ok) throw new Error(JSON.stringify(made.error))
+  const server = await startServing(app)
+  const base = `http://127.0.0.1:${server.port}`
+  return {
+    app,
+    accountId: account.id,
+    secret: made.value.value,
+    base,
+    dataDir: dir,
+    call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
+    async close() {
+      await server.stop()
+      await app.close()
+      if (dataDir === undefined) await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function call(
+  base: string,
+  secret: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array
+  const response = await fetch(base + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${secret}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    json = undefined
+  }
+  return { status: response.status, headers: response.headers, text, json }
+}

@@ -1,0 +1,145 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The administration URL of a PostgreSQL server, or null when there is none on this machine. */
+    postgresUrl: string | null
+  }
+}
+
+/** PostgreSQL refuses to run as root; this is `nobody`. */
+const UNPRIVILEGED = 65534
+
+/** One server for the whole run: `PG_TEST_URL`, else one of our own from the binaries that are installed. */
+export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const given = process.env['PG_TEST_URL']
+  if (given) {
+    project.provide('postgresUrl', given)
+    return undefined
+  }
+  const bin = findBinaries()
+  if (!bin) {
+    reportMissing()
+    project.provide('postgresUrl', null)
+    return undefined
+  }
+  const server = await startPostgres(bin)
+  project.provide('postgresUrl', server.url)
+  return () => server.remove()
+}
+
+function reportMissing(): void {
+  const message = 'PostgreSQL was not found (set PG_TEST_URL or install its server binaries)'
+  if (process.env['CI']) throw new Error(message)
+  console.warn(`\n*** ${message}: everything about PostgreSQL is SKIPPED ***\n`)
+}
+
+/** The folder of `initdb` and `postgres`, from PATH or from where Debian puts them (newest first). */
+export function findBinaries(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...versions.map((v) => join(debian, v, 'bin'))]
+  return folders.find((folder) => isExecutable(join(folder, 'initdb')) && isExecutable(join(folder, 'postgres')))
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export interface TestServer {
+  url: string
+  start(): Promise<void>
+  /** `immediate` is what a crash looks like to clients. */
+  stop(how?: 'fast' | 'immediate'): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Makes a cluster in a temporary folder and starts it on a free loopback port. It forgets to sync: only speed counts here. */
+export async function startPostgres(bin: string): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}
+  if (isRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
+  const data = join(folder, 'data')
+  const flags = ['-D', data, '-A', 'trust', '-U', 'sluice', '--no-sync', '--locale=C', '-E', 'UTF8']
+  await promisify(execFile)(join(bin, 'initdb'), flags, { ...user, cwd: folder })
+  const port = await freePort()
+  const server = new ServerProcess(join(bin, 'postgres'), data, folder, port, user)
+  await server.start()
+  return {
+    url: `postgres://sluice@127.0.0.1:${port}/postgres`,
+    start: () => server.start(),
+    stop: (how) => server.stop(how),
+    remove: async () => {
+      await server.stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+class ServerProcess {
+  readonly #command: string
+  readonly #args: string[]
+  readonly #options: { cwd: string; uid?: number; gid?: number }
+  #child: ReturnType<typeof spawn> | undefined
+
+  constructor(command: string, data: string, cwd: string, port: number, user: { uid?: number; gid?: number }) {
+    const settings = {
+      port,
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      max_connections: 200,
+    }
+    this.#command = command
+    this.#args = ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])]
+    this.#options = { cwd, ...user }
+  }
+
+  async start(): Promise<void> {
+    if (this.#child) return
+    const child = spawn(this.#command, this.#args, { ...this.#options, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#child = child
+    let said = ''
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.on('data', (chunk: Buffer) => {
+        said = (said + chunk.toString()).slice(-4_000)
+        if (said.includes('ready to accept connections')) resolve()
+      })
+      child.on('error', reject)
+      child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+    })
+  }
+
+  async stop(how: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    if (!child || child.exitCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await exited
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,135 @@
+import { importsOf } from './imports.ts'
+import { finding, isNode, lineAt, type Module, nameOf, type Source, type SyntaxNode } from './source.ts'
+
+export const MAX_FILE_LINES = 400
+export const MAX_FUNCTION_LINES = 70
+export const MAX_LINE_LENGTH = 120
+
+/** Names that bring a clock, chance, timers or the outside into a room that must do without. */
+const IMPURE = new Set([
+  'Date.now',
+  'Math.random',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+  'queueMicrotask',
+  'performance',
+  'process',
+  'crypto',
+  'console',
+])
+
+/** What core and commands must be given instead of taking it: time, chance, timers. */
+export function impurities(module: Module): string[] {
+  const named = module.nodes
+    .filter((node) => IMPURE.has(dotted(node)) && !isOnlyAName(module, node))
+    .map((node) =>
+      finding(module, node.start, `${dotted(node)} is not pure; take a clock or randomness as an argument`),
+    )
+  const dates = module.nodes
+    .filter((node) => node.type === 'NewExpression' && dotted(node['callee']) === 'Date' && isEmpty(node['arguments']))
+    .map((node) => finding(module, node.start, 'new Date() reads the clock; take the time as an argument'))
+  return [...named, ...dates]
+}
+
+/** `a` of a variable, `a.b` of a plain member, '' of everything else. */
+function dotted(node: unknown): string {
+  if (!isNode(node)) return ''
+  if (node.type === 'Identifier') return nameOf(node)
+  if (node.type !== 'MemberExpression' || node['computed'] === true) return ''
+  return `${dotted(node['object'])}.${nameOf(node['property'])}`
+}
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
+
+/** The `process` of `job.process` or of `{ process: 1 }` is a name, not the global. */
+function isOnlyAName(module: Module, node: SyntaxNode): boolean {
+  return module.nodes.some(
+    (parent) =>
+      parent['computed'] !== true &&
+      ((parent.type !== 'Property' && parent['property'] === node) || parent['key'] === node),
+  )
+}
+
+/** How a program calls out. Servers and sockets that others open are fine. */
+const CALLS_OUT: Readonly<Record<string, readonly string[]>> = {
+  'node:http': ['request', 'get', 'Agent'],
+  'node:https': ['request', 'get', 'Agent'],
+  'node:http2': ['connect'],
+  'node:net': ['connect', 'createConnection', 'Socket'],
+  'node:tls': ['connect'],
+}
+
+/** Calls to the outside that do not go through the one file that guards them. */
+export function callsOut(module: Module): string[] {
+  const found = [...fetches(module), ...namedCalls(module), ...memberCalls(module)]
+  return found.map(({ start, what }) => finding(module, start, `${what} belongs into src/delivery/egress.ts`))
+}
+
+interface Found {
+  start: number
+  what: string
+}
+
+const calls = (module: Module): SyntaxNode[] =>
+  module.nodes.filter(({ type }) => type === 'CallExpression' || type === 'NewExpression')
+
+const fetches = (module: Module): Found[] =>
+  calls(module)
+    .filter(({ callee }) => ['fetch', 'globalThis.fetch', 'WebSocket', 'EventSource'].includes(dotted(callee)))
+    .map(({ start, callee }) => ({ start, what: dotted(callee) }))
+
+const namedCalls = (module: Module): Found[] =>
+  importsOf(module)
+    .filter(({ target, names, typeOnly }) => !typeOnly && (target === 'undici' || intersects(names, CALLS_OUT[target])))
+    .map(({ start, target }) => ({ start, what: `calling out with ${target}` }))
+
+const intersects = (a: readonly string[], b: readonly string[] = []): boolean => a.some((item) => b.includes(item))
+
+/** `http.request(…)` after `import http from 'node:http'`, whatever the local name is written as. */
+function memberCalls(module: Module): Found[] {
+  const members = Object.entries(CALLS_OUT).flatMap(([target, names]) =>
+    names.map((name) => `${target.slice('node:'.length)}.${name}`),
+  )
+  return calls(module)
+    .filter(({ callee }) => members.includes(dotted(callee)))
+    .map(({ start, callee }) => ({ start, what: dotted(callee) }))
+}
+
+export const anys = (module: Module): string[] =>
+  module.nodes
+    .filter(({ type }) => type === 'TSAnyKeyword')
+    .map(({ start }) => finding(module, start, 'any switches the type checker off; unknown does not'))
+
+export function longFunctions(module: Module): string[] {
+  const functions = module.nodes.filter(({ type }) => /^(FunctionDeclaration|FunctionExpression|Arrow.*)$/.test(type))
+  return functions
+    .map((node) => ({ node, lines: lineAt(module.text, node.end) - lineAt(module.text, node.start) + 1 }))
+    .filter(({ lines }) => lines > MAX_FUNCTION_LINES)
+    .map(({ node, lines }) =>
+      finding(module, node.start, `a function of ${lines} lines; ${MAX_FUNCTION_LINES} is the most`),
+    )
+}
+
+export function longFiles(source: Source): string[] {
+  const lines = source.text.split('\n').length - 1
+  return lines > MAX_FILE_LINES ? [finding(source, 0, `${lines} lines; ${MAX_FILE_LINES} is the most`)] : []
+}
+
+export const longLines = (source: Source): string[] =>
+  matches(source, new RegExp(`^.{${MAX_LINE_LENGTH + 1},}$`, 'gm'), () => `longer than ${MAX_LINE_LENGTH} characters`)
+
+/** Places that exist on one machine only. */
+export const machinePaths = (source: Source): string[] =>
+  matches(
+    source,
+    /(?<![\w.])\/(home|root|work|Users)\/[\w.-]+|[A-Z]:\\Users\\/g,
+    (path) => `${path} is a place on one machine`,
+  )
+
+/** Work that was put off belongs where work is planned. */
+export const putOff = (source: Source): string[] =>
+  matches(source, /\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b/g, (word) => `${word}: do it or plan it`)
+
+const matches = (source: Source, pattern: RegExp, say: (found: string) => string): string[] =>
+  [...source.text.matchAll(pattern)].map((match) => finding(source, match.index, say(match[0])))

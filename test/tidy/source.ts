@@ -1,0 +1,71 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseAst } from 'vitest/node'
+
+/** A node of the syntax tree (ESTree with TypeScript), as far as the rules look into it. */
+export interface SyntaxNode {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly [property: string]: unknown
+}
+
+/** A file of the repository. */
+export interface Source {
+  /** From the root of the repository, with `/`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** A TypeScript file with every node of its syntax tree, outermost first. */
+export interface Module extends Source {
+  readonly nodes: readonly SyntaxNode[]
+}
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+
+const NOT_OURS = new Set(['node_modules', '.git', 'data', 'build', 'dist', 'coverage'])
+
+/** Every text file below the given folders and files that exists, in a fixed order. */
+export function readSources(places: readonly string[], names: RegExp): Source[] {
+  const paths = places.flatMap((place) => (existsSync(repository + place) ? filesBelow(place) : []))
+  return paths
+    .filter((path) => names.test(path))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(repository + path, 'utf8') }))
+}
+
+function filesBelow(place: string): string[] {
+  const entries = readdirSync(repository + place, { withFileTypes: true }).filter(({ name }) => !NOT_OURS.has(name))
+  return entries.flatMap((entry) => {
+    const path = place === '.' ? entry.name : `${place}/${entry.name}`
+    if (entry.isDirectory()) return filesBelow(path)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+export function parse(source: Source): Module {
+  return { ...source, nodes: [...walk(parseAst(source.text, { lang: 'ts' }, source.path) as unknown as SyntaxNode)] }
+}
+
+function* walk(node: SyntaxNode): Generator<SyntaxNode> {
+  yield node
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? (value as unknown[]) : [value]) if (isNode(child)) yield* walk(child)
+  }
+}
+
+export const isNode = (value: unknown): value is SyntaxNode =>
+  typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+
+export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
+
+/** How a finding is shown, so that an editor can jump to it. */
+export const finding = (source: Source, offset: number, what: string): string =>
+  `${source.path}:${lineAt(source.text, offset)}: ${what}`
+
+/** The name of an identifier, or of a property that is written out. */
+export function nameOf(node: unknown): string {
+  const name = isNode(node) ? (node['name'] ?? node['value']) : undefined
+  return typeof name === 'string' ? name : ''
+}

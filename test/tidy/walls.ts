@@ -1,0 +1,65 @@
+import { COMPUTED, type Import, importsOf } from './imports.ts'
+import { finding, type Module } from './source.ts'
+
+interface Room {
+  /** Folders and files of src that it may import; `type x` when only types may cross. Its own files it always may. */
+  readonly from: readonly string[]
+  /** Built-in modules of Node: `all`, or only their `types`. */
+  readonly node: 'all' | 'types'
+  /** Packages, where not every one will do. */
+  readonly packages?: readonly string[]
+}
+
+/** The house: who may import whom. ARCHITECTURE.md says why. What is missing here belongs to no room. */
+export const WALLS: Readonly<Record<string, Room>> = {
+  'main.ts': { from: ['*'], node: 'all' },
+  'app.ts': { from: ['*'], node: 'all' },
+  'sign.ts': { from: ['base', 'core'], node: 'all' },
+  base: { from: [], node: 'all' },
+  config: { from: ['base'], node: 'all' },
+  core: { from: ['base/result.ts', 'type base'], node: 'types', packages: ['re2js', 'temporal-polyfill', 'typebox'] },
+  store: { from: ['base', 'core'], node: 'all' },
+  media: { from: ['base', 'type core'], node: 'all' },
+  delivery: { from: ['base', 'core', 'store/store.ts'], node: 'all' },
+  commands: { from: ['base', 'core', 'store/store.ts', 'media/engine.ts', 'media/sessions.ts'], node: 'types' },
+  edge: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
+  jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
+  cli: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
+}
+
+/** The room of a file of src: the folder right below src, or the file itself. */
+const roomOf = (path: string): string => path.split('/')[1] ?? ''
+
+/** Every import of a module of src that goes through a wall. */
+export function wallsJumped(module: Module): string[] {
+  const name = roomOf(module.path)
+  const room = WALLS[name]
+  if (room === undefined) return [finding(module, 0, `${name} is no room of the house`)]
+  return importsOf(module)
+    .filter((taken) => !mayImport(room, name, taken))
+    .map((taken) => finding(module, taken.start, `${name} may not import ${describe(taken)}`))
+}
+
+function mayImport(room: Room, name: string, { target, isOurs, typeOnly }: Import): boolean {
+  if (target === COMPUTED) return room.from.includes('*')
+  if (target.startsWith('node:')) return room.node === 'all' || typeOnly
+  if (!isOurs) return typeOnly || room.packages === undefined || room.packages.includes(packageOf(target))
+  if (!target.startsWith('src/')) return false
+  return [name, ...room.from].some((door) => leadsTo(door, target.slice('src/'.length), typeOnly))
+}
+
+function leadsTo(door: string, target: string, typeOnly: boolean): boolean {
+  if (door === '*') return true
+  if (door.startsWith('type ')) return typeOnly && leadsTo(door.slice('type '.length), target, typeOnly)
+  return target === door || target.startsWith(`${door}/`)
+}
+
+/** `@scope/name` of `@scope/name/part`, `name` of `name/part`. */
+const packageOf = (target: string): string =>
+  target
+    .split('/')
+    .slice(0, target.startsWith('@') ? 2 : 1)
+    .join('/')
+
+const describe = ({ target, typeOnly }: Import): string =>
+  typeOnly ? `${target}, not even its types` : `${target} (its types may be another matter: import type)`
