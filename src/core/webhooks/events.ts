@@ -18,9 +18,9 @@ const Feed = {
   accountId: text('owner of the stream'),
   ...Stream,
   sourceId: Type.Optional(text('the source, when several publish under one name')),
-  tokenId: Type.Integer({ description: 'publish token that was used' }),
+  tokenId: Type.Integer({ description: 'publish token of the stream' }),
   active: Type.Boolean({ description: 'whether the feed is live' }),
-  started: moment('when the feed began'),
+  started: moment('when it began'),
 }
 
 const Track = Type.Object({
@@ -33,10 +33,10 @@ const Track = Type.Object({
 
 const Recording = {
   recordingId: text('the recording'),
-  tokenId: Type.Integer({ description: 'publish token that asked for it' }),
+  tokenId: Type.Integer({ description: 'publish token of the stream' }),
   streamName: text('stream name'),
   streamId: text('`accountId/streamName`'),
-  started: moment('when the recording began'),
+  started: moment('when it began'),
 }
 
 const RecordingEnd = {
@@ -69,7 +69,7 @@ export const EVENTS = {
     started: { when: 'A stream began to be published.', data: Type.Object(Feed) },
     ended: {
       when: 'A stream is no longer published, or its feed was replaced.',
-      data: Type.Object({ ...Feed, ended: moment('when the feed ended') }),
+      data: Type.Object({ ...Feed, ended: moment('when it ended') }),
     },
   },
   recording: {

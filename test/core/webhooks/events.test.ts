@@ -76,8 +76,7 @@ describe('a test event', () => {
     if (made.kind !== 'event') throw new Error('expected an event')
     const { properties, required } = definitionOf(made.event.type, made.event.event)!.data
     for (const name of required ?? []) expect(made.event.data).toHaveProperty(name)
-    for (const [name, value] of Object.entries(made.event.data))
-      expect(Check(properties[name]!, value)).toBe(true)
+    for (const [name, value] of Object.entries(made.event.data)) expect(Check(properties[name]!, value)).toBe(true)
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(Object.keys(made.event.data)))
     expect(JSON.parse(text(renderPayload(made.event, 5)))).toEqual({ ...made.event, timestamp: 5 })
   })
