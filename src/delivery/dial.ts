@@ -23,8 +23,9 @@ export interface Dialling {
 const ADDRESSES_TRIED = 4
 
 /**
- * A connection to the host of `url` that is ready to be written to, on an address that was allowed. The name is resolved once
- * and the connection goes to an address of that answer, so a second, different answer of the name server finds no one asking.
+ * A connection to the host of `url` that is ready to be written to, on an address that was allowed. The name is
+ * resolved once and the connection goes to an address of that answer, so a second, different answer of the name server
+ * finds no one asking.
  * @throws ExchangeFailed, or what Node says; `reached` tells how far it came
  */
 export async function dial(
@@ -60,7 +61,9 @@ function notAllowed(message: string): ExchangeFailed {
   return new ExchangeFailed({ stage: 'refused', code: 'target_not_allowed', message })
 }
 
-/** Tries one address after the other; each gets its share of the time, so a dead first one leaves some for the others. */
+/**
+ * Tries one address after the other; each gets its share of the time, so a dead first one leaves some for the others.
+ */
 async function connectToAny(
   addresses: readonly string[],
   port: number,

@@ -26,7 +26,9 @@ export interface EgressOptions {
   readonly maxAnswerBytes?: number
   readonly resolver?: ResolveName
   readonly clock?: Clock
-  /** Replaces the judgement of addresses. For tests whose receivers are on loopback while all other rules are in force. */
+  /**
+   * Replaces the judgement of addresses. For tests whose receivers are on loopback while all other rules are in force.
+   */
   readonly allowAddress?: (address: string) => boolean
 }
 
@@ -41,7 +43,9 @@ export interface EgressRequest {
 
 /** The only door through which Sluice makes HTTP requests to addresses that its users chose. */
 export interface Egress {
-  /** May this be the target of a webhook? The refusal is a sentence. Names are judged again, by address, when dialled. */
+  /**
+   * May this be the target of a webhook? The refusal is a sentence. Names are judged again, by address, when dialled.
+   */
   checkUrl(url: string): Result<URL, string>
   /** One request, at most once: no retry, no redirect. Never rejects for anything that a receiver can do. */
   send(request: EgressRequest): Promise<Outcome>
@@ -134,8 +138,8 @@ interface Answer {
 }
 
 /**
- * Every exchange has a connection of its own, made and judged for it. A kept one could be closed by the receiver in the very
- * moment in which it is used again; an event that is never sent twice would then be lost.
+ * Every exchange has a connection of its own, made and judged for it. A kept one could be closed by the receiver in the
+ * very moment in which it is used again; an event that is never sent twice would then be lost.
  */
 async function talk(
   url: URL,
@@ -185,7 +189,8 @@ function bodyOf(bytes: Uint8Array, sent: () => void): Readable {
     yield bytes
     sent()
   })()
-  // undici writes any async iterable, and asks for more only when the socket wants more; its types name one kind of them.
+  // undici writes any async iterable, and asks for more only when the socket wants more; its types name one kind of
+  // them.
   return parts as unknown as Readable
 }
 

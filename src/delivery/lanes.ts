@@ -10,7 +10,8 @@ export interface LaneLimits {
   readonly total: number
 }
 
-export const LANE_LIMITS: LaneLimits = { perLane: 4, total: 64 }
+/** Sluice's own promise to receivers, and what one process can hold open. */
+const LANE_LIMITS: LaneLimits = { perLane: 4, total: 64 }
 
 export interface Lanes {
   readonly limits: LaneLimits
@@ -77,8 +78,9 @@ export function finish(lanes: Lanes, webhookId: number): Lanes {
 }
 
 /**
- * The more a lane has under way, the more places must be free for it to get another one: `perLane` times as many. So sixteen
- * receivers that hang cannot take all 64 places between them, and a lane with nothing under way gets the last one.
+ * The more a lane has under way, the more places must be free for it to get another one: `perLane` times as many. So
+ * sixteen receivers that hang cannot take all 64 places between them, and a lane with nothing under way gets the last
+ * one.
  */
 function hasPlace({ limits, inFlight, busy }: Lanes, webhookId: number): boolean {
   const mine = inFlight.get(webhookId) ?? 0

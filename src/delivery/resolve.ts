@@ -4,8 +4,9 @@ import { lookup, Resolver } from 'node:dns/promises'
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<string[]>
 
 /**
- * Asks name servers directly. Public receivers are resolved in this way because the operating system's resolver occupies one
- * of four threads until it answers: four names whose server never answers would stop all other file and name work.
+ * Asks name servers directly. Public receivers are resolved in this way because the operating system's resolver
+ * occupies one of four threads until it answers: four names whose server never answers would stop all other file and
+ * name work.
  */
 export function publicNames(servers?: readonly string[]): ResolveName {
   return async (name, signal) => {

@@ -31,7 +31,7 @@ export function signBody(body: Uint8Array, key: Uint8Array): string {
 }
 
 /** `v1,` and the base64 HMAC-SHA256 over `id.seconds.body` (Standard Webhooks 1.0.0, signature scheme). */
-export function signStandard(id: string, seconds: number, body: Uint8Array, key: Uint8Array): string {
+function signStandard(id: string, seconds: number, body: Uint8Array, key: Uint8Array): string {
   const hmac = createHmac('sha256', key).update(`${id}.${seconds}.`).update(body)
   return `v1,${hmac.digest('base64')}`
 }
@@ -88,8 +88,9 @@ export interface Verification {
 }
 
 /**
- * For receivers: was this body signed with this secret? The Standard Webhooks headers are looked at first, because they bind
- * the id and the time; without them the profile's header decides. Comparisons take the same time wherever they differ.
+ * For receivers: was this body signed with this secret? The Standard Webhooks headers are looked at first, because they
+ * bind the id and the time; without them the profile's header decides. Comparisons take the same time wherever they
+ * differ.
  */
 export function verifySignature(given: Verification): Result<{ id: string | null }, Mismatch> {
   const key = keyOf(given.secret)

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createEgress } from '../../src/delivery/egress.ts'
 import { failureOf, type Outcome } from '../../src/delivery/outcome.ts'
@@ -17,7 +19,8 @@ afterEach(async () => {
 })
 
 async function sendTo(identity: Identity, trust = true): Promise<{ outcome: Outcome; receiver: Receiver }> {
-  const receiver = await httpReceiver(undefined, { identity })
+  const named = (request: IncomingMessage) => (request.socket as TLSSocket).servername
+  const receiver = await httpReceiver((request, response) => response.end(named(request)), { identity })
   open.push(receiver)
   return { outcome: await sendToPort(receiver.port, trust), receiver }
 }
@@ -39,7 +42,7 @@ async function sendToPort(port: number, trust = true): Promise<Outcome> {
 describe('TLS', () => {
   test('with a certificate of the named authority works, under the name and not the address', async () => {
     const { outcome, receiver } = await sendTo(authority.issue(HOST))
-    expect(outcome).toMatchObject({ kind: 'answered', status: 200 })
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, answer: HOST })
     expect(receiver.requests[0]?.headers.host).toBe(`${HOST}:${receiver.port}`)
   })
 

@@ -136,8 +136,8 @@ export function subjectOf(event: WebhookEvent): string {
 const encoder = new TextEncoder()
 
 /**
- * The exact bytes of a callback. Keys are in the order `type`, `event`, `timestamp`, `data`, those of `data` in the order of
- * the table, however the object was built; keys that the table does not know stay out.
+ * The exact bytes of a callback. Keys are in the order `type`, `event`, `timestamp`, `data`, those of `data` in the
+ * order of the table, however the object was built; keys that the table does not know stay out.
  * @param timestampMs when the request is sent, epoch milliseconds
  * @throws when there is no such event: the store then holds what no version of Sluice wrote
  */

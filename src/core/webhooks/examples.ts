@@ -1,6 +1,8 @@
 import type { WebhookEvent } from './events.ts'
 
-/** What `POST /api/webhooks/test/{webhookType}` can be asked for. `Media` and `Recordings` are two names of one type. */
+/**
+ * What `POST /api/webhooks/test/{webhookType}` can be asked for. `Media` and `Recordings` are two names of one type.
+ */
 export const TEST_TYPES = ['Recordings', 'Thumbnail', 'Transcoder', 'Media', 'Feeds', 'ViewerConnection'] as const
 export type TestType = (typeof TEST_TYPES)[number]
 
@@ -31,8 +33,8 @@ const NO_TOKEN = 0
 
 /** A grey JPEG of 8 by 8 pixels. */
 const GREY_JPEG =
-  '/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQH/wAALCAAIAAgBAREA/8QAFAABAAAA' +
-  'AAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z'
+  '/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB' +
+  'AQEBAQH/wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z'
 
 /** What a test of this type sends: a real event in every field but its ids. */
 export function exampleEvent(type: TestType, about: ExampleSubject): Notification {

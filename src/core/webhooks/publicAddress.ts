@@ -1,9 +1,13 @@
 /**
- * Which IP addresses belong to the public internet. Everything that is not provably public is refused, so a form that this
- * file does not understand can only be too strict. Source of the ranges: the IANA special-purpose registries (RFC 6890).
+ * Which IP addresses belong to the public internet. Everything that is not provably public is refused, so a form that
+ * this file does not understand can only be too strict. Source of the ranges: the IANA special-purpose registries (RFC
+ * 6890).
  */
 
-/** IPv4 ranges that are not public. The last one is inside public space, but a cloud serves its machines' secrets there. */
+/**
+ * IPv4 ranges that are not public. The last one is inside public space, but a cloud serves its machines' secrets
+ * there.
+ */
 const REFUSED_V4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -25,7 +29,8 @@ const REFUSED_V4 = [
 
 /**
  * IPv6: only 2000::/3 is given out to the public, which leaves out loopback, mapped and compatible IPv4 (`::/96`),
- * NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. These are taken out of it again.
+ * NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. These are taken out of it
+ * again.
  */
 const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[] = [
   [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, ORCHID
@@ -34,7 +39,9 @@ const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[
   [[0x3fff, 0x0000], 20], // documentation
 ]
 
-/** True for an address in its plain text form that may be dialled on behalf of a stranger. A zone id is never public. */
+/**
+ * True for an address in its plain text form that may be dialled on behalf of a stranger. A zone id is never public.
+ */
 export function isPublicAddress(text: string): boolean {
   const v4 = parseV4(text)
   if (v4 !== null) return !REFUSED_V4.some(({ base, mask }) => (v4 & mask) >>> 0 === base)

@@ -13,7 +13,8 @@ export function wants(webhook: Pick<Webhook, 'hooks' | 'filter'>, type: HookType
   if (!webhook.hooks[type]) return false
   if (webhook.filter === null) return true
   const filter = compilePattern(webhook.filter)
-  // A pattern that was accepted once and no longer compiles hides nothing: what is too much can be thrown away, what is missing cannot be asked for.
+  // A pattern that was accepted once and no longer compiles hides nothing: what is too much can be thrown away, what is
+  // missing cannot be asked for.
   return !filter.ok || (subject !== null && filter.value.matches(subject))
 }
 
@@ -22,13 +23,13 @@ export function routeTo(webhook: Webhook, type: HookType, subject: string | null
   return isPaused(webhook, nowMs) ? 'skip' : 'send'
 }
 
-export function isPaused(webhook: Health, nowMs: number): boolean {
+function isPaused(webhook: Health, nowMs: number): boolean {
   return webhook.disabled !== null && nowMs < webhook.disabled.untilMs
 }
 
 /**
- * The health of a webhook after one more attempt. A hundred failures in a row pause it for an hour; then it has a hundred
- * attempts again. What ends during a pause, because it had begun before, does not count.
+ * The health of a webhook after one more attempt. A hundred failures in a row pause it for an hour; then it has a
+ * hundred attempts again. What ends during a pause, because it had begun before, does not count.
  * @param failure null when the receiver accepted the event, else why not
  */
 export function afterAttempt(health: Health, failure: string | null, nowMs: number): Health {

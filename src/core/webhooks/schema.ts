@@ -2,7 +2,10 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { URL_MAX } from './target.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
-/** The bodies and the record of the webhook interface, written once: the routes publish them and `rules.ts` checks by them. */
+/**
+ * The bodies and the record of the webhook interface, written once: the routes publish them and `rules.ts` checks by
+ * them.
+ */
 
 const closed = { additionalProperties: false } as const
 
@@ -37,7 +40,7 @@ function flags<T extends TSchema>(make: (description: string) => T): Record<Flag
 }
 
 const FILTER_TEXT =
-  'RE2 pattern; it must match the whole stream name, or the whole transcoder name of a transcoder event. Absent: everything.'
+  'RE2 pattern that must match the whole stream name, or for transcoder events the transcoder name. Absent: everything.'
 
 const common = {
   ...flags((description) => Type.Optional(nullable(Type.Boolean(), description))),
@@ -76,6 +79,3 @@ export const WebhookRecord = Type.Object(
   { $id: 'WebhookRecord', ...closed, description: 'A webhook.' },
 )
 export type WebhookRecord = Static<typeof WebhookRecord>
-
-/** Register these with the server. */
-export const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord] as const

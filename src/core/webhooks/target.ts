@@ -7,12 +7,13 @@ export const URL_MAX = 2048
 const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa', 'alt']
 
 /**
- * May a webhook point here? The refusal is a sentence for the person who configures it. This looks at the text only; what
- * a name resolves to is judged when it is dialled, each time.
+ * May a webhook point here? The refusal is a sentence for the person who configures it. This looks at the text only;
+ * what a name resolves to is judged when it is dialled, each time.
  */
 export function checkTarget(text: string, allowPrivate: boolean): Result<URL, string> {
   if (text.length > URL_MAX) return err(`must be at most ${URL_MAX} characters long`)
-  // The parser would silently drop tabs and newlines, and read a backslash as a slash: people would see one target and we dial another.
+  // The parser would silently drop tabs and newlines, and read a backslash as a slash: people would see one target and
+  // we dial another.
   if (hasOddCharacters(text)) return err('must not contain spaces, control characters or backslashes')
   const url = URL.parse(text)
   if (!url) return err('must be an absolute URL, such as https://hooks.example.com/sluice')

@@ -1,7 +1,9 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** A name server on loopback that answers questions for A records with what the test says, one answer after the other. */
+/**
+ * A name server on loopback that answers questions for A records with what the test says, one answer after the other.
+ */
 export class NameServer {
   readonly #socket: Socket = createSocket('udp4')
   readonly #answers: string[][]
