@@ -1,5 +1,6 @@
 /**
- * The access decision over HTTP against a bare `node:http` server that parses the same question and answers the same JSON:
+ * The access decision over HTTP against a bare `node:http` server that parses the same question and answers the same
+ * JSON:
  * requests per second of CPU of the server process, in interleaved slices of one run. 50,000 tokens are in the store;
  * the one that is asked about has a pattern, an origin rule and a CIDR block.
  */

@@ -1,5 +1,7 @@
-// What one access decision costs, against the least that any implementation must do: hash and look up, or verify an HMAC.
-// Run: node bench/decide.ts. Each figure is the median of slices that take turns, so that a busy machine hits all alike.
+// What one access decision costs, against the least that any implementation must do: hash and look up, or verify an
+// HMAC.
+// Run: node bench/decide.ts. Each figure is the median of slices that take turns, so that a busy machine hits all
+// alike.
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { parseAddress, parseAddressRule } from '../src/core/access/address.ts'
 import { decide } from '../src/core/access/decide.ts'

@@ -20,7 +20,7 @@ import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from './base/version.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {

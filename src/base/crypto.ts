@@ -1,6 +1,9 @@
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Random } from './random.ts'
 
+/** SHA-256 in lower-case hexadecimal: the name under which a secret is looked up. */
+export const sha256Hex = (text: string): string => hash('sha256', text, 'hex')
+
 /** SHA-256, 32 bytes. Text is hashed as UTF-8. */
 export const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
 
@@ -9,8 +12,11 @@ export const hmacKey = (secret: string | Uint8Array): KeyObject =>
   createSecretKey(typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret)
 
 /** HMAC (RFC 2104) over `data`. Text is taken as UTF-8. */
-export const hmac = (algorithm: 'sha1' | 'sha256', key: KeyObject, data: string | Uint8Array): Buffer =>
-  createHmac(algorithm, key).update(data).digest()
+export const hmac = (
+  algorithm: 'sha1' | 'sha256' | 'sha384' | 'sha512',
+  key: KeyObject,
+  data: string | Uint8Array,
+): Buffer => createHmac(algorithm, key).update(data).digest()
 
 export const hmacSha256 = (key: KeyObject, data: string | Uint8Array): Buffer => hmac('sha256', key, data)
 

@@ -3,8 +3,3 @@ export type Result<T, E> = { ok: true; value: T } | { ok: false; error: E }
 
 export const ok = <T>(value: T): { ok: true; value: T } => ({ ok: true, value })
 export const err = <E>(error: E): { ok: false; error: E } => ({ ok: false, error })
-
-/** Marks a branch that the type checker has proved unreachable. Throws if it is reached all the same. */
-export function assertNever(value: never): never {
-  throw new Error(`unreachable: ${JSON.stringify(value)}`)
-}

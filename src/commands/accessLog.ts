@@ -18,7 +18,9 @@ export interface RecorderOptions {
   /** 0 to 1: the share of decisions of each kind that is kept. */
   refusalRate: number
   admissionRate: number
-  /** Most rows waiting to be written; more are dropped and counted, so that a flood of refusals cannot take the memory. */
+  /**
+   * Most rows waiting to be written; more are dropped and counted, so that a flood of refusals cannot take the memory.
+   */
   bufferRows: number
 }
 
@@ -35,10 +37,17 @@ export class AccessRecorder {
     this.#options = options
   }
 
-  /** Notes one decision, if its kind is sampled. Synchronous and cheap. */
+  /** Is this decision to be noted? Draws lots where a share of its kind is kept. */
+  wants(allowed: boolean): boolean {
+    const { admissionRate, refusalRate, random } = this.#options
+    const rate = allowed ? admissionRate : refusalRate
+    if (rate >= 1) return true
+    return rate > 0 && random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
+  }
+
+  /** Notes one decision that is wanted. Synchronous and cheap. */
   note(row: Omit<AccessLogRow, 'id' | 'atMs'>): void {
-    const { refusalRate, admissionRate, bufferRows, clock, random } = this.#options
-    if (!this.#sampled(row.allowed ? admissionRate : refusalRate)) return
+    const { bufferRows, clock, random } = this.#options
     if (this.#waiting.length >= bufferRows) {
       this.dropped++
       return
@@ -67,11 +76,6 @@ export class AccessRecorder {
       }
       this.#waiting = this.#waiting.slice(batch.length)
     }
-  }
-
-  #sampled(rate: number): boolean {
-    if (rate >= 1) return true
-    return rate > 0 && this.#options.random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
   }
 }
 
@@ -107,7 +111,7 @@ export async function listAccessLog(
 }
 
 /** A row as the interface shows it; what is not known is left out. */
-export function toEntry(row: AccessLogRow) {
+function toEntry(row: AccessLogRow) {
   return {
     id: row.id,
     at: new Date(row.atMs).toISOString(),

@@ -1,4 +1,4 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { constantTimeEqual, hmac, sha256Hex } from '../base/crypto.ts'
 import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
@@ -19,8 +19,8 @@ export interface Approach {
   presented: string | null
   address: Address
   origin: string | null
-  /** Overrides the look-up; for dry runs. */
-  country?: string | null
+  /** Overrides the look-up, for dry runs; undefined: look it up. */
+  country?: string | undefined
 }
 
 /** A decision with what was looked up for it. */
@@ -47,16 +47,40 @@ export async function authorize(ctx: Context, approach: Approach): Promise<Consi
 }
 
 /** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
-export async function dryRun(ctx: Context, approach: Approach, atMs: number): Promise<Considered> {
-  const considered = await consider(ctx, approach, atMs)
-  record(ctx, 'check', considered)
-  return considered
+export function dryRun(ctx: Context, approach: Approach, atMs: number): Considered | Promise<Considered> {
+  const finish = (considered: Considered): Considered => {
+    record(ctx, 'check', considered)
+    return considered
+  }
+  const considered = consider(ctx, approach, atMs)
+  return considered instanceof Promise ? considered.then(finish) : finish(considered)
 }
 
-async function consider(ctx: Context, approach: Approach, nowMs: number): Promise<Considered> {
-  const found = resolveCredential(ctx, approach.presented)
-  const credential = found instanceof Promise ? await found : found
+/** Synchronous when everything that is asked about is in memory, which is the usual case and the fast one. */
+function consider(ctx: Context, approach: Approach, nowMs: number): Considered | Promise<Considered> {
+  const credential = resolveCredential(ctx, approach.presented)
+  if (credential instanceof Promise) return credential.then((found) => considerAs(ctx, approach, found, nowMs))
+  return considerAs(ctx, approach, credential, nowMs)
+}
+
+function considerAs(
+  ctx: Context,
+  approach: Approach,
+  credential: Credential,
+  nowMs: number,
+): Considered | Promise<Considered> {
   const secured = isSecured(ctx, approach, credential)
+  if (secured instanceof Promise) return secured.then((found) => conclude(ctx, approach, credential, found, nowMs))
+  return conclude(ctx, approach, credential, secured, nowMs)
+}
+
+function conclude(
+  ctx: Context,
+  approach: Approach,
+  credential: Credential,
+  streamIsSecured: boolean,
+  nowMs: number,
+): Considered {
   const request: AccessRequest = {
     action: approach.action,
     protocol: approach.protocol,
@@ -66,7 +90,7 @@ async function consider(ctx: Context, approach: Approach, nowMs: number): Promis
     address: approach.address,
     origin: approach.origin,
     country: approach.country === undefined ? ctx.countryOf(approach.address) : approach.country,
-    streamIsSecured: typeof secured === 'boolean' ? secured : await secured,
+    streamIsSecured,
   }
   return { request, decision: decide(request, ctx.policy, nowMs) }
 }
@@ -86,12 +110,15 @@ function resolveCredential(ctx: Context, presented: string | null): Credential |
   if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
   if (!/^[0-9a-f]{64}$/.test(presented))
     return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
-  const found = ctx.cache.tokenByHash(hash('sha256', presented, 'hex'))
+  const found = ctx.cache.tokenByHash(sha256Hex(presented))
   return found instanceof Promise ? found.then(asToken) : asToken(found)
 }
 
 const asToken = (found: { snapshot: AccessTokenSnapshot } | undefined): Credential =>
   found ? { kind: 'token', token: found.snapshot } : { kind: 'unknown', why: 'no token has this value' }
+
+/** RFC 7518 section 3.2. */
+const DIGESTS = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
 
 type AccessTokenSnapshot = Extract<Credential, { kind: 'token' }>['token']
 
@@ -102,9 +129,9 @@ function resolveSelfSigned(ctx: Context, presented: string): Credential | Promis
   const verify = (parent: Awaited<ReturnType<typeof ctx.cache.tokenById>>): Credential => {
     if (!parent || parent.snapshot.kind !== 'subscribe')
       return { kind: 'unknown', why: 'the parent token does not exist' }
-    const digest = createHmac(alg.replace('HS', 'sha'), parent.signingKey()).update(signingInput).digest()
-    const valid = digest.length === signature.length && timingSafeEqual(digest, signature)
-    if (!valid) return { kind: 'unknown', why: 'the signature is not made with the parent token' }
+    const digest = hmac(DIGESTS[alg], parent.signingKey(), signingInput)
+    if (!constantTimeEqual(digest, signature))
+      return { kind: 'unknown', why: 'the signature is not made with the parent token' }
     return { kind: 'selfSigned', token: parent.snapshot, claims }
   }
   const parent = ctx.cache.tokenById(claims.tokenId)
@@ -136,6 +163,7 @@ function refuseBinding(decision: Decision): Decision {
 }
 
 function record(ctx: Context, source: 'live' | 'check', { request, decision }: Considered): void {
+  if (!ctx.recorder.wants(decision.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
   const accountId = request.accountId ?? holder?.accountId

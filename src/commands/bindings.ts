@@ -7,7 +7,9 @@ import { noToken } from './readTokens.ts'
 
 const STAMPS_MAX = 10_000
 
-/** Last uses of bound addresses, kept in memory and written together; a crash loses at most one flush interval of them. */
+/**
+ * Last uses of bound addresses, kept in memory and written together; a crash loses at most one flush interval of them.
+ */
 export class BindingStamps {
   readonly #uses = new Map<string, { tokenId: number; address: string; atMs: number }>()
 

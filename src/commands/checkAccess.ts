@@ -3,7 +3,7 @@ import type { RefusalCode, TraceStep } from '../core/access/types.ts'
 import { invalid, notFound, type Failure } from '../core/errors.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { Context } from './context.ts'
-import { dryRun } from './authorize.ts'
+import { dryRun, type Approach } from './authorize.ts'
 
 export interface CheckAnswer {
   allowed: boolean
@@ -22,13 +22,21 @@ export async function checkAccess(
 ): Promise<Result<CheckAnswer, Failure>> {
   const read = readCheck(body)
   if (!read.ok) return err(invalid(read.error))
-  const { atMs, token, accountId: named, ...question } = read.value
+  const question = read.value
+  const named = question.accountId
   if (named !== null && named !== accountId) return err(notFound('accountId', 'No account with this id'))
-  const approach = { ...question, accountId, presented: token }
-  // Only what the caller gave may override the look-up.
-  const { country, ...rest } = approach
-  const asked = country === undefined ? rest : { ...rest, country }
-  const { decision } = await dryRun(ctx, asked, atMs ?? ctx.clock.now())
+  const approach: Approach = {
+    action: question.action,
+    protocol: question.protocol,
+    accountId,
+    streamName: question.streamName,
+    presented: question.token,
+    address: question.address,
+    origin: question.origin,
+    country: question.country,
+  }
+  const considered = dryRun(ctx, approach, question.atMs ?? ctx.clock.now())
+  const { decision } = considered instanceof Promise ? await considered : considered
   const live = ctx.liveStreams(accountId, question.streamName) !== undefined
   return ok({
     allowed: decision.allowed,

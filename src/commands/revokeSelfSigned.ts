@@ -6,7 +6,10 @@ import type { StoredToken, Tx } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
 import { noToken } from './readTokens.ts'
 
-/** Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a time. */
+/**
+ * Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a
+ * time.
+ */
 export async function revokeSelfSigned(
   ctx: Context,
   actor: Actor,

@@ -4,7 +4,7 @@ import { failure, type Failure } from '../core/errors.ts'
 import { Conflict, type User } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
 
-export const PASSWORD_MIN = 10
+const PASSWORD_MIN = 10
 const PASSWORD_MAX = 256
 
 /** Makes a person who may sign in. The password is kept as a scrypt hash. Addresses are compared in lower case. */

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { Config } from './schema.ts'
 
-/** Where the data is: what the configuration says (a file path or a `postgres://` URL), or SQLite in the data directory. */
+/**
+ * Where the data is: what the configuration says (a file path or a `postgres://` URL), or SQLite in the data directory.
+ */
 export const storageUrl = (config: Config): string => config.storage.url || join(config.data.dir, 'sluice.db')
 
 /** The file of the sealing key; used when `secrets.sealingKey` is empty. */

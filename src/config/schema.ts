@@ -5,7 +5,7 @@ import { addressOrNetwork, base64Of32Bytes, headerSecret, hostToListenOn, notEmp
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
  * `docs/configuration.md` all come from this table; after a change run `node scripts/generate.ts`.
  */
-export const schema = {
+const schema = {
   server: {
     host: text({
       default: '0.0.0.0',

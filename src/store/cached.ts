@@ -151,7 +151,9 @@ export class AccessCache {
     this.#secrets.clear()
   }
 
-  /** Reads a token and keeps it, unless something changed meanwhile: then what was read may be old, and is read again. */
+  /**
+   * Reads a token and keeps it, unless something changed meanwhile: then what was read may be old, and is read again.
+   */
   async #load(find: () => Promise<StoredToken | undefined>, hashHex?: string): Promise<CachedToken | undefined> {
     for (let attempt = 1; ; attempt++) {
       const generation = this.#generation

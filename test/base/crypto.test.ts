@@ -26,7 +26,8 @@ test('a new secret is 64 lower-case hexadecimal digits and never the same', () =
   for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{64}$/)
 })
 
-describe('a password', () => {
+/** Hashing is slow by design, and the machine may be busy with other tests. */
+describe('a password', { timeout: 60_000 }, () => {
   test('is verified by its hash, which says how it was made', async () => {
     const stored = await hashPassword('café', systemRandom)
     expect(stored).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/)

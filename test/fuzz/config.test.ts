@@ -29,7 +29,8 @@ const acceptable = fc.oneof(
   fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 3 }),
 )
 
-describe('reading configuration', () => {
+/** Much is tried, and the machine may be busy with other tests. */
+describe('reading configuration', { timeout: 60_000 }, () => {
   test('never throws, whatever the file says', () => {
     fc.assert(
       fc.property(yaml, (text) => {

@@ -66,7 +66,10 @@ export interface TestServer {
   remove(): Promise<void>
 }
 
-/** Makes a cluster in a temporary folder and starts it on a free loopback port. It forgets to sync: only speed counts here. */
+/**
+ * Makes a cluster in a temporary folder and starts it on a free loopback port. It forgets to sync: only speed counts
+ * here.
+ */
 export async function startPostgres(bin: string): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
   const isRoot = process.getuid?.() === 0
@@ -101,7 +104,6 @@ class ServerProcess {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       fsync: 'off',
-      synchronous_commit: 'off',
       full_page_writes: 'off',
       max_connections: 200,
     }

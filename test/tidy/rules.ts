@@ -3,7 +3,7 @@ import { finding, isNode, lineAt, type Module, nameOf, type Source, type SyntaxN
 
 export const MAX_FILE_LINES = 400
 export const MAX_FUNCTION_LINES = 70
-export const MAX_LINE_LENGTH = 120
+export const MAX_LINE_LENGTH = 150
 
 /** Names that bring a clock, chance, timers or the outside into a room that must do without. */
 const IMPURE = new Set([

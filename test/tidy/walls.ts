@@ -21,10 +21,13 @@ export const WALLS: Readonly<Record<string, Room>> = {
   store: { from: ['base', 'core'], node: 'all' },
   media: { from: ['base', 'type core'], node: 'all' },
   delivery: { from: ['base', 'core', 'store/store.ts'], node: 'all' },
-  commands: { from: ['base', 'core', 'store/store.ts', 'media/engine.ts', 'media/sessions.ts'], node: 'types' },
+  commands: {
+    from: ['base', 'core', 'store/store.ts', 'type store/cached.ts', 'media/engine.ts', 'media/sessions.ts'],
+    node: 'types',
+  },
   edge: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
-  cli: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
+  cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
 }
 
 /** The room of a file of src: the folder right below src, or the file itself. */

@@ -79,7 +79,9 @@ function whyNotIpv4(text: string): string {
 const DOT = 0x2e
 const ZERO = 0x30
 
-/** Four decimal numbers from 0 to 255 without leading zeros: `010.1.2.3` is octal to some readers, so it is nobody's. */
+/**
+ * Four decimal numbers from 0 to 255 without leading zeros: `010.1.2.3` is octal to some readers, so it is nobody's.
+ */
 function parseIpv4(text: string): number | null {
   if (text.length < 7 || text.length > 15) return null
   let value = 0

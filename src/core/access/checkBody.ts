@@ -20,13 +20,14 @@ export interface CheckQuestion {
   atMs: number | undefined
 }
 
-export const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
+const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
   publish: ['whip', 'rtmp'],
   view: ['whep', 'hls'],
 }
 
 const FIELDS = new Set(['action', 'accountId', 'streamName', 'token', 'ip', 'origin', 'country', 'protocol', 'at'])
-const TEXT_MAX = 8192
+/** Longer than any token, so that a token that is too long is refused as one. */
+const TEXT_MAX = 16_384
 
 /** Reads the body of a dry run. Every error of every field is named at once. */
 export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {

@@ -24,7 +24,10 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
   'originCluster',
 ])
 
-/** Validates and compiles the payload of a self-signed subscribe token. Top-level claims that we do not know are ignored. */
+/**
+ * Validates and compiles the payload of a self-signed subscribe token. Top-level claims that we do not know are
+ * ignored.
+ */
 export function claimsOf(payload: JsonObject): Result<SelfSignedClaims, string> {
   const { streaming } = payload
   if (!isObject(streaming)) return err('the claim streaming must be an object')
@@ -99,7 +102,9 @@ function readTracking(tracking: unknown): Result<string | null, string> {
 
 type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'
 
-/** The registered claims of RFC 7519 section 4.1 that have a meaning here. Dates are seconds, with or without fraction. */
+/**
+ * The registered claims of RFC 7519 section 4.1 that have a meaning here. Dates are seconds, with or without fraction.
+ */
 function readRegistered({ exp, iat, nbf, jti }: JsonObject): Part<Registered> {
   if (!isNumericDate(exp)) return err('exp is required, in seconds since 1970')
   if (iat !== undefined && !isNumericDate(iat)) return err('iat must be a number of seconds since 1970')

@@ -43,7 +43,7 @@ const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/
  */
 export function parseOriginRule(text: string): Result<OriginRule, string> {
   if (text.length === 0 || text.length > MAX_LENGTH) return err(`must have 1 to ${MAX_LENGTH} characters`)
-  const match = text === 'null' ? null : RULE.exec(text)
+  const match = RULE.exec(text)
   if (match === null) return err(whyNoRule(text))
   const scheme = match[1]?.toLowerCase() ?? null
   if (scheme !== null && scheme !== 'http' && scheme !== 'https') return err('the scheme must be http or https')
@@ -73,7 +73,7 @@ function matchesRule(rule: OriginRule, origin: Origin): boolean {
 
 function isSubdomain(host: string, parent: string): boolean {
   const dot = host.length - parent.length - 1
-  return dot > 0 && host[dot] === '.' && host.endsWith(parent)
+  return host[dot] === '.' && host.endsWith(parent)
 }
 
 function parseOrigin(header: string): Origin | null {
@@ -90,6 +90,7 @@ function finish(rule: Omit<OriginRule, 'text'>): Result<OriginRule, string> {
   const { scheme, host, subdomains } = rule
   const port = scheme !== null && rule.port === DEFAULT_PORT[scheme] ? null : rule.port
   const text = `${scheme === null ? '' : `${scheme}://`}${subdomains ? '*.' : ''}${host}${port === null ? '' : `:${port}`}`
+  if (text === 'null') return err(`the null origin of sandboxed pages names nobody, so it cannot be allowed; ${FORM}`)
   return text.length <= MAX_LENGTH ? ok({ ...rule, text }) : err(`is longer than ${MAX_LENGTH} characters after IDNA`)
 }
 
@@ -124,7 +125,6 @@ function parsePort(text: string | undefined): number | null | 'invalid' {
 
 function whyNoRule(text: string): string {
   if (text === '*') return `a bare * is not supported, leave the list empty to allow every origin; ${FORM}`
-  if (text === 'null') return `the null origin of sandboxed pages names nobody, so it cannot be allowed; ${FORM}`
   if (text.includes('*')) return `a wildcard may only stand for the whole left part, as in *.example.com; ${FORM}`
   if (text.includes('@')) return `user information is not part of an origin; ${FORM}`
   const rest = text.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')

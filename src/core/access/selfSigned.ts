@@ -16,7 +16,7 @@ export interface ParsedJwt {
   readonly claims: SelfSignedClaims
 }
 
-export const SELF_SIGNED_MAX_BYTES = 8_192
+const SELF_SIGNED_MAX_BYTES = 8_192
 
 /** RFC 7518 section 3.2: the length of a signature is that of the digest. */
 const SIGNATURE_BYTES: Readonly<Record<SelfSignedAlgorithm, number>> = { HS256: 32, HS384: 48, HS512: 64 }
@@ -28,7 +28,8 @@ export function looksLikeJwt(text: string): boolean {
 }
 
 /**
- * Reads the compact form of RFC 7515. The caller finds the parent by `claims.tokenId`, verifies the HMAC with the parent's
+ * Reads the compact form of RFC 7515. The caller finds the parent by `claims.tokenId`, verifies the HMAC with the
+ * parent's
  * value as ASCII, and compares in constant time. Errors are for the trace; they never quote the token.
  */
 export function parseSelfSigned(text: string): Result<ParsedJwt, string> {

@@ -15,10 +15,10 @@ export interface CompiledStreams {
   readonly patterns: readonly Pattern[]
 }
 
-export const STREAM_NAME_MAX = 128
+const STREAM_NAME_MAX = 128
 
 /** Instructions of a compiled pattern. At 500 the first use costs at most some 50 ms, at 1,900 it was 220 ms. */
-export const PROGRAM_SIZE_MAX = 500
+const PROGRAM_SIZE_MAX = 500
 
 /** Compiled patterns that are kept, least recently used out first. */
 export const PATTERN_CACHE_MAX = 2_000
@@ -97,7 +97,8 @@ function remember(text: string, pattern: Pattern): Pattern {
 }
 
 /**
- * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would let
+ * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would
+ * let
  * `a)|(b` out of its brackets and would be closed by nothing after `\Qa`.
  */
 function compileFresh(text: string): Result<Pattern, string> {
@@ -129,7 +130,9 @@ function explain(text: string, error: RE2JSSyntaxException): string {
   return `not a valid RE2 pattern, ${place}: ${error.getDescription()}${shown}`
 }
 
-/** The first place where the offending part stands is the likely one. Of a missing bracket the part is the whole text. */
+/**
+ * The first place where the offending part stands is the likely one. Of a missing bracket the part is the whole text.
+ */
 function placeOf(text: string, part: string, description: string): number {
   if (description.startsWith('unexpected )')) return unopened(text)
   if (part === '' || description.startsWith('missing closing )')) return text.length

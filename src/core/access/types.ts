@@ -128,7 +128,10 @@ export interface TraceStep {
 
 /** What must be written before the admission is told to anybody. */
 export interface DecisionEffects {
-  /** Bind this address to the token: a conditional write, see `Store.bindings`. Null when already bound or not asked for. */
+  /**
+   * Bind this address to the token: a conditional write, see `Store.bindings`. Null when already bound or not asked
+   * for.
+   */
   readonly bind: {
     readonly tokenId: number
     readonly version: number

@@ -45,7 +45,9 @@ export function encodeCursor(scope: CursorScope, key: readonly KeyPart[], mac: M
   return cursor
 }
 
-/** The sort key; `invalid_cursor` for one that is forged, cut, of another version or list, or made under other filters. */
+/**
+ * The sort key; `invalid_cursor` for one that is forged, cut, of another version or list, or made under other filters.
+ */
 export function decodeCursor(text: unknown, scope: CursorScope, mac: Mac): Result<KeyPart[], 'invalid_cursor'> {
   const bytes = typeof text === 'string' && text.length <= CURSOR_MAX ? decodeBase64url(text) : null
   if (bytes === null || bytes.length < TAG_BYTES) return err('invalid_cursor')

@@ -167,7 +167,9 @@ export const CreateSubscribeToken = Type.Object(
   },
 )
 
-/** Fields of an update that have two spellings, which mean the same: the plain name, and the one with `update` in front. */
+/**
+ * Fields of an update that have two spellings, which mean the same: the plain name, and the one with `update` in front.
+ */
 export const TWO_SPELLINGS = {
   allowedOrigins: 'updateAllowedOrigins',
   allowedIpAddresses: 'updateAllowedIpAddresses',

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../commands/checkAccess.ts'
 import { listAccessLog } from '../../commands/accessLog.ts'

@@ -18,7 +18,8 @@ export function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
-function parseJson(body: Buffer): unknown {
+/** @throws BadBody, with a message that is safe to show */
+export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   let text: string
   try {

@@ -66,10 +66,13 @@ function renderOperation(entry: { method: string; path: string; operation: Opera
   const parameters = operation.parameters ?? []
   return `<details><summary><b class="${method}">${method.toUpperCase()}</b> <code>${escape(path)}</code>
  ${escape(operation.summary ?? '')}${operation.deprecated ? ' <i>older path</i>' : ''}</summary>
-${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters.map((p) => row(p.name, p.schema ?? {}, p.required ?? false, p.in)))}` : ''}
+${parameters.length > 0 ? `<h3>Parameters</h3>${renderParameters(parameters)}` : ''}
 ${body ? `<h3>Body</h3>${renderSchema(body)}` : ''}
 ${answer ? `<h3>Answer</h3>${renderSchema(answer)}` : ''}</details>`
 }
+
+const renderParameters = (parameters: NonNullable<Operation['parameters']>): string =>
+  table(parameters.map((p) => row(p.name, p.schema ?? {}, p.required ?? false, p.in)))
 
 /** The rows of an object, its nested objects and arrays flattened into dotted names. */
 function renderSchema(schema: Schema): string {
@@ -118,9 +121,12 @@ const escape = (text: string): string =>
   text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c)
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;margin:0;color:#1c2430;background:#fff}
-main{max-width:60rem;margin:0 auto;padding:1.5rem}h1 small{font-weight:400;color:#667}h2{margin:2rem 0 .5rem}h3{margin:.8rem 0 .2rem;font-size:1rem}
+main{max-width:60rem;margin:0 auto;padding:1.5rem}
+h1 small{font-weight:400;color:#667}h2{margin:2rem 0 .5rem}h3{margin:.8rem 0 .2rem;font-size:1rem}
 details{border:1px solid #d8dee8;border-radius:6px;margin:.4rem 0;padding:.5rem .8rem}summary{cursor:pointer}
+
 code{font:14px ui-monospace,monospace}b{display:inline-block;min-width:4.2rem;font:600 13px ui-monospace,monospace;color:#0a58a8}
 b.delete{color:#b3261e}b.post{color:#1a7f37}b.put,b.patch{color:#8a5a00}i{color:#667;font-size:.85em}
-table{border-collapse:collapse;width:100%;margin:.2rem 0 .6rem}td{border-top:1px solid #e6eaf0;padding:.25rem .5rem;vertical-align:top}td:first-child{width:34%}
+table{border-collapse:collapse;width:100%;margin:.2rem 0 .6rem}td{border-top:1px solid #e6eaf0;padding:.25rem .5rem;vertical-align:top}
+td:first-child{width:34%}
 td:nth-child(2){width:22%;color:#445}`

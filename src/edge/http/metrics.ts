@@ -14,35 +14,41 @@ export function createMetrics(ctx: Context): Metrics {
   collectDefaultMetrics({ register: registry })
   // Counted in a plain map, because a labelled counter costs as much as the decision it would count.
   const answered = new Map<string, number>()
-  new Counter({
-    name: 'sluice_http_requests_total',
-    help: 'Answered HTTP requests.',
-    labelNames: ['method', 'route', 'status'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [key, count] of answered) {
-        const [method = '', route = '', status = ''] = key.split(' ')
-        this.inc({ method, route, status }, count)
-      }
-    },
-  })
-  new Gauge({
-    name: 'sluice_store_silent_seconds',
-    help: 'Time since the store was last heard of.',
-    registers: [registry],
-    collect() {
-      this.set(ctx.cache.silentMs() / 1000)
-    },
-  })
-  new Gauge({
-    name: 'sluice_access_log_dropped',
-    help: 'Decisions that were not recorded because the buffer was full, since the start.',
-    registers: [registry],
-    collect() {
-      this.set(ctx.recorder.dropped)
-    },
-  })
+  registry.registerMetric(
+    new Counter({
+      name: 'sluice_http_requests_total',
+      help: 'Answered HTTP requests.',
+      labelNames: ['method', 'route', 'status'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const [key, count] of answered) {
+          const [method = '', route = '', status = ''] = key.split(' ')
+          this.inc({ method, route, status }, count)
+        }
+      },
+    }),
+  )
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_store_silent_seconds',
+      help: 'Time since the store was last heard of.',
+      registers: [],
+      collect() {
+        this.set(ctx.cache.silentMs() / 1000)
+      },
+    }),
+  )
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_access_log_dropped',
+      help: 'Decisions that were not recorded because the buffer was full, since the start.',
+      registers: [],
+      collect() {
+        this.set(ctx.recorder.dropped)
+      },
+    }),
+  )
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),

@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
 import swagger from '@fastify/swagger'
@@ -14,7 +14,7 @@ export interface RouteText {
 }
 
 /** `{status: "success", data}`. */
-export const success = (data: TSchema): TSchema => Type.Object({ status: Type.Enum(['success']), data })
+const success = (data: TSchema): TSchema => Type.Object({ status: Type.Enum(['success']), data })
 
 const Fail = Type.Object(
   { status: Type.Enum(['fail']), data: Type.Object({}, { additionalProperties: true }) },
@@ -72,6 +72,8 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
     },
     hideUntagged: true,
-    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+    refResolver: {
+      buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
+    },
   })
 }

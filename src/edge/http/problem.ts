@@ -7,11 +7,18 @@ import { ERRORS, failure, type Failure } from '../../core/errors.ts'
 export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
   const { status } = ERRORS[refusal.code]
   if (status === 503) reply.header('Retry-After', '1')
-  const body =
-    status >= 500
-      ? { status: 'error', code: status, message: refusal.data['message'] ?? ERRORS[refusal.code].text }
-      : { status: 'fail', data: refusal.data }
-  return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(failureBody(refusal))
+}
+
+/** `fail` is the request's fault, `error` is ours. */
+export function failureBody(refusal: Failure): object {
+  const { status, text } = ERRORS[refusal.code]
+  if (status < 500) return { status: 'fail', data: refusal.data }
+  return { status: 'error', code: status, message: refusal.data['message'] ?? text }
 }
 
 /** `{status: "success", data}` or the refusal. */
@@ -30,17 +37,19 @@ const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
 
 /** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
 export function errorHandler(log: Logger) {
-  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const known = BY_FASTIFY_CODE[error.code]
-    if (known) return sendFailure(reply, known)
-    if (error instanceof BadBody) return sendFailure(reply, failure('bad_request', error.message))
-    if (error.name === 'StoreUnavailable') {
-      log.warn({ requestId: request.id, reason: error.message }, 'answered 503: the store is unavailable')
-      return sendFailure(reply, failure('unavailable'))
-    }
-    log.error({ requestId: request.id, err: error }, 'answered 500')
-    return sendFailure(reply, failure('internal'))
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    sendFailure(reply, BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, request.id))
+}
+
+/** What the client is told of something that was thrown. */
+export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
+  if (error instanceof BadBody) return failure('bad_request', error.message)
+  if (error instanceof Error && error.name === 'StoreUnavailable') {
+    log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
+    return failure('unavailable')
   }
+  log.error({ requestId, err: error }, 'answered 500')
+  return failure('internal')
 }
 
 /** The body is not JSON; the message says where and is safe to show. */

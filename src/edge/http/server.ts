@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
 import { requireSecret } from './auth.ts'
+import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -25,20 +27,29 @@ export interface ServerOptions {
   sign: Mac
 }
 
-/** The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing. */
+/**
+ * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
+ */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
   const metrics = createMetrics(ctx)
+  const requestId = requestIds()
+  let closing = false
+  const lane = checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, requestId, answered: metrics.answered })
   const app = fastify({
     logger: false,
+    serverFactory: (handler) =>
+      listenerOf(options, (request, response) => closing || !lane(request, response), handler),
     bodyLimit: options.bodyLimitBytes,
-    requestTimeout: options.requestTimeoutMs,
-    connectionTimeout: options.requestTimeoutMs * 2,
     forceCloseConnections: 'idle',
-    genReqId: requestIds(),
+    genReqId: requestId,
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     frameworkErrors: (error, request, reply) => errorHandler(ctx.log)(error, request, reply),
+  })
+  app.addHook('preClose', (done) => {
+    closing = true
+    done()
   })
   app.setValidatorCompiler(() => () => true)
   app.setErrorHandler(errorHandler(ctx.log))
@@ -56,6 +67,20 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   })
   await app.ready()
   return app
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A server that gives a request to the framework unless the lane has taken it, and time to nobody without end. */
+function listenerOf(
+  { requestTimeoutMs }: ServerOptions,
+  isLeft: (request: IncomingMessage, response: ServerResponse) => boolean,
+  handler: Listener,
+): Server {
+  const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
+  return createServer(timeouts, (request, response) => {
+    if (isLeft(request, response)) handler(request, response)
+  })
 }
 
 /** Unique over restarts and nodes, and cheap: 64 random bits for the process, then a count. */

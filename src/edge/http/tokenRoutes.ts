@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox'
+import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createToken } from '../../commands/createToken.ts'
 import {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -11,13 +12,33 @@ import {
 } from 'kysely'
 import { migrate } from '../migrations/migrate.ts'
 import { Connection } from './connection.ts'
+import { isBusy, translate } from './errors.ts'
 
-/** The wait for another process that migrates the same file. */
-const MIGRATION_WAIT_MS = 60_000
+/** How long to wait for another process that migrates the same file. */
+const WAIT_MS = 60_000
+const RETRY_MS = 20
 
-/** Brings the file to the present schema on a connection of its own. @throws DatabaseTooNew */
+/**
+ * Brings the file to the present schema on a connection of its own. While somebody else writes it tries again, which is safe
+ * because all migrations are one transaction.
+ * @throws DatabaseTooNew
+ */
 export async function migrateFile(file: string): Promise<void> {
-  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: MIGRATION_WAIT_MS })
+  const giveUpAt = performance.now() + WAIT_MS
+  for (;;) {
+    try {
+      await migrateOnce(file)
+      return
+    } catch (raw) {
+      const error = translate(raw)
+      if (!isBusy(error) || performance.now() > giveUpAt) throw error
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+async function migrateOnce(file: string): Promise<void> {
+  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
   const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }) })
   try {
     await migrate(db, 'sqlite')

@@ -4,7 +4,7 @@ import type { Change, Store } from '../store.ts'
 import { META } from './meta.ts'
 
 /** A reader that is further behind than this drops everything it cached, which costs less than to forget one by one. */
-export const MAX_CHANGES = 10_000
+export const MAX_CHANGES = 2_000
 
 /** The channel on which PostgreSQL tells other nodes that there is something to ask for. */
 export const CHANNEL = 'sluice_changes'

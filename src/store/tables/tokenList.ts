@@ -1,30 +1,46 @@
 import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
 import type { DB } from '../schema.ts'
-import type { EngineName, Session } from '../session.ts'
+import { type EngineName, type Session, type Statement, statement } from '../session.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { countAll } from './tokenCounts.ts'
-import { fromTokenRow } from './tokenRow.ts'
+import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
+type Filter = (eb: ExpressionBuilder<DB, 'tokens'>) => Expression<SqlBool>
+
+/** Which index to walk, and from which of its ends. */
+interface Walk {
+  key: 'label' | 'added_at_ms'
+  order: 'asc' | 'desc'
+  fromEnd: boolean
+}
+
+type Page = Pick<TokenListQuery, 'accountId' | 'kind' | 'offset' | 'limit'>
 
 /**
- * One page. The inner query reads ids alone, out of the index that has the order. A page past the middle is read from the
- * other end and turned round, so that the last page costs what the first one costs.
+ * One page. A page past the middle is read from the other end and turned round, so that the last page costs what the first
+ * one costs.
  */
 export async function listTokens(session: Session, query: TokenListQuery): Promise<StoredToken[]> {
+  const { match } = query
   const fromEnd = await isNearTheEnd(session, query)
-  const rows = await session.ask((db, engine) => {
-    const order = query.descending === fromEnd ? 'asc' : 'desc'
-    const key = query.sortBy === 'Name' ? 'label' : 'added_at_ms'
-    return db
-      .selectFrom(pageOfIds(db, engine, query, key, order, fromEnd))
-      .innerJoin('tokens', 'tokens.id', 'page.id')
-      .selectAll('tokens')
-      .orderBy(`tokens.${key}`, order)
-      .orderBy('tokens.id', order)
-  })
+  const order = query.descending === fromEnd ? 'asc' : 'desc'
+  const walk: Walk = { key: query.sortBy === 'Name' ? 'label' : 'added_at_ms', order, fromEnd }
+  const rows = match
+    ? await session.ask((db, engine) => page(db, query, walk, (eb) => matches(eb, engine, match)))
+    : await session.all(preparedPage(walk), query)
   const tokens = rows.map(fromTokenRow)
   return fromEnd ? tokens.reverse() : tokens
+}
+
+const prepared = new Map<string, Statement<Page, TokenRow>>()
+
+/** The eight pages without `match`: two orders, two directions, two ends. */
+function preparedPage(walk: Walk): Statement<Page, TokenRow> {
+  const name = `${walk.key} ${walk.order} ${walk.fromEnd}`
+  const known = prepared.get(name) ?? statement((db, p: Page) => page(db, p, walk))
+  prepared.set(name, known)
+  return known
 }
 
 /** How many tokens the list has: constant time without `match`. */
@@ -51,33 +67,24 @@ async function isNearTheEnd(session: Session, query: TokenListQuery): Promise<bo
   return query.offset > (await countAll(session, query.accountId, query.kind)) / 2
 }
 
-function pageOfIds(
-  db: Kysely<DB>,
-  engine: EngineName,
-  query: TokenListQuery,
-  key: 'label' | 'added_at_ms',
-  order: 'asc' | 'desc',
-  fromEnd: boolean,
-) {
-  const { match } = query
-  const ids = db
-    .selectFrom('tokens')
-    .select('id')
-    .where('account_id', '=', query.accountId)
-    .where('kind', '=', query.kind)
-    .$if(match !== undefined, (q) => q.where((eb) => (match ? matches(eb, engine, match) : eb.lit(true))))
-    .orderBy(key, order)
-    .orderBy('id', order)
-  if (!fromEnd) return ids.limit(query.limit).offset(query.offset).as('page')
-  const end = countedFromEnd(query)
-  return ids.limit(end.limit).offset(end.offset).as('page')
+/** The inner query reads ids alone, out of the index that has the order; only the rows of the page are fetched. */
+function page(db: Kysely<DB>, p: Page, { key, order, fromEnd }: Walk, filter?: Filter) {
+  const matching = db.selectFrom('tokens').select('id').where('account_id', '=', p.accountId).where('kind', '=', p.kind)
+  const ids = (filter ? matching.where(filter) : matching).orderBy(key, order).orderBy('id', order)
+  const { limit, offset } = fromEnd ? countedFromEnd(p) : p
+  return db
+    .selectFrom(ids.limit(limit).offset(offset).as('page'))
+    .innerJoin('tokens', 'tokens.id', 'page.id')
+    .selectAll('tokens')
+    .orderBy(`tokens.${key}`, order)
+    .orderBy('tokens.id', order)
 }
 
 /**
  * Offset and limit of the same page seen from the other end. The total is read by the same statement as the page, so a
  * token created in between cannot shift it.
  */
-function countedFromEnd({ accountId, kind, offset, limit }: TokenListQuery) {
+function countedFromEnd({ accountId, kind, offset, limit }: Page) {
   const total = sql<number>`(select cast(coalesce(sum(n), 0) as bigint) from token_counts
     where account_id = ${accountId} and kind = ${kind})`
   const left = sql<number>`(${total} - cast(${offset} as bigint))`

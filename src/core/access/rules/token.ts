@@ -2,7 +2,7 @@ import type { SelfSignedClaims, TokenSnapshot } from '../types.ts'
 import { fail, pass, type Question, type Verdict } from './verdict.ts'
 
 /** How far a signer's clock may run ahead of ours (`nbf`, `iat`). `exp` has no such allowance. */
-export const CLOCK_SKEW_MS = 60_000
+const CLOCK_SKEW_MS = 60_000
 
 const PASS_TOKEN = pass('token', 'the token is known')
 const PASS_SELF_SIGNED = pass('token', 'the token was signed with the value of a known subscribe token')

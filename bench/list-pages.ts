@@ -1,0 +1,92 @@
+/**
+ * The token list with 100,000 tokens on SQLite: the last page must cost what the first one costs. Prints, for both orders,
+ * the medians and their ratio.
+ *
+ *   node bench/list-pages.ts
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore } from '../src/store/open.ts'
+import type { StoredToken, TokenListQuery } from '../src/store/store.ts'
+
+const TOKENS = 100_000
+const PAGE = 20
+const ROUNDS = 301
+const TARGET = 1.5
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const log = { info: () => undefined, warn: console.warn, error: console.error }
+const store = await openStore({ url: join(folder, 'store.db'), log })
+for (let made = 0; made < TOKENS; made += 1_000) {
+  await store.transaction(async (tx) => {
+    for (let n = made; n < made + 1_000; n += 1) await tx.tokens.insert(newToken(n))
+  })
+}
+
+let worst = 0
+for (const sortBy of ['AddedOn', 'Name'] as const) {
+  const ratio = await compare(sortBy)
+  worst = Math.max(worst, ratio)
+}
+await store.close()
+rmSync(folder, { recursive: true })
+process.exitCode = worst <= TARGET ? 0 : 1
+
+/** Interleaved, so that whatever else the machine does hits both alike. */
+async function compare(sortBy: TokenListQuery['sortBy']): Promise<number> {
+  const times: Record<'first' | 'middle' | 'last', number[]> = { first: [], middle: [], last: [] }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.first.push(await timePage(sortBy, 0))
+    times.last.push(await timePage(sortBy, TOKENS - PAGE))
+    if (round % 10 === 0) times.middle.push(await timePage(sortBy, TOKENS / 2))
+  }
+  const ratio = median(times.last) / median(times.first)
+  const [first, middle, last] = [times.first, times.middle, times.last].map((list) => median(list).toFixed(0))
+  console.log(`${sortBy}: page 1 ${first} us, last ${last} us, middle ${middle} us`)
+  console.log(`ratio  ${ratio.toFixed(2)} last to first (target ${TARGET})`)
+  return ratio
+}
+
+/** Microseconds for the page and the count that goes with it. */
+async function timePage(sortBy: TokenListQuery['sortBy'], offset: number): Promise<number> {
+  const startedAt = performance.now()
+  const list = { accountId: 'k9qd2x', kind: 'publish' as const }
+  const page = await store.read.tokens.list({ ...list, sortBy, descending: false, offset, limit: PAGE })
+  const total = await store.read.tokens.count(list)
+  const took = (performance.now() - startedAt) * 1000
+  if (page.length !== PAGE || total !== TOKENS) throw new Error(`page of ${page.length}, total ${total}`)
+  return took
+}
+
+function newToken(n: number): Omit<StoredToken, 'id' | 'version'> {
+  return {
+    kind: 'publish',
+    accountId: 'k9qd2x',
+    label: `camera ${randomBytes(6).toString('hex')}`,
+    streams: [{ streamName: `stage-${n}`, isRegex: false }],
+    isActive: true,
+    allowedOrigins: [],
+    allowedIpAddresses: [],
+    bindIpsOnUsage: 0,
+    allowedCountries: [],
+    deniedCountries: [],
+    endSessionsOnUpdate: true,
+    subscribeRequiresAuth: false,
+    record: false,
+    enableThumbnails: false,
+    multisource: true,
+    priority: null,
+    trackingId: null,
+    addedAtMs: 1_750_000_000_000 + n,
+    expiresAtMs: null,
+    revokedBeforeMs: null,
+    valueHash: randomBytes(32),
+    valueSealed: randomBytes(60),
+  }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}

@@ -1,0 +1,155 @@
+/**
+ * Durable token creates: 32 concurrent callers of `store.transaction` against raw prepared inserts of the same rows, 32
+ * creates a commit, both on SQLite at synchronous=full. Prints the ratio of the medians of interleaved slices.
+ *
+ *   node bench/token-create.ts
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { openStore } from '../src/store/open.ts'
+import type { AuditRow, Store, StoredToken } from '../src/store/store.ts'
+import { toTokenValues } from '../src/store/tables/tokenRow.ts'
+
+const CALLERS = 32
+const SLICES = 21
+const SLICE_MS = 150
+const TARGET = 0.6
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const log = { info: () => undefined, warn: console.warn, error: console.error }
+
+const store = await openStore({ url: join(folder, 'store.db'), log })
+const raw = await openRaw(join(folder, 'raw.db'))
+
+await throughStore(store, SLICE_MS)
+throughRaw(raw, SLICE_MS)
+const rates: { store: number; raw: number }[] = []
+for (let slice = 0; slice < SLICES; slice += 1) {
+  rates.push({ store: await throughStore(store, SLICE_MS), raw: throughRaw(raw, SLICE_MS) })
+}
+await store.close()
+raw.db.close()
+rmSync(folder, { recursive: true })
+
+const ratio = median(rates.map((rate) => rate.store / rate.raw))
+console.log(`store  ${Math.round(median(rates.map((rate) => rate.store)))} creates/s (${CALLERS} callers)`)
+console.log(`raw    ${Math.round(median(rates.map((rate) => rate.raw)))} creates/s (${CALLERS} a commit)`)
+console.log(`ratio  ${ratio.toFixed(2)} (target ${TARGET})`)
+process.exitCode = ratio >= TARGET ? 0 : 1
+
+/** Creates per second when callers wait for each create before the next one. */
+async function throughStore(store: Store, forMs: number): Promise<number> {
+  const startedAt = performance.now()
+  let created = 0
+  const caller = async () => {
+    while (performance.now() - startedAt < forMs) {
+      await create(store)
+      created += 1
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, caller))
+  return (created / (performance.now() - startedAt)) * 1000
+}
+
+function create(store: Store): Promise<StoredToken> {
+  return store.transaction(async (tx) => {
+    const token = await tx.tokens.insert(newToken())
+    await tx.audit.append(auditOf(token.id))
+    await tx.changes.append({ kind: 'token', accountId: token.accountId, id: token.id, atMs: token.addedAtMs })
+    return token
+  })
+}
+
+function throughRaw({ insertCreate, db }: Awaited<ReturnType<typeof openRaw>>, forMs: number): number {
+  const startedAt = performance.now()
+  let created = 0
+  while (performance.now() - startedAt < forMs) {
+    db.exec('begin immediate')
+    for (let n = 0; n < CALLERS; n += 1) insertCreate()
+    db.exec('commit')
+    created += CALLERS
+  }
+  return (created / (performance.now() - startedAt)) * 1000
+}
+
+/** The same schema, written with nothing in between. */
+async function openRaw(file: string) {
+  await openStore({ url: file, log }).then((opened) => opened.close())
+  const db = new DatabaseSync(file)
+  db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma cache_size = -65536')
+  const columns = Object.keys(toTokenValues({ ...newToken(), version: 1 }))
+  const insert = (table: string, names: string[]) =>
+    db.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`)
+  const token = insert('tokens', columns)
+  const stream = insert('token_streams', ['token_id', 'ord', 'account_id', 'kind', 'stream_name', 'is_regex'])
+  const audit = insert('audit', [
+    'account_id',
+    'at_ms',
+    'actor',
+    'address',
+    'request_id',
+    'action',
+    'subject',
+    'before',
+    'after',
+  ])
+  const change = insert('changes', ['kind', 'account_id', 'ref_id', 'at_ms'])
+  const insertCreate = () => {
+    const values = toTokenValues({ ...newToken(), version: 1 })
+    const id = Number(token.run(...Object.values(values)).lastInsertRowid)
+    stream.run(id, 1, values.account_id, values.kind, 'camera-1', 0)
+    const row = auditOf(id)
+    audit.run(row.accountId, row.atMs, row.actor, row.address, row.requestId, row.action, row.subject, null, row.after)
+    change.run('token', values.account_id, id, values.added_at_ms)
+  }
+  return { db, insertCreate }
+}
+
+function newToken(): Omit<StoredToken, 'id' | 'version'> {
+  const random = randomBytes(92)
+  return {
+    kind: 'publish',
+    accountId: 'k9qd2x',
+    label: `camera ${random.toString('hex', 0, 4)}`,
+    streams: [{ streamName: 'camera-1', isRegex: false }],
+    isActive: true,
+    allowedOrigins: ['https://studio.example.org'],
+    allowedIpAddresses: [],
+    bindIpsOnUsage: 0,
+    allowedCountries: [],
+    deniedCountries: [],
+    endSessionsOnUpdate: true,
+    subscribeRequiresAuth: false,
+    record: false,
+    enableThumbnails: false,
+    multisource: true,
+    priority: null,
+    trackingId: null,
+    addedAtMs: Date.now(),
+    expiresAtMs: null,
+    revokedBeforeMs: null,
+    valueHash: random.subarray(0, 32),
+    valueSealed: random.subarray(32),
+  }
+}
+
+function auditOf(id: number): AuditRow {
+  return {
+    accountId: 'k9qd2x',
+    atMs: Date.now(),
+    actor: 'secret:1',
+    address: '192.0.2.10',
+    requestId: 'req-1k',
+    action: 'publish_token.create',
+    subject: `publish_token:${id}`,
+    before: null,
+    after: '{"label":"camera","streams":[{"streamName":"camera-1","isRegex":false}],"isActive":true}',
+  }
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}

@@ -1,0 +1,31 @@
+// Prints `N passed, N failed` from the report of vitest, as the last line of .ci/run. A run that proves nothing is no
+// success: it fails when a test was skipped, when a file did not load, and when nothing ran at all.
+//   node scripts/count-tests.mjs build/tests.json
+import { readFileSync } from 'node:fs'
+
+const [file = 'build/tests.json'] = process.argv.slice(2)
+const { passed, failed, skipped, broken } = count(read(file))
+
+if (skipped > 0) console.log(`${skipped} skipped: in CI every test runs`)
+for (const name of broken) console.log(`not a single test ran: ${name}`)
+console.log(`${passed} passed, ${failed + broken.length} failed`)
+process.exitCode = passed > 0 && failed + skipped + broken.length === 0 ? 0 : 1
+
+function read(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    console.log(`there is no report: ${error.message}`)
+    return { testResults: [] }
+  }
+}
+
+function count({ testResults }) {
+  const statuses = testResults.flatMap(({ assertionResults }) => assertionResults.map(({ status }) => status))
+  const passed = statuses.filter((status) => status === 'passed').length
+  const failed = statuses.filter((status) => status === 'failed').length
+  const broken = testResults
+    .filter(({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0)
+    .map(({ name }) => name)
+  return { passed, failed, skipped: statuses.length - passed - failed, broken }
+}

@@ -1,0 +1,73 @@
+// Checks what npm cannot bring, before `npm start` and `npm test`. Plain JavaScript that runs on Node 20; does nothing,
+// and takes no time, when all is there.
+//   node scripts/setup.mjs --for=start | --for=test
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+
+const MINUTE_MS = 60_000
+
+/** Programs that are needed for a purpose: how to see them, who brings them, and what goes without them. */
+const PROGRAMS = [
+  {
+    for: 'test',
+    what: 'PostgreSQL server programs (initdb, postgres)',
+    isThere: () => Boolean(process.env.PG_TEST_URL) || hasPostgres(),
+    debian: 'postgresql',
+    without: 'Everything runs, except the tests on PostgreSQL; PG_TEST_URL may name a server for them instead.',
+  },
+]
+
+const purpose = process.argv.find((argument) => argument.startsWith('--for='))?.slice('--for='.length) ?? 'start'
+
+if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
+  console.error(NO_NODE)
+  process.exitCode = 1
+} else {
+  for (const program of PROGRAMS) if (program.for === purpose && !program.isThere()) provide(program)
+}
+
+function provide({ what, debian, without, isThere }) {
+  if (canInstall()) {
+    console.log(`setup: installing ${debian} with apt-get, for ${what}`)
+    install(debian)
+    if (isThere()) return
+  }
+  console.warn(`setup: missing: ${what}. ${without}\n       On Debian and Ubuntu: apt-get install ${debian}`)
+}
+
+function canInstall() {
+  return process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
+}
+
+/** Quiet unless it fails, and never longer than a few minutes. */
+function install(name) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const steps = [
+    { args: ['update', '-qq'], timeout: 2 * MINUTE_MS },
+    { args: ['install', '-y', '-qq', '--no-install-recommends', name], timeout: 5 * MINUTE_MS },
+  ]
+  for (const { args, timeout } of steps) {
+    const lock = ['-o', 'DPkg::Lock::Timeout=60']
+    const { status, stderr, error } = spawnSync('apt-get', [...lock, ...args], { env, timeout, encoding: 'utf8' })
+    if (status !== 0) console.warn(`setup: apt-get ${args[0]} failed: ${error?.message ?? stderr.trim().slice(-500)}`)
+  }
+}
+
+/** On the PATH, or where Debian puts them. */
+function hasPostgres() {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian) : []
+  const places = [...(process.env.PATH ?? '').split(delimiter), ...versions.map((v) => join(debian, v, 'bin'))]
+  return places.some((place) => isProgram(join(place, 'initdb')) && isProgram(join(place, 'postgres')))
+}
+
+function isProgram(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,39 @@
+import { ok } from '../base/result.ts'
+import { createAccount } from '../commands/accounts.ts'
+import { command } from './command.ts'
+import { required } from './flag.ts'
+import { isoDate, table } from './print.ts'
+import { withApp } from './session.ts'
+
+const create = command({
+  path: ['account', 'create'],
+  summary: 'Make an account and print its id',
+  flags: { name: required('NAME', 'A name for people.') },
+  examples: ['sluice account create --name "Second studio"', 'sluice account create --name staging --json'],
+  run: (call) =>
+    withApp(call, async ({ ctx }) => {
+      const made = await createAccount(ctx, call.flags.name)
+      if (!made.ok) return made
+      return ok({ json: toJson(made.value), text: made.value.id })
+    }),
+})
+
+const list = command({
+  path: ['account', 'list'],
+  summary: 'List the accounts',
+  examples: ['sluice account list', 'sluice account list --json'],
+  run: (call) =>
+    withApp(call, async ({ ctx }) => {
+      const accounts = (await ctx.store.read.accounts.list()).map(toJson)
+      const rows = accounts.map(({ id, name, createdAt }) => [id, name, createdAt])
+      return ok({ json: accounts, text: table(['id', 'name', 'created'], rows) })
+    }),
+})
+
+const toJson = ({ id, name, createdAtMs }: { id: string; name: string; createdAtMs: number }) => ({
+  id,
+  name,
+  createdAt: isoDate(createdAtMs),
+})
+
+export const accountCommands = [create, list]

@@ -1,0 +1,21 @@
+import { accountCommands } from './account.ts'
+import { checkCommand } from './check.ts'
+import type { Command } from './command.ts'
+import { credentialCommands } from './credential.ts'
+import { doctorCommand } from './doctor.ts'
+import { secretCommands } from './secret.ts'
+import { serveCommand } from './serve.ts'
+import { tokenCommands } from './token.ts'
+import { userCommands } from './user.ts'
+
+/** Every command. Parsing, help and docs/command-line.md are made from this table. */
+export const COMMANDS: readonly Command[] = [
+  serveCommand,
+  ...accountCommands,
+  ...secretCommands,
+  ...credentialCommands,
+  ...userCommands,
+  ...tokenCommands,
+  checkCommand,
+  doctorCommand,
+]

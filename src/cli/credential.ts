@@ -1,0 +1,63 @@
+import { ok } from '../base/result.ts'
+import { createCredential, deleteCredential, type FreshCredential, listCredentials } from '../commands/credentials.ts'
+import { command } from './command.ts'
+import { choice, id, required } from './flag.ts'
+import { isoDate, table } from './print.ts'
+import { withAccount } from './session.ts'
+
+const create = command({
+  path: ['credential', 'create'],
+  summary: 'Make a Basic credential and print it as key:secret, alone',
+  detail: 'The secret is shown this once: only its hash is kept. Use it as `curl -u KEY:SECRET`.',
+  flags: {
+    name: required('NAME', 'A name for people.'),
+    scope: choice(['write', 'read'], 'write', 'What it may do; `read` changes nothing.'),
+  },
+  examples: [
+    'sluice credential create --name player --scope read',
+    'CREDENTIAL=$(sluice credential create --name control)',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await createCredential(ctx, actor, call.flags.name, call.flags.scope)
+      if (!made.ok) return made
+      const { credential, value } = made.value
+      const secret = value.slice(credential.key.length + 1)
+      const hint = `Credential ${credential.id} (${credential.name}). The secret is not shown again.`
+      return ok({ json: { ...toJson(credential), secret }, text: value, hint })
+    }),
+})
+
+const list = command({
+  path: ['credential', 'list'],
+  summary: 'List the Basic credentials, without their secrets',
+  examples: ['sluice credential list', 'sluice credential list --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const credentials = (await listCredentials(ctx, accountId)).map(toJson)
+      const rows = credentials.map((c) => [String(c.id), c.name, c.key, c.scope, c.createdAt])
+      return ok({ json: credentials, text: table(['id', 'name', 'key', 'scope', 'created'], rows) })
+    }),
+})
+
+const remove = command({
+  path: ['credential', 'delete'],
+  summary: 'Delete a Basic credential; it is refused from then on',
+  args: { id: id('ID', 'The id of the credential, as `sluice credential list` shows it.') },
+  examples: ['sluice credential delete 2', 'sluice credential delete 2 --account a1b2c3'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const done = await deleteCredential(ctx, actor, call.args.id)
+      return done.ok ? ok({ json: true, text: '', hint: `Credential ${call.args.id} was deleted.` }) : done
+    }),
+})
+
+const toJson = (credential: FreshCredential['credential']) => ({
+  id: credential.id,
+  name: credential.name,
+  key: credential.key,
+  scope: credential.scope,
+  createdAt: isoDate(credential.createdAtMs),
+})
+
+export const credentialCommands = [create, list, remove]

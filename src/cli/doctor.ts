@@ -1,0 +1,38 @@
+import { ok } from '../base/result.ts'
+import { command } from './command.ts'
+import { checkClock } from './doctorClock.ts'
+import { checkConfig, checkDataDirectory, checkNode, checkTools, type Finding } from './doctorMachine.ts'
+import { checkPort } from './doctorPort.ts'
+import { checkStore } from './doctorStore.ts'
+import { table } from './print.ts'
+import { readConfig } from './session.ts'
+import type { Call } from './command.ts'
+
+/** Looks at everything that keeps Sluice from running well, and says what to do. */
+export const doctorCommand = command({
+  path: ['doctor'],
+  summary: 'Look for what keeps Sluice from running well, and say what to do',
+  detail: 'Exit status 1 when a line says FAIL. It changes nothing, and may run beside a server.',
+  examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
+  run: async (call) => {
+    const findings = await examine(call)
+    const failed = findings.some((finding) => finding.outcome === 'FAIL')
+    const rows = findings.map(({ outcome, check, detail }) => [outcome, check, detail])
+    return ok({
+      json: { ok: !failed, checks: findings },
+      text: table(['', 'check', 'detail'], rows),
+      exitCode: failed ? 1 : 0,
+    })
+  },
+})
+
+async function examine(call: Call): Promise<Finding[]> {
+  const config = readConfig(call)
+  const machine = [checkNode(), ...checkConfig(config)]
+  if (!config.ok) return machine
+  const directory = checkDataDirectory(config.value)
+  const usable = directory.every((finding) => finding.outcome === 'ok')
+  const store = usable ? await checkStore(call, config.value) : []
+  const clock = usable ? checkClock(config.value) : []
+  return [...machine, ...directory, ...store, ...clock, await checkPort(config.value), ...(await checkTools())]
+}

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Result } from '../base/result.ts'
+import { storageUrl } from '../config/places.ts'
+import { type ConfigProblem, formatProblem } from '../config/problem.ts'
+import type { Config } from '../config/schema.ts'
+import type { Refusal } from './refusal.ts'
+
+export interface Finding {
+  readonly check: string
+  readonly outcome: 'ok' | 'warn' | 'FAIL'
+  /** What was found and, unless it is ok, what to do. */
+  readonly detail: string
+}
+
+export const found = (outcome: Finding['outcome'], check: string, detail: string): Finding => ({
+  check,
+  outcome,
+  detail,
+})
+
+const NODE_MAJOR = 24
+
+export function checkNode(): Finding {
+  const major = Number(process.versions.node.split('.')[0])
+  if (major >= NODE_MAJOR) return found('ok', 'node', process.versions.node)
+  return found(
+    'FAIL',
+    'node',
+    `${process.versions.node} is too old; Sluice needs Node ${NODE_MAJOR}: run it with npx sluice`,
+  )
+}
+
+/** One line for each problem, with where it stands. */
+export function checkConfig(config: Result<Config, Refusal>): Finding[] {
+  if (config.ok) return [found('ok', 'configuration', `read; the data is in ${config.value.data.dir}`)]
+  const problems = (config.error.data['problems'] ?? []) as ConfigProblem[]
+  return problems.map((problem) => found('FAIL', 'configuration', formatProblem(problem)))
+}
+
+/** It must be ours to write to. One that is missing is made at the first start, which is not the doctor's business. */
+export function checkDataDirectory(config: Config): Finding[] {
+  const { dir } = config.data
+  const check = 'data directory'
+  if (!existsSync(dir)) return [found('warn', check, `${dir} does not exist yet; \`sluice serve\` makes it`)]
+  if (!statSync(dir).isDirectory()) return [found('FAIL', check, `${dir} is not a directory; set data.dir or --data`)]
+  try {
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch {
+    return [
+      found('FAIL', check, `${dir} cannot be read and written by this user; give it to the user that runs Sluice`),
+    ]
+  }
+  return [found('ok', check, `${dir} can be read and written`)]
+}
+
+/** SQLite keeps its file in (or under) a directory of ours; PostgreSQL is somewhere else. */
+export const isPostgres = (config: Config): boolean => /^postgres(ql)?:/.test(storageUrl(config))
+
+const run = promisify(execFile)
+
+/** Programs that Sluice can use. None is needed for tokens and access decisions. */
+export async function checkTools(): Promise<Finding[]> {
+  try {
+    const { stdout } = await run('ffmpeg', ['-version'], { timeout: 5000 })
+    return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
+  } catch {
+    return [
+      found('warn', 'ffmpeg', 'not found; tokens and access work without it, packaging media does not: install ffmpeg'),
+    ]
+  }
+}

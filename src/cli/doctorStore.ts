@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import type { Context } from '../commands/context.ts'
+import { listTokens } from '../commands/readTokens.ts'
+import { sealingKeyFile, storageUrl } from '../config/places.ts'
+import type { Config } from '../config/schema.ts'
+import type { Call } from './command.ts'
+import { type Finding, found, isPostgres } from './doctorMachine.ts'
+import { quietLogger } from './session.ts'
+
+/** Opens the store as a server would: its migrations are run, it is read and written, and a sealed value is opened. */
+export async function checkStore(call: Call, config: Config): Promise<Finding[]> {
+  const lost = lostKey(config)
+  if (lost !== null) return [lost]
+  if (!isPostgres(config) && !existsSync(storageUrl(config))) {
+    return [found('warn', 'store', `${storageUrl(config)} does not exist yet; \`sluice serve\` makes it`)]
+  }
+  try {
+    const app = await call.host.openApp({ config, log: quietLogger(call) })
+    try {
+      await app.ctx.store.ping()
+      const kind = isPostgres(config) ? 'PostgreSQL' : storageUrl(config)
+      const store = found('ok', 'store', `${kind} can be read and written, and its tables are up to date`)
+      return [store, await checkSealing(app.ctx), await checkAhead(app.ctx)]
+    } finally {
+      await app.close()
+    }
+  } catch (error) {
+    return [found('FAIL', 'store', `${messageOf(error)}; see storage.url, data.dir and the log of the database`)]
+  }
+}
+
+/** Opening would make a new key, which opens nothing that is there: say so before that happens. */
+function lostKey(config: Config): Finding | null {
+  const file = sealingKeyFile(config)
+  if (isPostgres(config) || config.secrets.sealingKey !== '' || existsSync(file)) return null
+  if (!existsSync(storageUrl(config))) return null
+  const what = `${file} is missing beside the store; restore it from a backup before you start: a new one opens no token`
+  return found('FAIL', 'sealing key', what)
+}
+
+/** Reads one token of each kind and account; reading opens its value. */
+async function checkSealing(ctx: Context): Promise<Finding> {
+  const accounts = await ctx.store.read.accounts.list()
+  let opened = 0
+  try {
+    for (const { id } of accounts.slice(0, 100)) opened += await openOneOfEach(ctx, id)
+  } catch (error) {
+    const advice =
+      'use the sealing key that this store was made with (secrets.sealingKey, or sealing.key in the data directory)'
+    return found('FAIL', 'sealing key', `${messageOf(error)}; ${advice}`)
+  }
+  return found('ok', 'sealing key', opened === 0 ? 'usable; there is no token to open yet' : 'opens existing tokens')
+}
+
+async function openOneOfEach(ctx: Context, accountId: string): Promise<number> {
+  let opened = 0
+  for (const kind of ['publish', 'subscribe'] as const) {
+    const page = await listTokens(ctx, accountId, kind, { itemsOnPage: '1' })
+    if (page.ok) opened += page.value.records.length
+  }
+  return opened
+}
+
+const AHEAD_MS = 60_000
+
+/** A change that is recorded in the future was made by a clock that is ahead of ours, or ours went back. */
+async function checkAhead(ctx: Context): Promise<Finding> {
+  const accounts = await ctx.store.read.accounts.list()
+  const rows = await Promise.all(accounts.slice(0, 100).map(({ id }) => ctx.store.read.audit.recent(id, 1)))
+  const latestMs = Math.max(0, ...accounts.map((account) => account.createdAtMs), ...rows.flat().map((row) => row.atMs))
+  const aheadMs = latestMs - ctx.clock.now()
+  if (aheadMs <= AHEAD_MS) return found('ok', 'clock and store', 'no recorded change is in the future')
+  const seconds = Math.round(aheadMs / 1000)
+  return found('FAIL', 'clock and store', `the last change is ${seconds} s in the future; set the clocks with NTP`)
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

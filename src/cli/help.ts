@@ -1,0 +1,115 @@
+import { type Command, nameOf } from './command.ts'
+import type { Flag, Flags } from './flag.ts'
+import { GLOBAL_FLAGS } from './globals.ts'
+
+/** What each group is about, and where its names go. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  account: 'Owners of tokens and streams; one is made at first start',
+  secret: 'API secrets: what a program sends to manage tokens and to ask for decisions',
+  credential: 'Basic credentials (key:secret) of the live management interface',
+  user: 'People who sign in to the dashboard',
+  token: 'Publish and subscribe tokens: who may broadcast and who may watch',
+}
+
+/** Help on what `path` names: everything, a group, or one command. */
+export function helpText(commands: readonly Command[], path: readonly string[]): string {
+  const under = commands.filter((command) => path.every((word, index) => command.path[index] === word))
+  const [only] = under
+  if (only && only.path.length === path.length) return commandHelp(only)
+  return path.length === 0 ? overview(commands) : groupHelp(path[0] ?? '', under)
+}
+
+function overview(commands: readonly Command[]): string {
+  const groups = [...new Set(commands.map((command) => command.path[0] ?? ''))]
+  const lines = groups.map((name): [string, string] => {
+    const own = commands.filter((command) => command.path[0] === name)
+    return [name, GROUPS[name] ?? own[0]?.summary ?? '']
+  })
+  return [
+    'Sluice decides who may broadcast and who may watch.',
+    '',
+    'Usage: sluice COMMAND [FLAGS]',
+    '',
+    'Commands:',
+    ...columns([...lines, ['help', 'Show help: sluice help COMMAND']]),
+    '',
+    'Flags of every command:',
+    ...columns(flagLines(GLOBAL_FLAGS)),
+    ...columns([['--version', 'Print the version.']]),
+    '',
+    'Examples:',
+    '  sluice serve --data /var/lib/sluice --port 8080',
+    '  sluice secret create --name ci',
+  ].join('\n')
+}
+
+function groupHelp(group: string, commands: readonly Command[]): string {
+  const examples = commands.slice(0, 2).map((command) => `  ${command.examples[0]}`)
+  return [
+    `${GROUPS[group] ?? group}.`,
+    '',
+    `Usage: sluice ${group} COMMAND [FLAGS]`,
+    '',
+    'Commands:',
+    ...columns(commands.map((command) => [usageOf(command), command.summary])),
+    '',
+    'Examples:',
+    ...examples,
+    '',
+    `More on one of them: sluice ${group} COMMAND --help`,
+  ].join('\n')
+}
+
+function commandHelp(command: Command): string {
+  const { args, flags, summary, detail, examples } = command
+  const own = [...argLines(args), ...flagLines(flags)]
+  return [
+    `${summary}.`,
+    ...(detail === undefined ? [] : ['', detail]),
+    '',
+    `Usage: sluice ${usageOf(command)} [FLAGS]`,
+    ...(own.length === 0 ? [] : ['', 'Flags:', ...columns(own)]),
+    '',
+    'Flags of every command:',
+    ...columns(flagLines(GLOBAL_FLAGS)),
+    '',
+    'Examples:',
+    ...examples.map((example) => `  ${example}`),
+  ].join('\n')
+}
+
+/** The command with its words and the flags that it cannot do without. */
+export function usageOf(command: Command): string {
+  const words = Object.values(command.args).map((arg) => arg.placeholder)
+  const needed = Object.entries(command.flags).filter(([, flag]) => flag.required)
+  return [nameOf(command), ...words, ...needed.map(([name, flag]) => flagUsage(name, flag))].join(' ')
+}
+
+/** `--name NAME`, or `--json` for a switch. */
+export const flagUsage = (name: string, flag: Flag<unknown>): string =>
+  flag.placeholder === '' ? `--${name}` : `--${name} ${flag.placeholder}`
+
+/** What a flag does, and what holds without it. */
+export function flagAbout(flag: Flag<unknown>): string {
+  const remarks = [
+    ...(flag.required ? ['required'] : []),
+    ...(flag.many ? ['repeatable'] : []),
+    ...(flag.default === undefined ? [] : [`default ${flag.default}`]),
+  ]
+  return remarks.length === 0 ? flag.about : `${flag.about} (${remarks.join(', ')})`
+}
+
+const argLines = (args: Flags): [string, string][] => Object.values(args).map((arg) => [arg.placeholder, arg.about])
+
+const flagLines = (flags: Flags): [string, string][] =>
+  Object.entries(flags).map(([name, flag]) => [flagUsage(name, flag), flagAbout(flag)])
+
+const LEFT_MAX = 34
+
+/** Two columns; a left side that is too long gets a line of its own. */
+function columns(lines: readonly (readonly [string, string])[]): string[] {
+  const width = Math.min(LEFT_MAX, Math.max(0, ...lines.map(([left]) => left.length)))
+  return lines.flatMap(([left, right]) =>
+    left.length > width ? [`  ${left}`, `  ${' '.repeat(width)}  ${right}`] : [`  ${left.padEnd(width)}  ${right}`],
+  )
+}

@@ -1,0 +1,157 @@
+import { parseArgs } from 'node:util'
+import { err, ok, type Result } from '../base/result.ts'
+import { nearest } from '../config/problem.ts'
+import { type Command, type Globals, nameOf } from './command.ts'
+import { type Flags, quote } from './flag.ts'
+import { GLOBAL_FLAGS } from './globals.ts'
+
+/** What was asked for. */
+export type Request =
+  | { kind: 'version'; json: boolean }
+  /** Help on what `path` names: everything, a group, or one command. `asked` is false when a command was missing. */
+  | { kind: 'help'; path: readonly string[]; asked: boolean; json: boolean }
+  | { kind: 'run'; command: Command; flags: Record<string, unknown>; args: Record<string, unknown>; globals: Globals }
+
+type Typed = ReadonlyMap<string, readonly string[]>
+
+const MAX_ARGUMENTS = 4096
+
+/** Reads a command line. Flags may stand anywhere. The error is a sentence for people. */
+export function parse(commands: readonly Command[], argv: readonly string[]): Result<Request, string> {
+  if (argv.length > MAX_ARGUMENTS) return err(`more than ${MAX_ARGUMENTS} arguments`)
+  const { words, typed, problem } = split(commands, argv)
+  const json = typed.has('json')
+  if (typed.has('version') && words.length === 0) return ok({ kind: 'version', json })
+  const [first, ...rest] = words
+  if (problem === null && first === 'help') return helpOn(commands, rest, json)
+  const found = find(commands, words)
+  if (problem !== null) return err(found ? `${problem(flagsOf(found))}` : problem(allFlags(commands)))
+  if (typed.has('help')) return helpOn(commands, found?.path ?? words, json)
+  if (found) return readCall(found, words.slice(found.path.length), typed)
+  return isGroup(commands, words)
+    ? ok({ kind: 'help', path: words, asked: false, json })
+    : err(unknown(commands, words))
+}
+
+/** A problem with a flag is told in the light of the command that was meant. */
+type Problem = (known: Flags) => string
+
+interface Split {
+  words: string[]
+  typed: Typed
+  problem: Problem | null
+}
+
+/** Separates the words from the flags. A flag takes a value in every command or in none, so this needs no command. */
+function split(commands: readonly Command[], argv: readonly string[]): Split {
+  const known = allFlags(commands)
+  const entries = Object.entries(known).map(([name, flag]) => {
+    const type = flag.placeholder === '' ? ('boolean' as const) : ('string' as const)
+    return [name, { type, ...(name === 'help' ? { short: 'h' } : {}) }] as const
+  })
+  const options = { ...Object.fromEntries(entries), version: { type: 'boolean' as const } }
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true, allowPositionals: true })
+  const words: string[] = []
+  const typed = new Map<string, string[]>()
+  let problem: Problem | null = null
+  for (const token of tokens) {
+    if (token.kind === 'positional') words.push(token.value)
+    if (token.kind !== 'option') continue
+    problem ??= problemOf(options[token.name]?.type, token)
+    typed.set(token.name, [...(typed.get(token.name) ?? []), token.value ?? ''])
+  }
+  return { words, typed, problem }
+}
+
+interface OptionToken {
+  rawName: string
+  value?: string | undefined
+  inlineValue?: boolean | undefined
+}
+
+function problemOf(type: 'boolean' | 'string' | undefined, token: OptionToken): Problem | null {
+  const { rawName, value, inlineValue } = token
+  if (type === undefined) return (known) => unknownFlag(known, rawName)
+  if (type === 'boolean') return value === undefined ? null : () => `${rawName} takes no value`
+  if (value === undefined) return () => `${rawName} needs a value`
+  const looksLikeFlag = inlineValue === false && value.length > 1 && value.startsWith('-')
+  return looksLikeFlag ? () => `${rawName} needs a value (for one that begins with a dash: ${rawName}=VALUE)` : null
+}
+
+const unknownFlag = (known: Flags, rawName: string): string =>
+  `unknown flag ${quote(rawName).slice(1, -1)}${didYouMean(rawName.replace(/^-+/, ''), Object.keys(known), '--')}`
+
+function didYouMean(typed: string, candidates: readonly string[], prefix = ''): string {
+  const guess = nearest(typed, candidates)
+  return guess === undefined ? '' : `; did you mean ${prefix}${guess}?`
+}
+
+const flagsOf = (command: Command): Flags => ({ ...command.flags, ...GLOBAL_FLAGS })
+
+const allFlags = (commands: readonly Command[]): Flags =>
+  Object.assign({}, ...commands.map(flagsOf), GLOBAL_FLAGS) as Flags
+
+const startsWith = (path: readonly string[], words: readonly string[]): boolean =>
+  words.every((word, index) => path[index] === word)
+
+const find = (commands: readonly Command[], words: readonly string[]): Command | undefined =>
+  commands.find(({ path }) => startsWith(words, path))
+
+const isGroup = (commands: readonly Command[], words: readonly string[]): boolean =>
+  commands.some(({ path }) => startsWith(path, words))
+
+function helpOn(commands: readonly Command[], path: readonly string[], json: boolean): Result<Request, string> {
+  if (isGroup(commands, path)) return ok({ kind: 'help', path, asked: true, json })
+  return err(unknown(commands, path))
+}
+
+/** Names what was not understood, with the nearest command or the verbs that the group has. */
+function unknown(commands: readonly Command[], words: readonly string[]): string {
+  const [group = '', verb] = words
+  const verbs = commands.filter(({ path }) => path[0] === group && path.length > 1).map(({ path }) => path[1] ?? '')
+  if (verb === undefined || verbs.length === 0) {
+    const names = [...new Set(commands.map(({ path }) => path[0] ?? '')), 'help']
+    return `unknown command ${quote(group)}${didYouMean(group, names)}`
+  }
+  const guess = didYouMean(verb, verbs, `${group} `)
+  return `unknown command ${quote(`${group} ${verb}`)}${guess || `; ${group} has ${verbs.join(', ')}`}`
+}
+
+function readCall(command: Command, words: readonly string[], typed: Typed): Result<Request, string> {
+  const problems: string[] = []
+  const known = flagsOf(command)
+  for (const name of typed.keys()) {
+    if (!Object.hasOwn(known, name))
+      problems.push(`${nameOf(command)} has no flag --${name}${didYouMean(name, Object.keys(known), '--')}`)
+  }
+  const args = readArgs(command, words, problems)
+  const flags = readFlags(command.flags, typed, problems)
+  const globals = readFlags(GLOBAL_FLAGS, typed, problems) as unknown as Globals
+  const [first] = problems
+  return first === undefined ? ok({ kind: 'run', command, flags, args, globals }) : err(problems.join('; '))
+}
+
+function readArgs(command: Command, words: readonly string[], problems: string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  const entries = Object.entries(command.args)
+  for (const [index, [name, arg]] of entries.entries()) {
+    const word = words[index]
+    const value = arg.read(word === undefined ? [] : [word])
+    if (value.ok) values[name] = value.value
+    else problems.push(`${arg.placeholder} ${value.error}`)
+  }
+  const extra = words[entries.length]
+  if (extra !== undefined) problems.push(`${nameOf(command)} does not take ${quote(extra)}`)
+  return values
+}
+
+function readFlags(table: Flags, typed: Typed, problems: string[]): Record<string, unknown> {
+  const values: Record<string, unknown> = {}
+  for (const [name, flag] of Object.entries(table)) {
+    const texts = typed.get(name) ?? []
+    const value = texts.length > 1 && !flag.many ? err('may be given once') : flag.read(texts)
+    if (value.ok) values[name] = value.value
+    else problems.push(`--${name} ${value.error}`)
+  }
+  return values
+}

@@ -1,0 +1,36 @@
+/** Rows under their headings, in columns as wide as their content. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings, ...rows.map((row) => row.map(printable))]
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** A record as `name  value` lines, without what is empty. */
+export function fields(record: object): string {
+  const shown = Object.entries(record).map(([name, value]) => [name, show(value)] as const)
+  const filled = shown.filter(([, value]) => value !== '')
+  const width = Math.max(0, ...filled.map(([name]) => name.length))
+  return filled.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n')
+}
+
+function show(value: unknown): string {
+  if (Array.isArray(value)) return value.map(show).join(', ')
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value)
+  return value === undefined || value === null ? '' : String(value)
+}
+
+/** One JSON value, readable. */
+export const jsonText = (value: unknown): string => JSON.stringify(value, null, 2)
+
+/** What others named must not move the cursor of whoever lists it. */
+const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+
+/** ISO 8601 UTC, as everywhere in the interface. */
+export const isoDate = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,53 @@
+import { err, ok } from '../base/result.ts'
+import type { Host } from './host.ts'
+
+type World = Pick<Host, 'env' | 'stdout' | 'stderr' | 'stderrIsTerminal' | 'readStdin' | 'stopRequested'>
+
+/** This process as the world of a command. */
+export function processWorld(): World {
+  leaveQuietlyWhenNobodyReads()
+  return {
+    env: process.env,
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    stderrIsTerminal: process.stderr.isTTY,
+    readStdin,
+    stopRequested,
+  }
+}
+
+/** `sluice token list | head` closes the pipe early; that is no error. */
+function leaveQuietlyWhenNobodyReads(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(0)
+  })
+}
+
+const readStdin: Host['readStdin'] = async (maxBytes) => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer)
+    bytes += (chunk as Buffer).length
+    if (bytes > maxBytes) return err(`standard input is longer than ${maxBytes} bytes`)
+  }
+  return ok(Buffer.concat(chunks).toString('utf8'))
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** 128 + SIGINT, as shells report it. */
+const INTERRUPTED = 130
+
+function stopRequested(): Promise<string> {
+  return new Promise((resolve) => {
+    let asked = false
+    for (const signal of SIGNALS) {
+      process.on(signal, () => {
+        if (asked) process.exit(INTERRUPTED)
+        asked = true
+        resolve(signal)
+      })
+    }
+  })
+}

@@ -1,0 +1,72 @@
+import { type Answer, type Command, nameOf } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { helpText } from './help.ts'
+import type { Host } from './host.ts'
+import { parse, type Request } from './parse.ts'
+import { jsonText } from './print.ts'
+import { exitCodeOf, type Refusal, refusalJson, refusalText, usage } from './refusal.ts'
+
+/** Runs one command line. Answers the exit status: 0 done, 1 refused or failed, 2 wrong usage. Never rejects. */
+export async function runCli(
+  argv: readonly string[],
+  host: Host,
+  commands: readonly Command[] = COMMANDS,
+): Promise<number> {
+  const request = parse(commands, argv)
+  // What cannot be parsed may still ask for JSON.
+  if (!request.ok) return refuse(host, argv.includes('--json'), usage(request.error), 'sluice help')
+  return answer(request.value, host, commands)
+}
+
+async function answer(request: Request, host: Host, commands: readonly Command[]): Promise<number> {
+  if (request.kind === 'run') return runCommand(request, host)
+  if (request.kind === 'version') {
+    return print(host, request.json, { json: { version: host.version }, text: host.version })
+  }
+  const help = helpText(commands, request.path)
+  if (request.asked) return print(host, request.json, { json: { help }, text: help })
+  const missing = usage('a command is missing')
+  if (request.json) return refuse(host, true, missing)
+  host.stderr(`${help}\n`)
+  return exitCodeOf(missing)
+}
+
+async function runCommand(request: Extract<Request, { kind: 'run' }>, host: Host): Promise<number> {
+  const { command, globals } = request
+  try {
+    const outcome = await command.run({ ...request, host })
+    if (outcome.ok) return print(host, globals.json, outcome.value)
+    return refuse(host, globals.json, outcome.error, `sluice ${nameOf(command)} --help`)
+  } catch (error) {
+    return fail(host, globals, error)
+  }
+}
+
+function print(host: Host, json: boolean, answer: Answer): number {
+  // `serve` has no answer: it stays until it is stopped.
+  if (json) host.stdout(answer.json === null ? '' : `${jsonText(answer.json)}\n`)
+  else {
+    if (answer.text !== '') host.stdout(`${answer.text}\n`)
+    if (answer.note !== undefined) host.stderr(`${answer.note}\n`)
+    if (answer.hint !== undefined && host.stderrIsTerminal) host.stderr(`${answer.hint}\n`)
+  }
+  return answer.exitCode ?? 0
+}
+
+function refuse(host: Host, json: boolean, refusal: Refusal, help?: string): number {
+  if (json) host.stderr(`${JSON.stringify(refusalJson(refusal))}\n`)
+  else {
+    host.stderr(`sluice: ${refusalText(refusal)}\n`)
+    if (refusal.code === 'usage' && help !== undefined) host.stderr(`See: ${help}\n`)
+  }
+  return exitCodeOf(refusal)
+}
+
+/** Something is broken or cannot be reached. One line; where it came from only for those who ask. */
+function fail(host: Host, { json, verbose }: { json: boolean; verbose: boolean }, error: unknown): number {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  const line = message.split('\n')[0] || 'failed without a message'
+  if (json) host.stderr(`${JSON.stringify({ code: 'failed', message: line, ...(verbose ? { stack } : {}) })}\n`)
+  else host.stderr(`sluice: ${line}\n${verbose ? `${stack}\n` : ''}`)
+  return 1
+}

@@ -1,0 +1,74 @@
+import { ok } from '../base/result.ts'
+import { createSecret, deleteSecret, type FreshSecret, listSecrets, refreshSecret } from '../commands/secrets.ts'
+import { type Answer, command } from './command.ts'
+import { id, required } from './flag.ts'
+import { isoDate, table } from './print.ts'
+import { withAccount } from './session.ts'
+
+const SECRET_ID = id('ID', 'The id of the secret, as `sluice secret list` shows it.')
+
+const create = command({
+  path: ['secret', 'create'],
+  summary: 'Make an API secret and print it, alone',
+  detail: 'It is shown this once: only its hash is kept. A program sends it as `Authorization: Bearer SECRET`.',
+  flags: { name: required('NAME', 'A name for people, unique in the account.') },
+  examples: ['sluice secret create --name ci', 'SECRET=$(sluice secret create --name backend)'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await createSecret(ctx, actor, call.flags.name)
+      return made.ok ? ok(fresh(made.value)) : made
+    }),
+})
+
+const list = command({
+  path: ['secret', 'list'],
+  summary: 'List the API secrets, without their values',
+  examples: ['sluice secret list', 'sluice secret list --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const secrets = (await listSecrets(ctx, accountId)).map(toJson)
+      const rows = secrets.map((s) => [String(s.id), s.name, `…${s.hint}`, s.createdAt, s.refreshedAt ?? ''])
+      return ok({ json: secrets, text: table(['id', 'name', 'ends in', 'created', 'refreshed'], rows) })
+    }),
+})
+
+const refresh = command({
+  path: ['secret', 'refresh'],
+  summary: 'Give an API secret a new value and print it, alone',
+  detail: 'The old value is refused from then on, by running servers too.',
+  args: { id: SECRET_ID },
+  examples: ['sluice secret refresh 1', 'SECRET=$(sluice secret refresh 1)'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await refreshSecret(ctx, actor, call.args.id)
+      return made.ok ? ok(fresh(made.value)) : made
+    }),
+})
+
+const remove = command({
+  path: ['secret', 'delete'],
+  summary: 'Delete an API secret; it is refused from then on',
+  args: { id: SECRET_ID },
+  examples: ['sluice secret delete 1', 'sluice secret delete 1 --account a1b2c3'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const done = await deleteSecret(ctx, actor, call.args.id)
+      return done.ok ? ok({ json: true, text: '', hint: `API secret ${call.args.id} was deleted.` }) : done
+    }),
+})
+
+const toJson = (secret: FreshSecret['secret']) => ({
+  id: secret.id,
+  name: secret.name,
+  hint: secret.hint,
+  createdAt: isoDate(secret.createdAtMs),
+  ...(secret.refreshedAtMs === null ? {} : { refreshedAt: isoDate(secret.refreshedAtMs) }),
+})
+
+const fresh = ({ secret, value }: FreshSecret): Answer => ({
+  json: { ...toJson(secret), secret: value },
+  text: value,
+  hint: `API secret ${secret.id} (${secret.name}). It is not shown again.`,
+})
+
+export const secretCommands = [create, list, refresh, remove]

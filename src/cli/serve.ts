@@ -1,0 +1,69 @@
+import { createLogger, type Logger } from '../base/log.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { listSecrets } from '../commands/secrets.ts'
+import type { Config } from '../config/schema.ts'
+import { failure } from '../core/errors.ts'
+import { type Call, command } from './command.ts'
+import { text, whole } from './flag.ts'
+import type { Host, OpenedApp } from './host.ts'
+import { portProblem, reachableUrl } from './port.ts'
+import type { Refusal } from './refusal.ts'
+import { readConfig } from './session.ts'
+
+/** Starts the server and stays until it is asked to stop. */
+export const serveCommand = command({
+  path: ['serve'],
+  summary: 'Start the server; it runs until SIGTERM or SIGINT (Ctrl+C)',
+  detail:
+    'It logs to standard output, `ready` with its address first. On a signal it stops accepting, lets requests in progress\n' +
+    'end (server.shutdownGraceSeconds) and closes the store; a second signal ends it at once.',
+  flags: {
+    port: whole('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),
+    host: text('ADDRESS', 'The address to listen on; stands above `server.host`.'),
+  },
+  examples: ['sluice serve --data /var/lib/sluice --port 8080', 'sluice serve --config /etc/sluice/config.yaml'],
+  run: async (call) => {
+    const { host, port } = call.flags
+    const server = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }
+    const config = readConfig(call, { server })
+    if (!config.ok) return config
+    const listening = await portProblem(config.value.server.host, config.value.server.port)
+    if (listening !== null) return err(failure('unavailable', listening.message))
+    return serve(call, config.value)
+  },
+})
+
+async function serve(
+  { globals, host }: Call,
+  config: Config,
+): Promise<Result<{ json: unknown; text: string }, Refusal>> {
+  const stopRequested = host.stopRequested()
+  const { level, format } = config.log
+  const log = createLogger({ level: globals.verbose ? 'debug' : level, format })
+  const app = await host.openApp({ config, log })
+  try {
+    const serving = await host.startServing(app)
+    await announce(app, log, host, serving.port)
+    log.info({ signal: await stopRequested }, 'stopping')
+    await serving.stop()
+  } finally {
+    await app.close()
+  }
+  log.info({}, 'stopped')
+  return ok({ json: null, text: '' })
+}
+
+/** One line for machines and people: where it is, whose it is. Then, on a fresh installation, what to do next. */
+async function announce({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
+  const accounts = await ctx.store.read.accounts.list()
+  const accountIds = accounts.map((account) => account.id)
+  const url = reachableUrl(config.server.host, port)
+  log.info(
+    { url, accountId: accountIds[0], accounts: accountIds.length, version: host.version, pid: process.pid },
+    'ready',
+  )
+  const secrets = await Promise.all(accountIds.slice(0, 20).map((accountId) => listSecrets(ctx, accountId)))
+  if (secrets.flat().length > 0) return
+  const dataDir = config.data.dir
+  log.info({ dataDir }, `there is no API secret yet; make one with: sluice secret create --name NAME --data ${dataDir}`)
+}

@@ -1,0 +1,151 @@
+import { err, ok, type Result } from '../base/result.ts'
+import { createToken } from '../commands/createToken.ts'
+import { deleteToken } from '../commands/deleteToken.ts'
+import { listTokens, listTokensByName, readToken, type TokenPage } from '../commands/readTokens.ts'
+import { revokeSelfSigned } from '../commands/revokeSelfSigned.ts'
+import { failure } from '../core/errors.ts'
+import { command } from './command.ts'
+import { choice, id, text, whole } from './flag.ts'
+import { fields, table } from './print.ts'
+import { type Refusal, usage } from './refusal.ts'
+import { type Desk, withAccount } from './session.ts'
+import { BODY_FLAGS, readBody } from './tokenBody.ts'
+import { signCommand } from './tokenSign.ts'
+
+const KIND = choice(['publish', 'subscribe'], 'publish', 'Which kind of token.')
+const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
+
+type Kind = 'publish' | 'subscribe'
+type TokenRecord = TokenPage['records'][number]
+
+const create = command({
+  path: ['token', 'create'],
+  summary: 'Make a token and print its value, alone',
+  detail: 'Its id goes to standard error; with --json the whole record is printed.',
+  flags: { kind: KIND, ...BODY_FLAGS },
+  examples: [
+    'sluice token create --label "Studio 1" --stream studio-1 --secure',
+    "sluice token create --kind subscribe --label Guests --regex 'cam-[0-9]+' --origin '*.example.com' --expires 86400",
+  ],
+  run: async (call) => {
+    const body = await readBody(call, call.flags)
+    if (!body.ok) return body
+    const { kind } = call.flags
+    return withAccount(call, async ({ ctx, actor }) => {
+      const made = await createToken(ctx, actor, kind, body.value)
+      if (!made.ok) return made
+      return ok({ json: made.value, text: made.value.token, note: `The id of this ${kind} token is ${made.value.id}.` })
+    })
+  },
+})
+
+const list = command({
+  path: ['token', 'list'],
+  summary: 'List tokens; their values are only in --json',
+  flags: {
+    kind: KIND,
+    name: text('TEXT', 'Only those with this in the label or in an exact stream name.'),
+    page: whole('N', 'Only this page of 100; without it, all of them.', { min: 1, max: 2_147_483_647 }),
+  },
+  examples: ['sluice token list', 'sluice token list --kind subscribe --name studio --json'],
+  run: (call) =>
+    withAccount(call, async (desk) => {
+      const { kind, name, page } = call.flags
+      const found = page === undefined ? await everyPage(desk, kind, name) : await onePage(desk, kind, name, page)
+      if (!found.ok) return found
+      return ok({ json: found.value, text: tokenTable(found.value) })
+    }),
+})
+
+const ITEMS_ON_PAGE = 100
+const PAGES_MAX = 1000
+
+async function onePage(
+  { ctx, accountId }: Desk,
+  kind: Kind,
+  name: string | undefined,
+  page: number,
+): Promise<Result<TokenRecord[], Refusal>> {
+  const query = { page: String(page), itemsOnPage: String(ITEMS_ON_PAGE), sortBy: 'AddedOn' }
+  const found =
+    name === undefined
+      ? await listTokens(ctx, accountId, kind, query)
+      : await listTokensByName(ctx, accountId, kind, { ...query, name })
+  return found.ok ? ok(found.value.records) : found
+}
+
+async function everyPage(desk: Desk, kind: Kind, name: string | undefined): Promise<Result<TokenRecord[], Refusal>> {
+  const all: TokenRecord[] = []
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const found = await onePage(desk, kind, name, page)
+    if (!found.ok) return found
+    all.push(...found.value)
+    if (found.value.length < ITEMS_ON_PAGE) return ok(all)
+  }
+  return err(
+    failure('bad_request', `There are more than ${all.length} tokens: ask for one --page, or filter with --name`),
+  )
+}
+
+const tokenTable = (records: readonly TokenRecord[]): string =>
+  table(
+    ['id', 'label', 'active', 'expires', 'streams'],
+    records.map((record) => [
+      String(record.id),
+      record.label ?? '',
+      record.isActive ? 'yes' : 'no',
+      record.expiresOn ?? 'never',
+      record.streams.map(({ streamName, isRegex }) => (isRegex ? `/${streamName}/` : streamName)).join(', '),
+    ]),
+  )
+
+const show = command({
+  path: ['token', 'show'],
+  summary: 'Show one token with its value',
+  args: { id: TOKEN_ID },
+  flags: { kind: KIND },
+  examples: ['sluice token show 7', 'sluice token show 8 --kind subscribe --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readToken(ctx, accountId, call.flags.kind, call.args.id)
+      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : found
+    }),
+})
+
+const remove = command({
+  path: ['token', 'delete'],
+  summary: 'Delete a token; it admits nobody from then on',
+  args: { id: TOKEN_ID },
+  flags: { kind: KIND },
+  examples: ['sluice token delete 7', 'sluice token delete 8 --kind subscribe'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const { kind } = call.flags
+      const done = await deleteToken(ctx, actor, kind, call.args.id)
+      return done.ok ? ok({ json: true, text: '', hint: `The ${kind} token ${call.args.id} was deleted.` }) : done
+    }),
+})
+
+const revoke = command({
+  path: ['token', 'revoke'],
+  summary: 'Refuse self-signed tokens of a subscribe token from now on',
+  detail: 'One by its jti, or all that were issued before a time. A revocation is never taken back.',
+  args: { id: id('ID', 'The id of the parent: the subscribe token that they were signed with.') },
+  flags: {
+    jti: text('JTI', 'Refuse the one with this jti.'),
+    'issued-before': text('TIME', 'Refuse all that were issued before this ISO 8601 time, or `now`.'),
+  },
+  examples: ['sluice token revoke 8 --jti viewer-4711', 'sluice token revoke 8 --issued-before now'],
+  run: async (call) => {
+    const { jti, 'issued-before': before } = call.flags
+    if (jti === undefined && before === undefined) return err(usage('--jti or --issued-before is required'))
+    return withAccount(call, async ({ ctx, actor }) => {
+      const issuedBefore = before === 'now' ? new Date(ctx.clock.now()).toISOString() : before
+      const body = { ...(jti === undefined ? {} : { jti }), ...(issuedBefore === undefined ? {} : { issuedBefore }) }
+      const done = await revokeSelfSigned(ctx, actor, call.args.id, body)
+      return done.ok ? ok({ json: true, text: '', hint: 'Revoked.' }) : done
+    })
+  },
+})
+
+export const tokenCommands = [create, list, show, remove, signCommand, revoke]

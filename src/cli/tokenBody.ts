@@ -1,0 +1,73 @@
+import { err, ok, type Result } from '../base/result.ts'
+import type { Call } from './command.ts'
+import { text, texts, toggle, type ValuesOf, whole } from './flag.ts'
+import { type Refusal, usage } from './refusal.ts'
+
+/** The flags of `token create`, each a field of the body that the HTTP interface takes. */
+export const BODY_FLAGS = {
+  label: text('LABEL', 'A name for people; needed unless --body is given.'),
+  stream: texts('NAME', 'A stream that the token covers, by its exact name.'),
+  regex: texts('PATTERN', 'Streams that the token covers, by an RE2 pattern that must match the whole name.'),
+  expires: whole('SECONDS', 'Seconds from now until the token expires; without it, never.', {
+    min: 1,
+    max: 2_147_483_647,
+  }),
+  origin: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
+  ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.'),
+  bind: whole('N', 'Bind the first N distinct addresses that use it and refuse all others.', { max: 2_147_483_647 }),
+  country: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).'),
+  'deny-country': texts('CODE', 'A country that may not use it.'),
+  secure: toggle('Viewers of the streams need a subscribe token (publish tokens).'),
+  'tracking-id': text('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
+  body: text(
+    'JSON',
+    'The whole body as the HTTP interface takes it, instead of the flags above; - reads standard input.',
+  ),
+}
+
+type Values = ValuesOf<typeof BODY_FLAGS>
+
+const BODY_MAX_BYTES = 1_048_576
+
+/** The body for `createToken`, from the friendly flags or as given whole. What is wrong inside, the command tells. */
+export async function readBody(call: Call, flags: Values): Promise<Result<unknown, Refusal>> {
+  if (flags.body === undefined) return fromFlags(flags)
+  const beside = givenBeside(flags)
+  if (beside !== undefined) return err(usage(`--body is the whole body; leave out --${beside}`))
+  const given = flags.body === '-' ? await call.host.readStdin(BODY_MAX_BYTES) : ok(flags.body)
+  if (!given.ok) return err(usage(`--body: ${given.error}`))
+  try {
+    return ok(JSON.parse(given.value) as unknown)
+  } catch (cause) {
+    return err(usage(`--body is not JSON: ${(cause as Error).message}`))
+  }
+}
+
+function fromFlags(flags: Values): Result<unknown, Refusal> {
+  if (flags.label === undefined) return err(usage('--label is required (or --body)'))
+  if (flags.stream.length + flags.regex.length === 0) return err(usage('--stream or --regex is required (or --body)'))
+  const body = {
+    label: flags.label,
+    streams: [
+      ...flags.stream.map((streamName) => ({ streamName })),
+      ...flags.regex.map((streamName) => ({ streamName, isRegex: true })),
+    ],
+    expires: flags.expires,
+    allowedOrigins: filled(flags.origin),
+    allowedIpAddresses: filled(flags.ip),
+    bindIpsOnUsage: flags.bind,
+    allowedCountries: filled(flags.country),
+    deniedCountries: filled(flags['deny-country']),
+    subscribeRequiresAuth: flags.secure || undefined,
+    tracking: flags['tracking-id'] === undefined ? undefined : { trackingId: flags['tracking-id'] },
+  }
+  return ok(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)))
+}
+
+const filled = (list: readonly string[]): readonly string[] | undefined => (list.length === 0 ? undefined : list)
+
+function givenBeside(flags: Values): string | undefined {
+  const { body: _body, ...rest } = flags
+  const given = Object.entries(rest).find(([, value]) => (Array.isArray(value) ? value.length > 0 : Boolean(value)))
+  return given?.[0]
+}

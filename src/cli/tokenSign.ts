@@ -1,0 +1,73 @@
+import { err, ok, type Result } from '../base/result.ts'
+import { readToken } from '../commands/readTokens.ts'
+import { failure } from '../core/errors.ts'
+import { ALGORITHMS, signSubscribeToken } from '../sign.ts'
+import { type Call, command } from './command.ts'
+import { choice, id, required, text, texts, wholeOr } from './flag.ts'
+import { type Refusal, usage } from './refusal.ts'
+import { withAccount } from './session.ts'
+
+const KEY_MAX_BYTES = 1024
+
+/** Signs on this machine: with the parent from the store, or with its value and no store at all. */
+export const signCommand = command({
+  path: ['token', 'sign'],
+  summary: 'Sign a short-lived subscribe token with its parent and print the JWT, alone',
+  detail: 'The parent is a subscribe token. What is signed can narrow it, never widen it, and dies with it.',
+  flags: {
+    'parent-id': id('ID', 'The id of the parent token.'),
+    stream: required('NAME', 'The one stream that it admits to.'),
+    'expires-in': wholeOr(60, 'SECONDS', 'Seconds that it is valid for.', { min: 1, max: 2_147_483_647 }),
+    origin: texts('ORIGIN', 'An origin that may use it, beside what the parent asks for.'),
+    ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it, beside what the parent asks for.'),
+    'tracking-id': text('ID', 'Count the bytes of the viewer under this id.'),
+    jti: text('JTI', 'A name under which `sluice token revoke` can refuse it.'),
+    alg: choice(ALGORITHMS, 'HS256', 'The algorithm.'),
+    key: text('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
+  },
+  examples: [
+    'sluice token sign --parent-id 8 --stream studio-1 --expires-in 300',
+    'sluice token sign --parent-id 8 --stream studio-1 --ip 203.0.113.7 --key - < parent.txt',
+  ],
+  run: async (call) => {
+    const key = await keyFor(call, call.flags['parent-id'], call.flags.key)
+    if (!key.ok) return key
+    const { 'tracking-id': trackingId, jti, origin, ip } = call.flags
+    const signed = attempt(() =>
+      signSubscribeToken({
+        token: key.value,
+        tokenId: call.flags['parent-id'],
+        streamName: call.flags.stream,
+        expiresInSeconds: call.flags['expires-in'],
+        algorithm: call.flags.alg,
+        ...(origin.length === 0 ? {} : { allowedOrigins: origin }),
+        ...(ip.length === 0 ? {} : { allowedIpAddresses: ip }),
+        ...(trackingId === undefined ? {} : { tracking: { trackingId } }),
+        ...(jti === undefined ? {} : { jti }),
+      }),
+    )
+    return signed.ok ? ok({ json: { token: signed.value }, text: signed.value }) : signed
+  },
+})
+
+async function keyFor(call: Call, parentId: number, given: string | undefined): Promise<Result<string, Refusal>> {
+  if (given === '-') {
+    const input = await call.host.readStdin(KEY_MAX_BYTES)
+    return input.ok ? ok(input.value.trim()) : err(usage(`--key: ${input.error}`))
+  }
+  if (given !== undefined) return ok(given)
+  return withAccount(call, async ({ ctx, accountId }) => {
+    const parent = await readToken(ctx, accountId, 'subscribe', parentId)
+    return parent.ok ? ok(parent.value.token) : parent
+  })
+}
+
+/** The library throws for wrong input; here that is a refusal. */
+function attempt(sign: () => string): Result<string, Refusal> {
+  try {
+    return ok(sign())
+  } catch (cause) {
+    if (cause instanceof TypeError) return err(failure('bad_request', cause.message))
+    throw cause
+  }
+}

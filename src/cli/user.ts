@@ -1,0 +1,49 @@
+import type { Random } from '../base/random.ts'
+import { err, ok, type Result } from '../base/result.ts'
+import { createUser } from '../commands/users.ts'
+import { type Call, command } from './command.ts'
+import { required, toggle } from './flag.ts'
+import { isoDate } from './print.ts'
+import { type Refusal, usage } from './refusal.ts'
+import { withAccount } from './session.ts'
+
+const INPUT_MAX_BYTES = 1024
+
+const create = command({
+  path: ['user', 'create'],
+  summary: 'Make a person who may sign in; a generated password is printed, alone',
+  flags: {
+    email: required('ADDRESS', 'The address to sign in with.'),
+    'password-stdin': toggle('Read the password from standard input, one line, instead of generating one.'),
+  },
+  examples: [
+    'sluice user create --email ann@example.com',
+    'sluice user create --email ann@example.com --password-stdin < password.txt',
+  ],
+  run: async (call) => {
+    const typed = call.flags['password-stdin'] ? await readPassword(call) : ok(null)
+    if (!typed.ok) return typed
+    return withAccount(call, async ({ ctx, actor }) => {
+      const password = typed.value ?? generated(ctx.random)
+      const made = await createUser(ctx, actor, { email: call.flags.email, password })
+      if (!made.ok) return made
+      const { id, email, createdAtMs } = made.value
+      const json = { id, email, createdAt: isoDate(createdAtMs), ...(typed.value === null ? { password } : {}) }
+      return ok({ json, text: typed.value === null ? password : '', hint: `User ${id} (${email}) may sign in.` })
+    })
+  },
+})
+
+/** The first line: editors and `echo` end it with a line feed that is no part of the password. */
+async function readPassword({ host }: Call): Promise<Result<string, Refusal>> {
+  const input = await host.readStdin(INPUT_MAX_BYTES)
+  if (!input.ok) return err(usage(`--password-stdin: ${input.error}`))
+  const password = input.value.replace(/\r?\n$/, '')
+  if (password === '') return err(usage('--password-stdin: standard input is empty'))
+  return /[\r\n]/.test(password) ? err(usage('--password-stdin: the password must be one line')) : ok(password)
+}
+
+/** 144 random bits: 24 characters. */
+const generated = (random: Random): string => random.bytes(18).toString('base64url')
+
+export const userCommands = [create]

@@ -1,0 +1,149 @@
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { authorize } from '../../src/commands/authorize.ts'
+import { listSecrets, refreshSecret } from '../../src/commands/secrets.ts'
+import { parseAddress } from '../../src/core/access/address.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+const NODES = 2
+const ADDRESSES = 50
+const REQUESTS = 200
+const LIMIT = 7
+
+let running: RunningApp[] = []
+let drop: (() => Promise<void>) | undefined
+afterEach(async () => {
+  for (const app of running) await app.close()
+  await drop?.()
+  running = []
+  drop = undefined
+})
+
+/** One node on SQLite, or two on one PostgreSQL with one sealing key. */
+async function start(engine: 'sqlite' | 'postgres'): Promise<RunningApp[]> {
+  if (engine === 'sqlite') return (running = [await runApp()])
+  const database = await freshDatabase()
+  drop = database.drop
+  const flags = { storage: { url: database.url }, secrets: { sealingKey: Buffer.alloc(32, 7).toString('base64') } }
+  for (let node = 0; node < NODES; node++) running.push(await runApp({ flags }))
+  return running
+}
+
+const addressText = (i: number): string => `198.51.100.${i}`
+
+function publish(sluice: RunningApp, token: string, ip: string) {
+  const address = parseAddress(ip)
+  if (!address) throw new Error(ip)
+  return authorize(sluice.app.ctx, {
+    action: 'publish',
+    protocol: 'whip',
+    accountId: null,
+    streamName: 'show',
+    presented: token,
+    address,
+    origin: null,
+  })
+}
+
+async function makeToken(sluice: RunningApp, body: object = {}) {
+  const answer = await sluice.call('POST', '/api/publish_token', {
+    label: 'bound',
+    streams: [{ streamName: 'show' }],
+    bindIpsOnUsage: LIMIT,
+    ...body,
+  })
+  return answer.json.data as { id: number; token: string }
+}
+
+describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) => {
+  it(`binds exactly ${LIMIT} addresses under ${REQUESTS} concurrent requests from ${ADDRESSES} addresses`, async () => {
+    const nodes = await start(engine)
+    const [first] = nodes as [RunningApp]
+    const { id, token } = await makeToken(first)
+    const attempts = Array.from({ length: REQUESTS }, (_, i) => {
+      const ip = addressText(i % ADDRESSES)
+      return publish(nodes[i % nodes.length] ?? first, token, ip).then(({ decision }) => ({ ip, decision }))
+    })
+    const settled = await Promise.all(attempts)
+    const admitted = new Set(settled.filter((s) => s.decision.allowed).map((s) => s.ip))
+    expect(admitted.size).toBe(LIMIT)
+    const refused = settled.filter((s) => !s.decision.allowed)
+    for (const { ip, decision } of refused) {
+      expect(decision).toMatchObject({ code: 'address_not_allowed', message: 'Unauthorized: IP Address not allowed' })
+      expect(admitted.has(ip)).toBe(false)
+    }
+    const shown = await first.call('GET', `/api/publish_token/${id}/bound_ips`)
+    expect(new Set(shown.json.data.map((b: { address: string }) => b.address))).toEqual(admitted)
+  })
+
+  it('lets the bound ones in again, on every node, and a stranger only after the bindings are cleared', async () => {
+    const nodes = await start(engine)
+    const [first] = nodes as [RunningApp]
+    const { id, token } = await makeToken(first, { bindIpsOnUsage: 1 })
+    expect((await publish(first, token, '192.0.2.1')).decision.allowed).toBe(true)
+    for (const node of nodes) {
+      expect((await publish(node, token, '192.0.2.1')).decision.allowed).toBe(true)
+      expect((await publish(node, token, '::ffff:192.0.2.1')).decision.allowed).toBe(true)
+      expect((await publish(node, token, '192.0.2.2')).decision.allowed).toBe(false)
+    }
+    expect((await first.call('DELETE', `/api/publish_token/${id}/bound_ips`)).json.data).toBe(true)
+    expect((await publish(first, token, '192.0.2.2')).decision.allowed).toBe(true)
+  })
+
+  it('does not bind an address that another check refuses, and none in a dry run', async () => {
+    const [sluice] = (await start(engine)) as [RunningApp]
+    const { id, token } = await makeToken(sluice, { allowedIpAddresses: ['192.0.2.0/24'] })
+    expect((await publish(sluice, token, '198.51.100.1')).decision.allowed).toBe(false)
+    const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: '192.0.2.1', token }
+    expect((await sluice.call('POST', '/api/access/check', question)).json.data.allowed).toBe(true)
+    expect((await sluice.call('GET', `/api/publish_token/${id}/bound_ips`)).json.data).toEqual([])
+  })
+
+  it('keeps the earliest when the number is lowered, and forgets all when it is set to 0', async () => {
+    const [sluice] = (await start(engine)) as [RunningApp]
+    const { id, token } = await makeToken(sluice, { bindIpsOnUsage: 3 })
+    for (const i of [1, 2, 3]) await publish(sluice, token, addressText(i))
+    const bound = async () =>
+      (await sluice.call('GET', `/api/publish_token/${id}/bound_ips`)).json.data.map(
+        (b: { address: string }) => b.address,
+      )
+    expect(await bound()).toEqual([1, 2, 3].map(addressText))
+    await sluice.call('PUT', `/api/publish_token/${id}`, { bindIpsOnUsage: 2 })
+    expect(await bound()).toEqual([1, 2].map(addressText))
+    expect((await publish(sluice, token, addressText(3))).decision.allowed).toBe(false)
+    await sluice.call('PUT', `/api/publish_token/${id}`, { bindIpsOnUsage: 0 })
+    expect(await bound()).toEqual([])
+    expect((await publish(sluice, token, addressText(9))).decision.allowed).toBe(true)
+  })
+})
+
+describe('two nodes on one PostgreSQL', () => {
+  it('see a change of the other within two seconds: a deleted token admits nobody any more', async () => {
+    const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
+    const { id, token } = await makeToken(one, { bindIpsOnUsage: 0 })
+    expect((await publish(two, token, '192.0.2.1')).decision.allowed).toBe(true)
+    await one.call('DELETE', `/api/publish_token/${id}`)
+    const until = performance.now() + 2000
+    let admitted = true
+    while (admitted && performance.now() < until) {
+      // A decision from memory does not wait for anything, so the notification has to be let in.
+      await setImmediate()
+      admitted = (await publish(two, token, '192.0.2.1')).decision.allowed
+    }
+    expect(admitted).toBe(false)
+  })
+
+  it('refuse a refreshed API secret of the other node within two seconds', async () => {
+    const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
+    expect((await two.call('GET', '/api/publish_token/list')).status).toBe(200)
+    const actor = { accountId: one.accountId, name: 'cli', address: null, requestId: null }
+    for (const secret of await listSecrets(one.app.ctx, one.accountId))
+      await refreshSecret(one.app.ctx, actor, secret.id)
+    const until = performance.now() + 2000
+    let status = 200
+    while (status === 200 && performance.now() < until)
+      status = (await two.call('GET', '/api/publish_token/list')).status
+    expect(status).toBe(401)
+  })
+})

@@ -1,0 +1,105 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { Change, Store } from '../../src/store/store.ts'
+import { MAX_CHANGES } from '../../src/store/tables/changes.ts'
+import { newAccount } from './store.samples.ts'
+import type { Stores } from './store.ts'
+
+export function changesSuite(stores: Stores): void {
+  const append = (store: Store, change: Change, atMs = 1_000_000) =>
+    store.transaction((tx) => tx.changes.append({ ...change, atMs }))
+
+  /** Follows the changes of one account until `stop`; answers the ids it saw. */
+  const follow = async (store: Store, accountId: string, isOver: () => boolean): Promise<Set<number>> => {
+    let { cursor } = await store.changesSince(null)
+    const seen = new Set<number>()
+    for (let last = false; ; ) {
+      const answer = await store.changesSince(cursor)
+      expect(answer.reset).toBe(false)
+      cursor = answer.cursor
+      for (const change of answer.changes) if (change.accountId === accountId) seen.add(change.id)
+      if (last) return seen
+      last = isOver()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  describe('changes', () => {
+    test('what one store commits the other one is told, once it asks from where it was', async () => {
+      const accountId = newAccount()
+      const { cursor } = await stores.other.changesSince(null)
+      const change: Change = { kind: 'secret', accountId, id: 5 }
+      await append(stores.store, change)
+      const answer = await stores.other.changesSince(cursor)
+      expect(answer.reset).toBe(false)
+      expect(answer.changes).toContainEqual(change)
+      expect((await stores.other.changesSince(answer.cursor)).changes).not.toContainEqual(change)
+    })
+
+    test('a rolled back change is never told', async () => {
+      const accountId = newAccount()
+      const { cursor } = await stores.other.changesSince(null)
+      const failing = stores.store.transaction(async (tx) => {
+        await tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 })
+        throw new Error('no')
+      })
+      await expect(failing).rejects.toThrow('no')
+      const { changes } = await stores.other.changesSince(cursor)
+      expect(changes.filter((change) => change.accountId === accountId)).toEqual([])
+    })
+
+    test('no change is missed by a reader that keeps asking while two stores commit', async () => {
+      const accountId = newAccount()
+      let writing = true
+      const reader = follow(stores.other, accountId, () => !writing)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const ids = Array.from({ length: 300 }, (_, n) => n + 1)
+      await Promise.all(ids.map((id) => append(id % 2 ? stores.store : stores.other, { kind: 'token', accountId, id })))
+      writing = false
+      expect([...(await reader)].toSorted((a, b) => a - b)).toEqual(ids)
+    })
+
+    test('listeners are called after another store committed', async () => {
+      const listener = vi.fn()
+      const stop = stores.other.watch(listener)
+      await append(stores.store, { kind: 'token', accountId: newAccount(), id: 1 })
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 5_000 })
+      stop()
+    })
+
+    test('a position that was pruned, or never was, answers reset with a position that works', async () => {
+      const accountId = newAccount()
+      const { cursor } = await stores.other.changesSince(null)
+      await append(stores.store, { kind: 'token', accountId, id: 1 }, 5)
+      expect(await stores.store.transaction((tx) => tx.changes.prune(6))).toBeGreaterThan(0)
+      for (const lost of [cursor, 'nonsense', '99999999999']) {
+        const answer = await stores.other.changesSince(lost)
+        expect(answer).toMatchObject({ changes: [], reset: true })
+        await append(stores.store, { kind: 'token', accountId, id: 2 })
+        const next = await stores.other.changesSince(answer.cursor)
+        expect(next.reset).toBe(false)
+        expect(next.changes).toContainEqual({ kind: 'token', accountId, id: 2 })
+      }
+    })
+
+    test('pruning leaves younger changes', async () => {
+      const accountId = newAccount()
+      await append(stores.store, { kind: 'token', accountId, id: 1 }, 5)
+      const { cursor } = await stores.other.changesSince(null)
+      await append(stores.store, { kind: 'token', accountId, id: 2 }, 1_000_000)
+      await stores.store.transaction((tx) => tx.changes.prune(6))
+      const answer = await stores.other.changesSince(cursor)
+      expect(answer.reset).toBe(false)
+      expect(answer.changes).toContainEqual({ kind: 'token', accountId, id: 2 })
+    })
+
+    test('a reader that is too many changes behind is told to start over', async () => {
+      const accountId = newAccount()
+      const { cursor } = await stores.other.changesSince(null)
+      await stores.store.transaction(async (tx) => {
+        for (let id = 1; id <= MAX_CHANGES + 1; id += 1)
+          await tx.changes.append({ kind: 'token', accountId, id, atMs: 1 })
+      })
+      expect(await stores.other.changesSince(cursor)).toMatchObject({ changes: [], reset: true })
+    })
+  })
+}

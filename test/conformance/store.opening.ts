@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'vitest'
+import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
+import { openStore } from '../../src/store/open.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import { quiet } from './store.samples.ts'
+
+const opener = fileURLToPath(new URL('./store.opener.ts', import.meta.url))
+
+/** Several processes and several instances in this one open a new database at the same moment; all of them succeed. */
+export async function expectConcurrentOpens(url: string): Promise<void> {
+  const processes = Array.from({ length: 3 }, () => promisify(execFile)(process.execPath, [opener, url]))
+  const instances = Array.from({ length: 3 }, () => openStore({ url, log: quiet }))
+  await Promise.all(processes)
+  for (const store of await Promise.all(instances)) {
+    await store.ping()
+    await store.close()
+  }
+}
+
+/** `execute` runs SQL on the database behind the store's back. */
+export async function expectNewerRefused(url: string, execute: (sql: string) => Promise<void>): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  await execute(`insert into kysely_migration (name, timestamp) values ('9999_future', '2100-01-01')`)
+  const opening = openStore({ url, log: quiet })
+  await expect(opening).rejects.toBeInstanceOf(DatabaseTooNew)
+  await expect(opening).rejects.toThrow('9999_future')
+}
+
+/** What was queued is finished, everything later is refused, and closing twice is harmless. */
+export async function expectOrderlyClose(url: string): Promise<void> {
+  const store = await openStore({ url, log: quiet })
+  const account = { id: 'closed', name: 'x', createdAtMs: 1 }
+  const queued = store.transaction((tx) => tx.accounts.insert(account))
+  await Promise.all([store.close(), store.close()])
+  await queued
+  await expect(store.transaction(() => Promise.resolve())).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(store.read.accounts.list()).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable)
+  const again = await openStore({ url, log: quiet })
+  expect(await again.read.accounts.get('closed')).toEqual(account)
+  await again.close()
+}

@@ -1,0 +1,148 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
+import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
+import { storeConformance } from './store.ts'
+
+describe.skipIf(!postgresUrl())('with a server', () => {
+  storeConformance('the store on PostgreSQL', async () => {
+    const database = await freshDatabase()
+    const opened: Store[] = []
+    return {
+      open: async () => {
+        const store = await openStore({ url: database.url, log: quiet })
+        opened.push(store)
+        return store
+      },
+      remove: async () => {
+        for (const store of opened) await store.close()
+        await database.drop()
+      },
+    }
+  })
+
+  describe('a PostgreSQL database', () => {
+    let database: Awaited<ReturnType<typeof freshDatabase>>
+    beforeEach(async () => {
+      database = await freshDatabase()
+    })
+    afterEach(() => database.drop())
+
+    const connect = async () => {
+      const client = new Client({ connectionString: database.url })
+      await client.connect()
+      return client
+    }
+    const execute = async (sql: string) => {
+      const client = await connect()
+      await client.query(sql)
+      await client.end()
+    }
+
+    test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
+    test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
+    test('is closed in order', () => expectOrderlyClose(database.url))
+
+    test('a change is told although its transaction began early and committed late', async () => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const slow = await connect()
+      let { cursor } = await store.changesSince(null)
+      await slow.query('begin')
+      await slow.query(`insert into changes (kind, account_id, ref_id, at_ms) values ('token', 'slow', 1, 1)`)
+      await store.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'fast', id: 2, atMs: 1 }))
+      const before = await store.changesSince(cursor)
+      expect(before.changes.map((change) => change.accountId)).toEqual(['fast'])
+      cursor = before.cursor
+      await slow.query('commit')
+      await slow.end()
+      const after = await store.changesSince(cursor)
+      expect(after.changes.map((change) => change.accountId)).toContain('slow')
+      expect((await store.changesSince(after.cursor)).changes).toEqual([])
+      await store.close()
+    })
+
+    test('listeners hear of a commit by notification, well before the next poll', async () => {
+      const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: database.url, log: quiet })))
+      vi.useFakeTimers({ toFake: ['setInterval'] })
+      const listener = vi.fn()
+      other!.watch(listener)
+      vi.useRealTimers()
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled())
+      listener.mockClear()
+      await store!.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 }))
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled())
+      await Promise.all([store!.close(), other!.close()])
+    })
+
+    test('a deadlock is resolved by doing the work again', async () => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const accountId = newAccount()
+      const [a, b] = await Promise.all([insert(store, { accountId }), insert(store, { accountId })])
+      let attempts = 0
+      let bothHold: () => void = () => undefined
+      const held = new Promise<void>((resolve) => {
+        bothHold = resolve
+      })
+      const lockBoth = (first: number, second: number) =>
+        store.transaction(async (tx) => {
+          await tx.tokens.lock(accountId, 'publish', first)
+          attempts += 1
+          if (attempts === 2) bothHold()
+          await held
+          const token = await tx.tokens.lock(accountId, 'publish', second)
+          await tx.tokens.replace(token!)
+        })
+      await Promise.all([lockBoth(a.id, b.id), lockBoth(b.id, a.id)])
+      expect(attempts).toBe(3)
+      expect(await store.read.tokens.get(a.id)).toMatchObject({ version: 2 })
+      expect(await store.read.tokens.get(b.id)).toMatchObject({ version: 2 })
+      await store.close()
+    })
+
+    test('a connection that is cut under a transaction fails it as unavailable, and nothing was written', async () => {
+      const store = await openStore({ url: database.url, log: quiet })
+      const accountId = newAccount()
+      const cut = store.transaction(async (tx) => {
+        await tx.audit.append(auditRow(accountId, 'lost'))
+        await execute(`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`)
+        await tx.audit.append(auditRow(accountId, 'lost'))
+      })
+      await expect(cut).rejects.toBeInstanceOf(StoreUnavailable)
+      await store.ping()
+      expect(await store.read.audit.recent(accountId, 10)).toEqual([])
+      await store.close()
+    })
+  })
+})
+
+describe.skipIf(!findBinaries())('a PostgreSQL server that goes away', () => {
+  test('makes everything unavailable, and everything works again when it is back, listening included', async () => {
+    const server = await startPostgres(findBinaries()!)
+    const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: server.url, log: quiet })))
+    const listener = vi.fn()
+    store!.watch(listener)
+    const accountId = newAccount()
+    await insert(store!, { accountId })
+
+    await server.stop('immediate')
+    await expect(store!.ping()).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(insert(store!, { accountId })).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store!.read.accounts.list()).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(store!.changesSince(null)).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(openStore({ url: server.url, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+
+    await server.start()
+    await vi.waitFor(() => store!.ping())
+    expect(await other!.read.tokens.count({ accountId, kind: 'publish' })).toBe(1)
+    listener.mockClear()
+    await other!.transaction((tx) => tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 }))
+    await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 10_000 })
+    await Promise.all([store!.close(), other!.close()])
+    await server.remove()
+  })
+})

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import type { StoreLog } from '../../src/store/log.ts'
+import type { AccessLogRow, AuditRow, Store, StoredToken } from '../../src/store/store.ts'
+
+export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** An account of its own for each test: 6 characters that no other test has. */
+export function newAccount(): string {
+  return randomBytes(3).toString('hex')
+}
+
+export type NewToken = Omit<StoredToken, 'id' | 'version'>
+
+export function newToken(over: Partial<NewToken> = {}): NewToken {
+  return {
+    kind: 'publish',
+    accountId: 'nobody',
+    label: 'camera',
+    streams: [{ streamName: 'stage', isRegex: false }],
+    isActive: true,
+    allowedOrigins: [],
+    allowedIpAddresses: [],
+    bindIpsOnUsage: 0,
+    allowedCountries: [],
+    deniedCountries: [],
+    endSessionsOnUpdate: true,
+    subscribeRequiresAuth: false,
+    record: false,
+    enableThumbnails: false,
+    multisource: true,
+    priority: null,
+    trackingId: null,
+    addedAtMs: 1_750_000_000_000,
+    expiresAtMs: null,
+    revokedBeforeMs: null,
+    valueHash: new Uint8Array(randomBytes(32)),
+    valueSealed: new Uint8Array([1, 2, 3]),
+    ...over,
+  }
+}
+
+export function insert(store: Store, over: Partial<NewToken>): Promise<StoredToken> {
+  return store.transaction((tx) => tx.tokens.insert(newToken(over)))
+}
+
+export function auditRow(accountId: string, subject: string): AuditRow {
+  return {
+    accountId,
+    atMs: 1_750_000_000_000,
+    actor: 'cli',
+    address: null,
+    requestId: null,
+    action: 'publish_token.create',
+    subject,
+    before: null,
+    after: '{}',
+  }
+}
+
+export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
+  return {
+    id: randomBytes(11).toString('hex'),
+    accountId: 'nobody',
+    atMs: 1_750_000_000_000,
+    source: 'live',
+    action: 'view',
+    protocol: 'hls',
+    streamName: 'stage',
+    tokenId: null,
+    jti: null,
+    address: '192.0.2.1',
+    origin: null,
+    country: null,
+    allowed: true,
+    code: null,
+    message: 'admitted',
+    ...over,
+  }
+}

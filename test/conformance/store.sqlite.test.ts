@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import { type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
+import { storeConformance } from './store.ts'
+
+storeConformance('the store on SQLite', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-store-'))
+  const opened: Store[] = []
+  return Promise.resolve({
+    open: async () => {
+      const store = await openStore({ url: join(folder, 'data', 'sluice.db'), log: quiet })
+      opened.push(store)
+      return store
+    },
+    remove: async () => {
+      for (const store of opened) await store.close()
+      rmSync(folder, { recursive: true })
+    },
+  })
+})
+
+describe('a SQLite file', () => {
+  let file: string
+  beforeEach(() => {
+    file = join(mkdtempSync(join(tmpdir(), 'sluice-store-')), 'new', 'sluice.db')
+  })
+  afterEach(() => rmSync(dirname(dirname(file)), { recursive: true }))
+
+  const execute = (sql: string) => {
+    const db = new DatabaseSync(file)
+    db.exec(sql)
+    db.close()
+    return Promise.resolve()
+  }
+
+  test('is made for its owner alone', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    await store.ping()
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
+    for (const end of ['', '-wal', '-shm']) expect(statSync(file + end).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
+  test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
+  test('is closed in order', () => expectOrderlyClose(file))
+
+  test('in memory is refused, because reads would not see writes', async () => {
+    await expect(openStore({ url: ':memory:', log: quiet })).rejects.toThrow('needs a file')
+  })
+
+  test('that is no database, or that cannot be made, is unavailable', async () => {
+    mkdirSync(file, { recursive: true })
+    await expect(openStore({ url: file, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+    await expect(openStore({ url: '/dev/null/x.db', log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
+  })
+
+  test('changedElsewhere is true once after somebody else committed, and never after this store did', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const other = await openStore({ url: file, log: quiet })
+    await insert(store, { accountId: newAccount() })
+    expect(store.changedElsewhere()).toBe(false)
+    expect(other.changedElsewhere()).toBe(true)
+    expect(other.changedElsewhere()).toBe(false)
+    await store.close()
+    await other.close()
+  })
+
+  test('that another process holds for a while makes a write wait, not fail, and reads go on', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const holder = new DatabaseSync(file)
+    holder.exec('begin immediate')
+    let written = false
+    const writing = store.ping().then(() => {
+      written = true
+    })
+    for (let n = 0; n < 20; n += 1) {
+      expect(await store.read.accounts.list()).toEqual([])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect(written).toBe(false)
+    holder.exec('rollback')
+    holder.close()
+    await writing
+    await store.close()
+  })
+
+  test('takes ten thousand waiting writes and refuses more at once', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const writes = Array.from({ length: 10_050 }, () => store.transaction(() => Promise.resolve()))
+    const settled = await Promise.allSettled(writes)
+    const refused = settled.filter((result) => result.status === 'rejected').map((result) => result.reason as Error)
+    expect(refused.length).toBe(50)
+    expect(refused[0]).toBeInstanceOf(StoreUnavailable)
+    await store.close()
+  })
+})
+
+describe('a full disk', () => {
+  const disk = mountTinyDisk()
+  afterAll(() => {
+    if (disk) execFileSync('umount', ['--lazy', disk])
+    if (disk) rmSync(disk, { recursive: true })
+  })
+
+  test.skipIf(!disk)(
+    'fails writes as unavailable, keeps what was acknowledged, and is over when there is room',
+    async () => {
+      const store = await openStore({ url: join(disk!, 'sluice.db'), log: quiet })
+      const accountId = newAccount()
+      const filling = 'x'.repeat(20_000)
+      const append = (n: number) =>
+        store.transaction((tx) => tx.audit.append({ ...auditRow(accountId, String(n)), after: filling }))
+      let acknowledged = 0
+      const fill = async () => {
+        for (; acknowledged < 1_000; acknowledged += 1) await append(acknowledged)
+      }
+      await expect(fill()).rejects.toBeInstanceOf(StoreUnavailable)
+      const group = await Promise.allSettled(Array.from({ length: 5 }, (_, n) => append(n)))
+      expect(group.every((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailable)).toBe(
+        true,
+      )
+      expect(await store.read.audit.recent(accountId, 2_000)).toHaveLength(acknowledged)
+
+      execFileSync('mount', ['-o', 'remount,size=8m', disk!])
+      await store.ping()
+      await insert(store, { accountId })
+      expect(await store.read.tokens.count({ accountId, kind: 'publish' })).toBe(1)
+      await store.close()
+    },
+  )
+})
+
+/** A file system of one megabyte, which only root can make. */
+function mountTinyDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder], { stdio: 'ignore' })
+    return folder
+  } catch {
+    rmSync(folder, { recursive: true })
+    console.warn('*** no file system could be mounted: the test of a full disk is SKIPPED ***')
+    return undefined
+  }
+}

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { accessLogSuite } from './store.accessLog.ts'
+import { bindingsSuite } from './store.bindings.ts'
+import { changesSuite } from './store.changes.ts'
+import { peopleSuite } from './store.people.ts'
+import { tokenListSuite } from './store.tokenList.ts'
+import { tokensSuite } from './store.tokens.ts'
+import { transactionsSuite } from './store.transactions.ts'
+
+/** One database, and any number of stores on it, as nodes or processes would have. */
+export interface Harness {
+  open(): Promise<Store>
+  /** Closes every store and removes the database. */
+  remove(): Promise<void>
+}
+
+/** Two stores on one database. Suites keep apart by using an account each. */
+export interface Stores {
+  readonly store: Store
+  readonly other: Store
+}
+
+/** Every promise of `Store`, checked on one engine. */
+export function storeConformance(name: string, makeHarness: () => Promise<Harness>): void {
+  describe(name, () => {
+    let harness: Harness
+    const stores: { store?: Store; other?: Store } = {}
+    beforeAll(async () => {
+      harness = await makeHarness()
+      stores.store = await harness.open()
+      stores.other = await harness.open()
+    })
+    afterAll(() => harness.remove())
+
+    const opened = stores as Stores
+    peopleSuite(opened)
+    tokensSuite(opened)
+    tokenListSuite(opened)
+    bindingsSuite(opened)
+    transactionsSuite(opened)
+    changesSuite(opened)
+    accessLogSuite(opened)
+  })
+}

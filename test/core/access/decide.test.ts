@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { parseAddress, parseAddressRule } from '../../../src/core/access/address.ts'
+import { decide } from '../../../src/core/access/decide.ts'
+import { REFUSALS } from '../../../src/core/access/refusals.ts'
+import type { AccessRequest, SelfSignedClaims, TokenSnapshot } from '../../../src/core/access/types.ts'
+import { MESSAGES } from '../../support/decisions.ts'
+
+const NOW_MS = 1_750_000_000_000
+const NOBODY = { kind: 'none' } as const
+
+const token: TokenSnapshot = {
+  id: 7,
+  kind: 'subscribe',
+  accountId: 'abc123',
+  version: 3,
+  isActive: true,
+  expiresAtMs: null,
+  streams: { exact: new Set(['lobby']), patterns: [] },
+  origins: [],
+  addresses: [],
+  bindLimit: 2,
+  boundAddresses: new Set(),
+  allowedCountries: new Set(),
+  deniedCountries: new Set(),
+  subscribeRequiresAuth: false,
+  trackingId: null,
+  revokedBeforeMs: null,
+  revokedJtis: new Set(),
+}
+
+const claims: SelfSignedClaims = {
+  tokenId: 7,
+  streamName: 'lobby',
+  origins: [],
+  addresses: [],
+  trackingId: null,
+  customViewerData: null,
+  jti: null,
+  issuedAtMs: null,
+  notBeforeMs: null,
+  expiresAtMs: NOW_MS + 1,
+}
+
+function ask(changes: Partial<AccessRequest>) {
+  const address = parseAddress('192.0.2.1')
+  if (address === null) throw new Error('unreachable')
+  const request: AccessRequest = {
+    action: 'view',
+    protocol: 'whep',
+    accountId: 'abc123',
+    streamName: 'lobby',
+    credential: { kind: 'token', token },
+    address,
+    origin: null,
+    country: null,
+    streamIsSecured: true,
+    ...changes,
+  }
+  return decide(request, { rtmpIpFilters: 'refuse' }, NOW_MS)
+}
+
+describe('decide', () => {
+  it('asks for a binding against the version that it has decided on', () => {
+    expect(ask({})).toMatchObject({
+      allowed: true,
+      accountId: 'abc123',
+      tokenId: 7,
+      effects: { bind: { tokenId: 7, version: 3, address: '192.0.2.1', limit: 2 }, stamp: null },
+    })
+  })
+
+  it('admits anybody to an open stream, and says why', () => {
+    expect(ask({ credential: NOBODY, streamIsSecured: false })).toMatchObject({
+      allowed: true,
+      accountId: 'abc123',
+      tokenId: null,
+      effects: { bind: null, stamp: null },
+      trace: [{ check: 'token', outcome: 'skip', detail: expect.stringContaining('open') as string }],
+    })
+  })
+
+  it('has no open stream to offer where no account is named', () => {
+    expect(ask({ credential: NOBODY, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
+  })
+
+  it('says in the trace what was wrong with an unknown token', () => {
+    expect(ask({ credential: { kind: 'unknown', why: 'wrongly signed' } })).toMatchObject({
+      tokenId: null,
+      trace: [{ check: 'token', outcome: 'fail', detail: 'wrongly signed' }],
+    })
+  })
+
+  it('refuses a self-signed token that came with the wrong parent', () => {
+    const credential = { kind: 'selfSigned', token, claims: { ...claims, tokenId: 8 } } as const
+    expect(ask({ credential })).toMatchObject({ allowed: false, code: 'invalid_token', tokenId: 7 })
+  })
+
+  it('counts the address list of a self-signed token as an IP filter over RTMP', () => {
+    const rule = parseAddressRule('192.0.2.1')
+    if (!rule.ok) throw new Error(rule.error)
+    const parent = { ...token, bindLimit: 0 }
+    const credential = { kind: 'selfSigned', token: parent, claims: { ...claims, addresses: [rule.value] } } as const
+    expect(ask({ credential, protocol: 'rtmp' })).toMatchObject({ code: 'ip_filters_not_supported' })
+  })
+})
+
+describe('refusals', () => {
+  it('have the texts that were promised, and 401 except where nothing is wrong with the token', () => {
+    for (const [code, { status, text }] of Object.entries(REFUSALS)) {
+      expect(text).toBe(MESSAGES[code as keyof typeof MESSAGES])
+      expect(status).toBe(code === 'stream_not_published' ? 409 : 401)
+    }
+    expect(Object.keys(REFUSALS)).toEqual(Object.keys(MESSAGES))
+  })
+})
