@@ -95,17 +95,22 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   return { config, ctx, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
-/** Opens the doors: HTTP on the configured host and port. Resolves when it listens. */
-export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
-  const { server, metrics } = app.config
-  const http = await buildServer(app.ctx, {
+/** The HTTP edge over this app, not listening yet. */
+export function openDoors({ config: { server, metrics }, ctx, sign }: App): ReturnType<typeof buildServer> {
+  return buildServer(ctx, {
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
-    sign: app.sign,
+    sign,
   })
+}
+
+/** Listens on the configured host and port. Resolves when it does. */
+export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
+  const { server } = app.config
+  const http = await openDoors(app)
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {

@@ -1,14 +1,17 @@
-import { openApp, startServing, type App } from './app.ts'
+import type { App } from './app.ts'
 import { processWorld } from './cli/process.ts'
 import { runCli } from './cli/run.ts'
 import { loadConfig } from './config/load.ts'
 import { VERSION } from './base/version.ts'
 
+// The rooms are loaded when a command asks for them: help and a mistyped flag are answered without.
+const app = (): Promise<typeof import('./app.ts')> => import('./app.ts')
+
 process.exitCode = await runCli(process.argv.slice(2), {
   ...processWorld(),
   version: VERSION,
   loadConfig,
-  openApp,
-  // What `openApp` above opened comes back here.
-  startServing: (app) => startServing(app as App),
+  openApp: async (options) => (await app()).openApp(options),
+  // It gets back what `openApp` opened.
+  startServing: async (opened) => (await app()).startServing(opened as App),
 })

@@ -116,6 +116,8 @@ const isWhole = (value: unknown, max: number): boolean =>
 const isDate = (value: unknown): boolean => value instanceof Date && !Number.isNaN(value.getTime())
 const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === 'string' && value.length >= min && value.length <= max && value.isWellFormed()
-const isName = (value: unknown): boolean => isText(value, 1, 128) && !/\p{Cc}/u.test(value)
+/** Characters of a name are code points, as the service counts them. */
+const isName = (value: unknown): boolean =>
+  isText(value, 1, 256) && Array.from(value).length <= 128 && !/\p{Cc}/u.test(value)
 const isListOfText = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((item) => isText(item, 1, 255)))

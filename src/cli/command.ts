@@ -62,9 +62,7 @@ interface Definition<F extends Flags, A extends Flags> {
 }
 
 /** Joins a command's table of flags with the code that reads them, so that the types of its flags follow the table. */
-export function command<F extends Flags = Record<never, never>, A extends Flags = Record<never, never>>(
-  definition: Definition<F, A>,
-): Command {
+export function command<F extends Flags, A extends Flags>(definition: Definition<F, A>): Command {
   const run = (call: Call): Outcome => definition.run(call as unknown as Call<F, A>)
   return { ...definition, args: definition.args ?? {}, flags: definition.flags ?? {}, run }
 }

@@ -21,6 +21,7 @@ export function checkClock(config: Config): Finding[] {
 function judge(skewMs: number): Finding {
   const apart = Math.abs(skewMs)
   if (apart < WARN_MS) return found('ok', 'clock', 'agrees with the file system')
-  const detail = `${(apart / 1000).toFixed(1)} s ${skewMs > 0 ? 'behind' : 'ahead of'} the file system; set the clock with NTP`
+  const seconds = (apart / 1000).toFixed(1)
+  const detail = `${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the file system; set the clock with NTP`
   return found(apart < FAIL_MS ? 'warn' : 'FAIL', 'clock', detail)
 }

@@ -11,15 +11,18 @@ import { quietLogger } from './session.ts'
 export async function checkStore(call: Call, config: Config): Promise<Finding[]> {
   const lost = lostKey(config)
   if (lost !== null) return [lost]
-  if (!isPostgres(config) && !existsSync(storageUrl(config))) {
-    return [found('warn', 'store', `${storageUrl(config)} does not exist yet; \`sluice serve\` makes it`)]
-  }
+  const file = isPostgres(config) ? null : storageUrl(config)
+  if (file !== null && !existsSync(file))
+    return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` makes it`)]
   try {
     const app = await call.host.openApp({ config, log: quietLogger(call) })
     try {
       await app.ctx.store.ping()
-      const kind = isPostgres(config) ? 'PostgreSQL' : storageUrl(config)
-      const store = found('ok', 'store', `${kind} can be read and written, and its tables are up to date`)
+      const store = found(
+        'ok',
+        'store',
+        `${file ?? 'PostgreSQL'} can be read and written, and its tables are up to date`,
+      )
       return [store, await checkSealing(app.ctx), await checkAhead(app.ctx)]
     } finally {
       await app.close()
@@ -34,7 +37,7 @@ function lostKey(config: Config): Finding | null {
   const file = sealingKeyFile(config)
   if (isPostgres(config) || config.secrets.sealingKey !== '' || existsSync(file)) return null
   if (!existsSync(storageUrl(config))) return null
-  const what = `${file} is missing beside the store; restore it from a backup before you start: a new one opens no token`
+  const what = `${file} is missing beside the store; restore it from a backup: without it no token opens`
   return found('FAIL', 'sealing key', what)
 }
 
@@ -45,8 +48,7 @@ async function checkSealing(ctx: Context): Promise<Finding> {
   try {
     for (const { id } of accounts.slice(0, 100)) opened += await openOneOfEach(ctx, id)
   } catch (error) {
-    const advice =
-      'use the sealing key that this store was made with (secrets.sealingKey, or sealing.key in the data directory)'
+    const advice = 'bring back the key of this store (secrets.sealingKey, or sealing.key in the data directory)'
     return found('FAIL', 'sealing key', `${messageOf(error)}; ${advice}`)
   }
   return found('ok', 'sealing key', opened === 0 ? 'usable; there is no token to open yet' : 'opens existing tokens')

@@ -16,16 +16,25 @@ type Typed = ReadonlyMap<string, readonly string[]>
 
 const MAX_ARGUMENTS = 4096
 
+/** What was wrong with a command line, and whose help says how it is done right. */
+export interface Misuse {
+  readonly message: string
+  readonly path: readonly string[]
+}
+
 /** Reads a command line. Flags may stand anywhere. The error is a sentence for people. */
-export function parse(commands: readonly Command[], argv: readonly string[]): Result<Request, string> {
-  if (argv.length > MAX_ARGUMENTS) return err(`more than ${MAX_ARGUMENTS} arguments`)
+export function parse(commands: readonly Command[], argv: readonly string[]): Result<Request, Misuse> {
+  if (argv.length > MAX_ARGUMENTS) return err({ message: `more than ${MAX_ARGUMENTS} arguments`, path: [] })
   const { words, typed, problem } = split(commands, argv)
   const json = typed.has('json')
   if (typed.has('version') && words.length === 0) return ok({ kind: 'version', json })
   const [first, ...rest] = words
   if (problem === null && first === 'help') return helpOn(commands, rest, json)
   const found = find(commands, words)
-  if (problem !== null) return err(found ? `${problem(flagsOf(found))}` : problem(allFlags(commands)))
+  if (problem !== null) {
+    const message = problem(found ? flagsOf(found) : allFlags(commands))
+    return err({ message, path: found?.path ?? [] })
+  }
   if (typed.has('help')) return helpOn(commands, found?.path ?? words, json)
   if (found) return readCall(found, words.slice(found.path.length), typed)
   return isGroup(commands, words)
@@ -49,7 +58,8 @@ function split(commands: readonly Command[], argv: readonly string[]): Split {
     const type = flag.placeholder === '' ? ('boolean' as const) : ('string' as const)
     return [name, { type, ...(name === 'help' ? { short: 'h' } : {}) }] as const
   })
-  const options = { ...Object.fromEntries(entries), version: { type: 'boolean' as const } }
+  const version = { type: 'boolean' as const }
+  const options: Record<string, { type: 'boolean' | 'string' }> = { ...Object.fromEntries(entries), version }
   const { tokens } = parseArgs({ args: [...argv], options, strict: false, tokens: true, allowPositionals: true })
   const words: string[] = []
   const typed = new Map<string, string[]>()
@@ -100,24 +110,25 @@ const find = (commands: readonly Command[], words: readonly string[]): Command |
 const isGroup = (commands: readonly Command[], words: readonly string[]): boolean =>
   commands.some(({ path }) => startsWith(path, words))
 
-function helpOn(commands: readonly Command[], path: readonly string[], json: boolean): Result<Request, string> {
+function helpOn(commands: readonly Command[], path: readonly string[], json: boolean): Result<Request, Misuse> {
   if (isGroup(commands, path)) return ok({ kind: 'help', path, asked: true, json })
   return err(unknown(commands, path))
 }
 
 /** Names what was not understood, with the nearest command or the verbs that the group has. */
-function unknown(commands: readonly Command[], words: readonly string[]): string {
+function unknown(commands: readonly Command[], words: readonly string[]): Misuse {
   const [group = '', verb] = words
   const verbs = commands.filter(({ path }) => path[0] === group && path.length > 1).map(({ path }) => path[1] ?? '')
   if (verb === undefined || verbs.length === 0) {
     const names = [...new Set(commands.map(({ path }) => path[0] ?? '')), 'help']
-    return `unknown command ${quote(group)}${didYouMean(group, names)}`
+    return { message: `unknown command ${quote(group)}${didYouMean(group, names)}`, path: [] }
   }
   const guess = didYouMean(verb, verbs, `${group} `)
-  return `unknown command ${quote(`${group} ${verb}`)}${guess || `; ${group} has ${verbs.join(', ')}`}`
+  const message = `unknown command ${quote(`${group} ${verb}`)}${guess || `; ${group} has ${verbs.join(', ')}`}`
+  return { message, path: [group] }
 }
 
-function readCall(command: Command, words: readonly string[], typed: Typed): Result<Request, string> {
+function readCall(command: Command, words: readonly string[], typed: Typed): Result<Request, Misuse> {
   const problems: string[] = []
   const known = flagsOf(command)
   for (const name of typed.keys()) {
@@ -127,8 +138,8 @@ function readCall(command: Command, words: readonly string[], typed: Typed): Res
   const args = readArgs(command, words, problems)
   const flags = readFlags(command.flags, typed, problems)
   const globals = readFlags(GLOBAL_FLAGS, typed, problems) as unknown as Globals
-  const [first] = problems
-  return first === undefined ? ok({ kind: 'run', command, flags, args, globals }) : err(problems.join('; '))
+  if (problems.length > 0) return err({ message: problems.join('; '), path: command.path })
+  return ok({ kind: 'run', command, flags, args, globals })
 }
 
 function readArgs(command: Command, words: readonly string[], problems: string[]): Record<string, unknown> {

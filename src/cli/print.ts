@@ -22,8 +22,8 @@ export function fields(record: object): string {
 
 function show(value: unknown): string {
   if (Array.isArray(value)) return value.map(show).join(', ')
-  if (typeof value === 'object' && value !== null) return JSON.stringify(value)
-  return value === undefined || value === null ? '' : String(value)
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 /** One JSON value, readable. */

@@ -14,7 +14,10 @@ export async function runCli(
 ): Promise<number> {
   const request = parse(commands, argv)
   // What cannot be parsed may still ask for JSON.
-  if (!request.ok) return refuse(host, argv.includes('--json'), usage(request.error), 'sluice help')
+  if (!request.ok) {
+    const { message, path } = request.error
+    return refuse(host, argv.includes('--json'), usage(message), ['sluice', ...path, '--help'].join(' '))
+  }
   return answer(request.value, host, commands)
 }
 

@@ -14,9 +14,10 @@ import { readConfig } from './session.ts'
 export const serveCommand = command({
   path: ['serve'],
   summary: 'Start the server; it runs until SIGTERM or SIGINT (Ctrl+C)',
-  detail:
-    'It logs to standard output, `ready` with its address first. On a signal it stops accepting, lets requests in progress\n' +
-    'end (server.shutdownGraceSeconds) and closes the store; a second signal ends it at once.',
+  detail: [
+    'It logs to standard output; `ready` comes with its address once it listens. On a signal it stops accepting, lets',
+    'requests in progress end (server.shutdownGraceSeconds) and closes the store; a second signal ends it at once.',
+  ].join('\n'),
   flags: {
     port: whole('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),
     host: text('ADDRESS', 'The address to listen on; stands above `server.host`.'),

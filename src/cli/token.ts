@@ -1,9 +1,10 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { createToken } from '../commands/createToken.ts'
 import { deleteToken } from '../commands/deleteToken.ts'
-import { listTokens, listTokensByName, readToken, type TokenPage } from '../commands/readTokens.ts'
+import { listTokens, listTokensByName, readToken } from '../commands/readTokens.ts'
 import { revokeSelfSigned } from '../commands/revokeSelfSigned.ts'
 import { failure } from '../core/errors.ts'
+import type { PublishTokenRecord, SubscribeTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
 import { choice, id, text, whole } from './flag.ts'
 import { fields, table } from './print.ts'
@@ -16,7 +17,7 @@ const KIND = choice(['publish', 'subscribe'], 'publish', 'Which kind of token.')
 const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
 
 type Kind = 'publish' | 'subscribe'
-type TokenRecord = TokenPage['records'][number]
+type TokenRecord = PublishTokenRecord | SubscribeTokenRecord
 
 const create = command({
   path: ['token', 'create'],

@@ -66,8 +66,11 @@ function fromFlags(flags: Values): Result<unknown, Refusal> {
 
 const filled = (list: readonly string[]): readonly string[] | undefined => (list.length === 0 ? undefined : list)
 
+/** The first other flag of the body that was given. */
 function givenBeside(flags: Values): string | undefined {
-  const { body: _body, ...rest } = flags
-  const given = Object.entries(rest).find(([, value]) => (Array.isArray(value) ? value.length > 0 : Boolean(value)))
-  return given?.[0]
+  const others = Object.keys(BODY_FLAGS).filter((name) => name !== 'body') as (keyof Values)[]
+  return others.find((name) => isGiven(flags[name]))
 }
+
+const isGiven = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false

@@ -1,3 +1,4 @@
+import type { Tx } from '../store/store.ts'
 import type { Context } from './context.ts'
 
 const DAY_MS = 86_400_000
@@ -6,13 +7,20 @@ const BATCHES_MAX = 1000
 /** Readers that are further behind than this are told to forget everything. */
 const CHANGES_KEPT_MS = 3_600_000
 
-/** Deletes what is older than it is kept for, in small transactions so that nobody waits for them. */
-export async function pruneRecords(ctx: Context, keep: { accessLogDays: number }): Promise<number> {
+/** Deletes what is older than it is kept for. Answers how many rows of the two records it deleted. */
+export async function pruneRecords(ctx: Context, keep: { accessLogDays: number; auditDays: number }): Promise<number> {
   const nowMs = ctx.clock.now()
   await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
+  const decisions = await inBatches(ctx, (tx) => tx.accessLog.prune(nowMs - keep.accessLogDays * DAY_MS, BATCH))
+  const changes = await inBatches(ctx, (tx) => tx.audit.prune(nowMs - keep.auditDays * DAY_MS, BATCH))
+  return decisions + changes
+}
+
+/** In small transactions, so that nobody waits for them; what is left after the last batch is done next time. */
+async function inBatches(ctx: Context, prune: (tx: Tx) => Promise<number>): Promise<number> {
   let deleted = 0
   for (let batch = 0; batch < BATCHES_MAX; batch++) {
-    const count = await ctx.store.transaction((tx) => tx.accessLog.prune(nowMs - keep.accessLogDays * DAY_MS, BATCH))
+    const count = await ctx.store.transaction(prune)
     deleted += count
     if (count < BATCH) break
   }

@@ -297,6 +297,8 @@ export interface Tx {
   }
   audit: {
     append(row: AuditRow): Promise<void>
+    /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
   accessLog: {
     append(rows: readonly AccessLogRow[]): Promise<void>

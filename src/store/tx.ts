@@ -2,7 +2,7 @@ import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
 import { insertAccount, listAccounts } from './tables/accounts.ts'
-import { appendAudit } from './tables/audit.ts'
+import { appendAudit, pruneAudit } from './tables/audit.ts'
 import { bindAddress, clearBindings, keepEarliest, touchBindings } from './tables/bindings.ts'
 import { appendChange, pruneChanges } from './tables/changes.ts'
 import { deleteCredential, getCredential, insertCredential } from './tables/credentials.ts'
@@ -50,7 +50,10 @@ export function txOf(session: Session): Tx {
       prune: (beforeMs) => pruneChanges(session, beforeMs),
     },
     outbox: { append: (event) => appendOutbox(session, event) },
-    audit: { append: (row) => appendAudit(session, row) },
+    audit: {
+      append: (row) => appendAudit(session, row),
+      prune: (beforeMs, limit) => pruneAudit(session, beforeMs, limit),
+    },
     accessLog: {
       append: (rows) => appendAccessLog(session, rows),
       prune: (beforeMs, limit) => pruneAccessLog(session, beforeMs, limit),

@@ -19,7 +19,7 @@ export async function openPostgres(url: string, poolSize: number, log: StoreLog)
 }
 
 /** A pool of connections; any number of nodes share the database. */
-export class PostgresStore implements Store {
+class PostgresStore implements Store {
   readonly read: Reads
   readonly #pool: Pool
   readonly #session: PgSession

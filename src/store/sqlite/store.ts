@@ -30,7 +30,7 @@ export async function openSqlite(file: string): Promise<SqliteStore> {
 }
 
 /** One connection writes, in groups; another reads what is committed, so that reads never wait for writes. */
-export class SqliteStore implements Store {
+class SqliteStore implements Store {
   readonly read: Reads
   readonly #writer: Connection
   readonly #reader: Connection

@@ -15,12 +15,29 @@ const append = statement((db, p: AuditRow) =>
   }),
 )
 
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('audit')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('audit as old')
+        .select('old.id')
+        .where('old.at_ms', '<', p.beforeMs)
+        .orderBy('old.id')
+        .limit(p.limit),
+    ),
+)
+
 const recent = statement((db, p: { accountId: string; limit: number }) =>
   db.selectFrom('audit').selectAll().where('account_id', '=', p.accountId).orderBy('id', 'desc').limit(p.limit),
 )
 
 export async function appendAudit(session: Session, row: AuditRow): Promise<void> {
   await session.run(append, row)
+}
+
+export async function pruneAudit(session: Session, beforeMs: number, limit: number): Promise<number> {
+  return session.run(prune, { beforeMs, limit })
 }
 
 export async function recentAudit(

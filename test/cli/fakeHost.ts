@@ -1,0 +1,31 @@
+import { err, ok } from '../../src/base/result.ts'
+import type { Host, OpenedApp } from '../../src/cli/host.ts'
+import { runCli } from '../../src/cli/run.ts'
+
+export interface Ran {
+  status: number
+  stdout: string
+  stderr: string
+}
+
+/** Runs a command line in this process, in a world without a store: opening one is an error. */
+export async function run(argv: readonly string[], world: Partial<Host> & { input?: string } = {}): Promise<Ran> {
+  let stdout = ''
+  let stderr = ''
+  const { input = '', ...rest } = world
+  const host: Host = {
+    version: '1.2.3',
+    env: {},
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    stderrIsTerminal: false,
+    readStdin: async (maxBytes) => (input.length > maxBytes ? err(`longer than ${maxBytes} bytes`) : ok(input)),
+    stopRequested: async () => 'SIGTERM',
+    loadConfig: () => ok({ data: { dir: '/nowhere' } } as OpenedApp['config']),
+    openApp: () => Promise.reject(new Error('no store here')),
+    startServing: () => Promise.reject(new Error('no server here')),
+    ...rest,
+  }
+  const status = await runCli(argv, host)
+  return { status, stdout, stderr }
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { err } from '../../src/base/result.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { run } from './fakeHost.ts'
+
+describe('help', () => {
+  it('lists every group with what it is for', async () => {
+    const { status, stdout, stderr } = await run(['--help'])
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const { path } of COMMANDS) expect(stdout).toContain(`  ${path[0]} `)
+  })
+
+  it.each(COMMANDS.map((command) => [command.path.join(' '), command] as const))(
+    'teaches `%s`: what it does, each flag, two examples',
+    async (_name, { path, summary, flags, examples }) => {
+      const { status, stdout } = await run([...path, '--help'])
+      expect(status).toBe(0)
+      expect(stdout.startsWith(`${summary}.`)).toBe(true)
+      for (const [name, flag] of Object.entries(flags)) {
+        expect(stdout).toContain(`--${name}`)
+        if (flag.default !== undefined) expect(stdout).toContain(`default ${flag.default}`)
+      }
+      for (const example of examples) expect(stdout).toContain(example)
+      expect(await run(['help', ...path])).toMatchObject({ status: 0, stdout })
+    },
+  )
+
+  it('shows a group when its command is missing, and says so with status 2', async () => {
+    const asked = await run(['token', '--help'])
+    const missing = await run(['token'])
+    expect(asked).toMatchObject({ status: 0, stderr: '' })
+    expect(missing).toMatchObject({ status: 2, stdout: '', stderr: asked.stdout })
+    expect((await run([])).status).toBe(2)
+  })
+
+  it('prints the version', async () => {
+    expect(await run(['--version'])).toEqual({ status: 0, stdout: '1.2.3\n', stderr: '' })
+    expect(JSON.parse((await run(['--version', '--json'])).stdout)).toEqual({ version: '1.2.3' })
+  })
+})
+
+describe('refusals', () => {
+  it('go to standard error with status 2 for wrong usage, and say where to read on', async () => {
+    const { status, stdout, stderr } = await run(['secret', 'create'])
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toBe('sluice: --name is required\nSee: sluice secret create --help\n')
+  })
+
+  it('are one JSON object with --json, also when the command line cannot be read', async () => {
+    const { status, stdout, stderr } = await run(['secret', 'crate', '--json'])
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(JSON.parse(stderr)).toEqual({
+      code: 'usage',
+      message: 'unknown command "secret crate"; did you mean secret create?',
+    })
+  })
+
+  it('name every problem of the configuration with its place, its reason and what is allowed', async () => {
+    const problems = [
+      { key: 'server.port', source: 'config.yaml:3', reason: '"x" is not a number', allowed: 'a whole number' },
+      { key: 'log.level', source: 'SLUICE_LOG_LEVEL', reason: '"loud" is not known', allowed: 'debug, info' },
+    ]
+    const loadConfig = () => err(problems)
+    const forPeople = await run(['secret', 'list'], { loadConfig })
+    expect(forPeople.status).toBe(1)
+    expect(forPeople.stderr).toContain('config.yaml:3: server.port: "x" is not a number (allowed: a whole number)')
+    expect(forPeople.stderr).toContain('SLUICE_LOG_LEVEL: log.level: "loud" is not known (allowed: debug, info)')
+    const { stderr } = await run(['secret', 'list', '--json'], { loadConfig })
+    expect(JSON.parse(stderr)).toMatchObject({ code: 'configuration', problems })
+  })
+
+  it('are one line without a stack when something is broken, and --verbose shows where', async () => {
+    const { status, stderr } = await run(['secret', 'list'])
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'sluice: no store here\n' })
+    expect((await run(['secret', 'list', '--verbose'])).stderr).toContain('fakeHost.ts')
+    expect(JSON.parse((await run(['secret', 'list', '--json'])).stderr)).toEqual({
+      code: 'failed',
+      message: 'no store here',
+    })
+  })
+
+  it.each([
+    [['token', 'create'], '--label is required (or --body)'],
+    [['token', 'create', '--label', 'A'], '--stream or --regex is required (or --body)'],
+    [['token', 'create', '--body', '{'], '--body is not JSON'],
+    [['token', 'create', '--body', '{}', '--secure'], '--body is the whole body; leave out --secure'],
+    [['token', 'create', '--body', '{}', '--ip', '192.0.2.1'], '--body is the whole body; leave out --ip'],
+    [['token', 'create', '--body', '{}', '--bind', '0'], '--body is the whole body; leave out --bind'],
+    [['token', 'revoke', '1'], '--jti or --issued-before is required'],
+    [['user', 'create', '--email', 'a@example.com', '--password-stdin'], 'standard input is empty'],
+  ])('%j is wrong usage: the store is not even opened', async (argv, message) => {
+    const { status, stderr } = await run(argv)
+    expect(status).toBe(2)
+    expect(stderr).toContain(message)
+  })
+
+  it('refuse a password of several lines, which would be cut in silence', async () => {
+    const argv = ['user', 'create', '--email', 'a@example.com', '--password-stdin']
+    expect(await run(argv, { input: 'first line\nsecond line\n' })).toMatchObject({ status: 2 })
+  })
+})
+
+describe('token sign --key', () => {
+  const key = 'ab'.repeat(32)
+
+  it('signs without a store, with the key from the flag or from standard input', async () => {
+    const argv = ['token', 'sign', '--parent-id', '8', '--stream', 'studio-1']
+    const fromFlag = await run([...argv, '--key', key])
+    const fromInput = await run([...argv, '--key', '-', '--json'], { input: `${key}\n` })
+    expect(fromFlag).toMatchObject({ status: 0, stderr: '' })
+    expect(fromFlag.stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    expect(JSON.parse(fromInput.stdout)).toEqual({ token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) as string })
+  })
+
+  it('says what is wrong with a key that is none', async () => {
+    const { status, stderr } = await run(['token', 'sign', '--parent-id', '8', '--stream', 's', '--key', 'short'])
+    expect(status).toBe(1)
+    expect(stderr).toContain('token must be the 64 lower-case hexadecimal characters of the parent')
+  })
+})

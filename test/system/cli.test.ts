@@ -1,0 +1,253 @@
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { endServers, newDirectory, serve, sluice, statusWith, type Served } from './cliProcess.ts'
+
+interface Listed {
+  id: number
+  name: string
+  hint: string
+}
+
+const parsed = <T>(text: string): T => JSON.parse(text) as T
+
+afterAll(endServers)
+
+describe.each([{ engine: 'SQLite' }, { engine: 'PostgreSQL' }])('beside a server on $engine', ({ engine }) => {
+  const dir = newDirectory()
+  const env: Record<string, string> = {}
+  let server: Served
+  let drop = async (): Promise<void> => {}
+  const at = (...argv: string[]) => sluice(['--data', dir, ...argv], { env })
+
+  beforeAll(async () => {
+    if (engine === 'PostgreSQL' && postgresUrl() !== null) {
+      const database = await freshDatabase()
+      env['SLUICE_STORAGE_URL'] = database.url
+      drop = database.drop
+    }
+    if (engine === 'SQLite' || postgresUrl() !== null) server = await serve(['--data', dir], env)
+  })
+
+  afterAll(async () => {
+    server?.signal('SIGTERM')
+    await server?.ended
+    await drop()
+    rmSync(dir, { recursive: true })
+  })
+
+  it.skipIf(engine === 'PostgreSQL' && postgresUrl() === null)(
+    'an API secret opens the interface when it is made, and is refused when it is refreshed or deleted',
+    async () => {
+      const made = await at('secret', 'create', '--name', 'ci')
+      expect(made).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]{43}\n$/) as string })
+      const first = made.stdout.trim()
+      expect(await statusWith(server.url, first)).toBe(200)
+
+      const refreshed = await at('secret', 'refresh', '1', '--json')
+      const { secret: second, ...record } = parsed<Listed & { secret: string }>(refreshed.stdout)
+      expect(record).toMatchObject({ id: 1, name: 'ci', hint: second.slice(-4) })
+      await expect.poll(() => statusWith(server.url, first), { timeout: 2000 }).toBe(401)
+      expect(await statusWith(server.url, second)).toBe(200)
+
+      const list = await at('secret', 'list', '--json')
+      expect(parsed<Listed[]>(list.stdout)).toEqual([
+        expect.objectContaining({ id: 1, name: 'ci', hint: second.slice(-4) }),
+      ])
+      expect(list.stdout).not.toContain(second)
+
+      expect(await at('secret', 'delete', '1')).toEqual({ status: 0, stdout: '', stderr: '' })
+      await expect.poll(() => statusWith(server.url, second), { timeout: 2000 }).toBe(401)
+    },
+  )
+})
+
+describe('a store of its own', () => {
+  const dir = newDirectory()
+  const at = (...argv: string[]) => sluice(['--data', dir, ...argv])
+  const view = (token: string, ...more: string[]) =>
+    at('check', '--action', 'view', '--stream', 'studio-1', '--ip', '192.0.2.7', '--token', token, ...more)
+
+  afterAll(() => rmSync(dir, { recursive: true }))
+
+  it('has one account; with a second one, commands ask which is meant', async () => {
+    const own = newDirectory()
+    const at = (...argv: string[]) => sluice(['--data', own, ...argv])
+    const list = await at('account', 'list', '--json')
+    const [first] = parsed<{ id: string }[]>(list.stdout)
+    expect(first?.id).toMatch(/^[a-z0-9]{6}$/)
+
+    const second = await at('account', 'create', '--name', 'second')
+    expect(second.stdout).toMatch(/^[a-z0-9]{6}\n$/)
+    expect(await at('secret', 'list')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('--account') as string,
+    })
+    const named = await at('secret', 'list', '--account', second.stdout.trim(), '--json')
+    expect(named).toEqual({ status: 0, stdout: '[]\n', stderr: '' })
+    rmSync(own, { recursive: true })
+  })
+
+  it('makes tokens, signs with them, checks them and revokes what was signed', async () => {
+    const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure')
+    expect(publish).toMatchObject({ status: 0, stderr: 'The id of this publish token is 1.\n' })
+    expect(publish.stdout).toMatch(/^[0-9a-f]{64}\n$/)
+    const body = JSON.stringify({ label: 'Guests', streams: [{ streamName: 'studio-.*', isRegex: true }] })
+    const made = await sluice(['--data', dir, 'token', 'create', '--kind', 'subscribe', '--body', '-', '--json'], {
+      input: body,
+    })
+    expect(parsed(made.stdout)).toMatchObject({
+      id: 2,
+      label: 'Guests',
+      token: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+
+    const signed = await at('token', 'sign', '--parent-id', '2', '--stream', 'studio-1', '--jti', 'j1')
+    const jwt = signed.stdout.trim()
+    const [allowed, anonymous, wrong] = await Promise.all([view(jwt), view(''), view('00'.repeat(32), '--json')])
+    expect(allowed).toMatchObject({ status: 0, stdout: expect.stringMatching(/^allowed\n\ncheck +outcome +detail\n/) })
+    expect(anonymous.status).toBe(1)
+    expect(wrong).toMatchObject({ status: 1, stderr: '' })
+    expect(parsed(wrong.stdout)).toMatchObject({ allowed: false, code: 'invalid_token' })
+
+    expect(await at('token', 'revoke', '2', '--jti', 'j1')).toMatchObject({ status: 0, stdout: '' })
+    expect(await view(jwt)).toMatchObject({ status: 1, stdout: expect.stringContaining('token_revoked') })
+
+    const [list, gone, refused] = await Promise.all([
+      at('token', 'list', '--json'),
+      at('token', 'show', '9', '--json'),
+      at('token', 'create', '--label', 'x', '--stream', 's', '--ip', 'nowhere', '--json'),
+    ])
+    expect(parsed(list.stdout)).toEqual([expect.objectContaining({ id: 1, label: 'Studio 1' })])
+    expect(gone).toMatchObject({ status: 1, stdout: '' })
+    expect(parsed(gone.stderr)).toMatchObject({ code: 'not_found', message: 'No publish token with id: 9' })
+    expect(refused.status).toBe(1)
+    expect(parsed(refused.stderr)).toMatchObject({
+      code: 'validation',
+      errors: { 'allowedIpAddresses[0]': [expect.any(String)] },
+    })
+  })
+
+  it('makes people and credentials, and shows each secret alone', async () => {
+    const [generated, credential] = await Promise.all([
+      at('user', 'create', '--email', 'ann@example.com'),
+      at('credential', 'create', '--name', 'player', '--scope', 'read'),
+    ])
+    expect(generated).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]{24}\n$/) })
+    expect(credential).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^\w+:[\w-]{43}\n$/) })
+    const again = ['--data', dir, 'user', 'create', '--email', 'ann@example.com', '--password-stdin']
+    const [taken, list] = await Promise.all([
+      sluice(again, { input: 'correct horse battery\n' }),
+      at('credential', 'list', '--json'),
+    ])
+    expect(taken).toMatchObject({ status: 1, stdout: '' })
+    expect(parsed(list.stdout)).toEqual([expect.objectContaining({ name: 'player', scope: 'read' })])
+  })
+
+  it('is found in order by the doctor, who names what is not', async () => {
+    const blocker = createServer()
+    await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
+    const { port } = blocker.address() as AddressInfo
+    const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0' }
+    const doctor = (env: Record<string, string>) => sluice(['--data', dir, 'doctor'], { env })
+    const otherKey = Buffer.alloc(32, 7).toString('base64')
+    const [healthy, blocked, misconfigured, wrongKey] = await Promise.all([
+      doctor(free),
+      doctor({ ...free, SLUICE_SERVER_PORT: String(port) }),
+      doctor({ SLUICE_SERVER_PORT: 'many', SLUICE_LOG_LEVEL: 'loud' }),
+      doctor({ ...free, SLUICE_SECRETS_SEALING_KEY: otherKey }),
+    ])
+    blocker.close()
+    expect(healthy.status).toBe(0)
+    expect(healthy.stdout).toMatch(/^ok +sealing key +opens existing tokens$/m)
+    expect(healthy.stdout).not.toContain('FAIL')
+    expect(blocked).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +port .*in use/m) })
+    expect(misconfigured.status).toBe(1)
+    expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_SERVER_PORT: server\.port: /m)
+    expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_LOG_LEVEL: log\.level: /m)
+    expect(wrongKey).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +(sealing key|store) /m) })
+    expect(wrongKey.stdout + wrongKey.stderr).not.toContain(otherKey)
+  })
+
+  it('is not opened by the doctor when its sealing key is lost, since that would make a new one', async () => {
+    const copy = newDirectory()
+    writeFileSync(join(copy, 'sluice.db'), '')
+    const file = join(copy, 'file')
+    writeFileSync(file, '')
+    const [lost, noDirectory, missing] = await Promise.all([
+      sluice(['--data', copy, 'doctor', '--json']),
+      sluice(['--data', file, 'doctor']),
+      sluice(['--data', join(copy, 'not', 'there'), 'doctor']),
+    ])
+    expect(lost.status).toBe(1)
+    expect(parsed(lost.stdout)).toMatchObject({
+      ok: false,
+      checks: expect.arrayContaining([expect.objectContaining({ check: 'sealing key', outcome: 'FAIL' })]),
+    })
+    expect(readdirSync(copy).sort()).toEqual(['file', 'sluice.db'])
+    expect(noDirectory).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +data directory /m) })
+    expect(missing.stdout).toMatch(/^warn +data directory .*does not exist yet/m)
+    expect(existsSync(join(copy, 'not'))).toBe(false)
+    rmSync(copy, { recursive: true })
+  })
+})
+
+describe('serve', () => {
+  it('says how to make a secret, refuses a second start without debris, and stops on SIGTERM with nothing left open', async () => {
+    const dir = newDirectory()
+    const server = await serve(['--data', dir])
+    await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
+    const elsewhere = join(dir, 'second')
+    const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', elsewhere]
+    const second = await sluice(again)
+    expect(second).toMatchObject({ status: 1, stdout: '' })
+    expect(second.stderr).toMatch(/^sluice: 127\.0\.0\.1 port \d+ is in use by another process.*\n$/)
+    expect(existsSync(elsewhere)).toBe(false)
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+
+    server.signal('SIGTERM')
+    expect(await server.ended).toBe(0)
+    expect(server.log()).toContain('"message":"stopped"')
+    expect(readdirSync(dir).sort()).toEqual(['sealing.key', 'sluice.db'])
+    rmSync(dir, { recursive: true })
+  })
+
+  it('lets a request in progress end after the first signal, and ends at once on the second', async () => {
+    const dir = newDirectory()
+    const server = await serve(['--data', dir], { SLUICE_SERVER_SHUTDOWN_GRACE_SECONDS: '600' })
+    const client = connect(server.port, '127.0.0.1')
+    client.on('error', () => {})
+    client.write('POST /api/access/check HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n')
+    // Another request on another connection, so that the first one has arrived.
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    server.signal('SIGTERM')
+    await expect.poll(() => server.log()).toContain('"message":"stopping"')
+    expect(server.log()).not.toContain('"message":"stopped"')
+    server.signal('SIGINT')
+    expect(await server.ended).toBe(130)
+    client.destroy()
+    rmSync(dir, { recursive: true })
+  })
+
+  it('names every problem of its configuration and of its data directory, and exits with 1', async () => {
+    const dir = newDirectory()
+    const file = join(dir, 'config.yaml')
+    writeFileSync(file, 'server:\n  port: many\n  hots: 127.0.0.1\n')
+    const unreadable = join(dir, 'sealing.key')
+    writeFileSync(unreadable, 'not a key')
+    chmodSync(unreadable, 0o600)
+    const [config, key] = await Promise.all([
+      sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
+      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir]),
+    ])
+    expect(config).toMatchObject({ status: 1, stdout: '' })
+    expect(config.stderr).toMatch(/config\.yaml:2: server\.port: .*allowed: /)
+    expect(config.stderr).toMatch(/config\.yaml:3: .*host/)
+    expect(existsSync(join(dir, 'data'))).toBe(false)
+    expect(key.status).toBe(1)
+    expect(key.stderr).toMatch(/^sluice: the key file .*sealing\.key .*\n$/)
+    rmSync(dir, { recursive: true })
+  })
+})

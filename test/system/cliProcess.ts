@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+export interface Ran {
+  status: number | null
+  stdout: string
+  stderr: string
+}
+
+export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'sluice-cli-'))
+
+/** Away from the repository, and without settings of whoever runs the tests. */
+function start(argv: readonly string[], env: Record<string, string>): ChildProcess {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
+  return spawn(process.execPath, [main, ...argv], {
+    cwd: tmpdir(),
+    env: { ...Object.fromEntries(ours), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+function collect(stream: NodeJS.ReadableStream | null): { text: string } {
+  const collected = { text: '' }
+  stream?.setEncoding('utf8').on('data', (chunk: string) => (collected.text += chunk))
+  return collected
+}
+
+/** Runs a command to its end, as a shell would. */
+export async function sluice(
+  argv: readonly string[],
+  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
+): Promise<Ran> {
+  const child = start(argv, env)
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  child.stdin?.end(input)
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, stdout: stdout.text, stderr: stderr.text }
+}
+
+export interface Served {
+  url: string
+  port: number
+  /** All lines so far. */
+  log(): string
+  signal(name: NodeJS.Signals): void
+  /** The exit status. */
+  ended: Promise<number | null>
+}
+
+const started: ChildProcess[] = []
+
+/** Starts a server on a free loopback port and waits until it says that it is ready. */
+export async function serve(argv: readonly string[], env: Record<string, string> = {}): Promise<Served> {
+  const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], env)
+  started.push(child)
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  const ended = once(child, 'close').then(([status]) => status as number | null)
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', () => {
+      const ready = stdout.text.split('\n').find((line) => line.includes('"message":"ready"'))
+      if (ready !== undefined) resolve((JSON.parse(ready) as { url: string }).url)
+    })
+    void ended.then((status) => reject(new Error(`ended with ${status}: ${stdout.text}${stderr.text}`)))
+  })
+  return {
+    url,
+    port: Number(new URL(url).port),
+    log: () => stdout.text,
+    signal: (name) => void child.kill(name),
+    ended,
+  }
+}
+
+/** Ends what a failed test left. */
+export function endServers(): void {
+  for (const child of started.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+}
+
+/** The status of a request to the management interface with this API secret. */
+export async function statusWith(url: string, secret: string): Promise<number> {
+  const response = await fetch(`${url}/api/publish_token/list`, { headers: { Authorization: `Bearer ${secret}` } })
+  await response.arrayBuffer()
+  return response.status
+}
