@@ -3,6 +3,7 @@ import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
+import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommands } from './token.ts'
@@ -17,5 +18,6 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  listenCommand,
   doctorCommand,
 ]
