@@ -15,6 +15,7 @@ import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
+import { checkTarget } from './core/webhooks/target.ts'
 import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -73,6 +74,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     hasCountries: () => countries !== null,
     liveStreams: () => undefined,
     stamps: new BindingStamps(),
+    checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
   }
   await ensureAccount(ctx)
   await cache.start()
