@@ -169,10 +169,11 @@ export interface Delivery {
 }
 
 /** A delivery that was not begun. `data` is the event's JSON, from which the payload is made when it starts. */
-export interface NewDelivery extends Pick<
-  Delivery,
-  'id' | 'eventId' | 'webhookId' | 'accountId' | 'type' | 'event' | 'subject' | 'createdAtMs' | 'error'
-> {
+export interface NewDelivery
+  extends Pick<
+    Delivery,
+    'id' | 'eventId' | 'webhookId' | 'accountId' | 'type' | 'event' | 'subject' | 'createdAtMs' | 'error'
+  > {
   state: 'pending' | 'skipped'
   data: string
 }
