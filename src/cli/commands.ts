@@ -8,6 +8,7 @@ import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
+import { webhookCommands } from './webhook.ts'
 
 /** Every command. Parsing, help and docs/command-line.md are made from this table. */
 export const COMMANDS: readonly Command[] = [
@@ -18,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  ...webhookCommands,
   listenCommand,
   doctorCommand,
 ]

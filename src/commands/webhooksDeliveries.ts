@@ -42,6 +42,17 @@ export async function listDeliveries(
   return ok({ data: data.map(toEntry), pagination: { hasMore, ...next } })
 }
 
+/** The latest of them, newest first. */
+export async function recentDeliveries(
+  ctx: Context,
+  accountId: string,
+  webhookId: number,
+  limit: number,
+): Promise<Result<DeliveryEntry[], Failure>> {
+  if (!(await ctx.store.read.webhooks.get(accountId, webhookId))) return err(noWebhook(webhookId))
+  return ok((await ctx.store.read.deliveries.page({ webhookId, limit })).map(toEntry))
+}
+
 /**
  * Sends an event again, with the same bytes and the same event id, because a person asked for it. The answer is the new
  * entry of the log, still waiting.
