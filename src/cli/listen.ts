@@ -38,7 +38,7 @@ export const listenCommand = command({
   flags: FLAGS,
   examples: [
     'sluice listen --port 8000 --secret "$WEBHOOK_SECRET"',
-    'sluice webhook show 1 --json | jq -r .secret | sluice listen --secret-stdin --json',
+    'sluice listen --port 0 --secret-stdin --json',
   ],
   run: async (call) => {
     const secret = await readSecret(call)
