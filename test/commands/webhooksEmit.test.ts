@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import type { Context } from '../../src/commands/context.ts'
+import { pruneRecords } from '../../src/commands/retention.ts'
 import {
   emitFeed,
   emitRecording,
@@ -83,12 +85,33 @@ it('a thumbnail arrives as the very bytes of the image', async () => {
 
 it('an event whose change is not committed is never sent', async () => {
   const before = receiver.requests.length
+  let wakened = 0
+  sluice.app.news.on('news', () => (wakened += 1))
   const undone = ctx.store.transaction(async (tx) => {
     await emitFeed(tx, occasion(), { type: 'feeds', event: 'ended', data: { ...feed(), active: false, ended: 1000 } })
     throw new Error('the change failed')
   })
   await expect(undone).rejects.toThrow('the change failed')
+  expect(wakened).toBe(0)
   const kept = { type: 'feeds', event: 'started', data: feed() } as const
   expect(await payloadOf((tx) => emitFeed(tx, occasion(), kept))).toMatchObject({ event: 'started' })
   expect(receiver.requests).toHaveLength(before + 1)
+  expect(wakened).toBe(1)
+})
+
+it('the log of deliveries is kept for as long as is configured, and no longer', async () => {
+  await payloadOf((tx) => emitFeed(tx, occasion(), { type: 'feeds', event: 'started', data: feed() }))
+  const [webhook] = await ctx.store.read.webhooks.forAccount(sluice.accountId)
+  if (!webhook) throw new Error('no webhook')
+  const ended = async () => {
+    const rows = await ctx.store.read.deliveries.page({ webhookId: webhook.id, limit: 100 })
+    return rows.filter(({ state }) => state === 'delivered').length
+  }
+  await expect.poll(ended).toBe(receiver.requests.length)
+  const keep = { accessLogDays: 90, auditDays: 90, deliveryDays: 30 }
+  const later = (days: number) => ({ ...ctx, clock: new ManualClock(occasion().atMs + days * 86_400_000) })
+  await pruneRecords(later(29), keep)
+  expect(await ended()).toBe(receiver.requests.length)
+  await pruneRecords(later(31), keep)
+  expect(await ended()).toBe(0)
 })
