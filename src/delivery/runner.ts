@@ -182,11 +182,11 @@ class DeliveryRunner implements Runner {
   async #due(): Promise<Due[]> {
     const { limits, busy, lastServed } = this.#lanes
     if (busy >= limits.total) return []
-    const { due } = this.#how.store.read.deliveries
+    const { deliveries } = this.#how.store.read
     const ask = { without: saturated(this.#lanes), upTo: limits.perLane, limit: limits.total }
-    const ahead = await due({ ...ask, after: lastServed })
+    const ahead = await deliveries.due({ ...ask, after: lastServed })
     if (ahead.length >= limits.total || lastServed === 0) return ahead
-    const around = await due({ ...ask, after: 0 })
+    const around = await deliveries.due({ ...ask, after: 0 })
     return [...ahead, ...around.filter(({ webhookId }) => webhookId <= lastServed)]
   }
 

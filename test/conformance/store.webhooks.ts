@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { DeliveryEnd, NewDelivery, Payload, StoredWebhook, Tx } from '../../src/store/store.ts'
-import { newAccount } from './store.samples.ts'
+import { newAccount, newWebhook } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const T0 = 1_750_000_000_000
@@ -9,20 +9,6 @@ const PAYLOAD: Payload = {
   body: new Uint8Array([123, 0, 255, 125]),
   contentType: 'image/jpeg',
   headers: { 'x-a': 'b' },
-}
-
-export function newWebhook(over: Partial<StoredWebhook> = {}): Omit<StoredWebhook, 'id'> {
-  return {
-    accountId: 'nobody',
-    url: 'https://hooks.example.org/',
-    secretSealed: new Uint8Array([0, 1, 2]),
-    hooks: { feeds: true, recording: false, thumbnail: true, transcoder: false, viewerConnection: true },
-    filter: null,
-    failuresInRow: 0,
-    disabled: null,
-    addedAtMs: T0,
-    ...over,
-  }
 }
 
 let lastRow = 0

@@ -60,7 +60,8 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
       eb
         .selectFrom('deliveries as first')
         .select([
-          ...[sql<string>`cast(${p.id} as text)`.as('new_id'), 'first.event_id' as const, 'first.webhook_id' as const],
+          sql<string>`cast(${p.id} as text)`.as('new_id'),
+          ...(['first.event_id', 'first.webhook_id'] as const),
           ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
           sql<string>`'pending'`.as('new_state'),
           sql<number>`cast(${p.atMs} as bigint)`.as('at'),
