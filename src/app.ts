@@ -1,8 +1,10 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
+import { timeOrderedId } from './base/ids.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
@@ -12,12 +14,18 @@ import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
+import { openWebhookSecret } from './commands/webhooks.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
+import { checkTarget } from './core/webhooks/target.ts'
+import { createEgress, type Egress } from './delivery/egress.ts'
+import { createRunner } from './delivery/runner.ts'
+import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
+import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
 import { VERSION } from './base/version.ts'
@@ -28,6 +36,8 @@ export interface App {
   readonly ctx: Context
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /** Says `news` when this process has committed something to deliver. */
+  readonly news: EventEmitter
   /** Writes what waits and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -50,7 +60,9 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
-  const store = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
+  const news = new EventEmitter()
+  const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
+  const store = announcingStore(opened, () => news.emit('news'))
   const cache = new AccessCache({
     store,
     clock,
@@ -73,6 +85,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     hasCountries: () => countries !== null,
     liveStreams: () => undefined,
     stamps: new BindingStamps(),
+    checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
   }
   await ensureAccount(ctx)
   await cache.start()
@@ -80,6 +93,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     ...serviceJobs(ctx, {
       accessLogDays: config.access.log.retentionDays,
       auditDays: config.audit.retentionDays,
+      deliveryDays: config.webhooks.deliveryRetentionDays,
       bindingFlushMs: config.bindings.flushSeconds * 1000,
     }),
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
@@ -92,7 +106,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, sign: cursorMac(key), close: () => (closing ??= close()) }
+  return { config, ctx, news, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
 /** The HTTP edge over this app, not listening yet. */
@@ -110,11 +124,13 @@ export function openDoors({ config: { server, metrics }, ctx, sign }: App): Retu
 /** Listens on the configured host and port. Resolves when it does. */
 export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
   const { server } = app.config
+  const deliveries = await startDeliveries(app)
   const http = await openDoors(app)
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
     await http.close()
+    await deliveries.stop()
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
   }
   const { port } = http.server.address() as AddressInfo
@@ -126,7 +142,42 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
       await closed
+      await deliveries.stop()
     },
+  }
+}
+
+/** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
+async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
+  const { webhooks, server } = config
+  const egress = openEgress(config)
+  const runner = createRunner({
+    ...ctx,
+    egress,
+    profile: headerProfile(webhooks.headerPrefix),
+    userAgent: `Sluice/${VERSION}`,
+    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
+    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
+    limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
+    drainMs: server.shutdownGraceSeconds * 1000,
+  })
+  const wake = () => runner.wake()
+  news.on('news', wake)
+  await runner.start()
+  return {
+    async stop() {
+      news.off('news', wake)
+      await runner.stop()
+      await egress.close()
+    },
+  }
+}
+
+function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
+  try {
+    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
+  } catch (error) {
+    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
   }
 }
 

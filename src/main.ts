@@ -14,4 +14,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
   startServing: async (opened) => (await app()).startServing(opened as App),
+  verifyCallback: async ({ headerPrefix, ...received }) => {
+    const { headerProfile, verifySignature } = await import('./delivery/signature.ts')
+    return verifySignature({ ...received, profile: headerProfile(headerPrefix) })
+  },
 })

@@ -3,10 +3,12 @@ import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
+import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
+import { webhookCommands } from './webhook.ts'
 
 /** Every command. Parsing, help and docs/command-line.md are made from this table. */
 export const COMMANDS: readonly Command[] = [
@@ -17,5 +19,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  ...webhookCommands,
+  listenCommand,
   doctorCommand,
 ]

@@ -9,6 +9,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   credential: 'Basic credentials (key:secret) of the live management interface',
   user: 'People who sign in to the dashboard',
   token: 'Publish and subscribe tokens: who may broadcast and who may watch',
+  webhook: 'Webhooks: which server is told what happens, and the log of what it was told',
 }
 
 /** Help on what `path` names: everything, a group, or one command. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from '../base/log.ts'
 import type { Result } from '../base/result.ts'
 import type { Context } from '../commands/context.ts'
@@ -10,6 +11,18 @@ export interface OpenedApp {
   readonly ctx: Context
   close(): Promise<void>
 }
+
+/** A request that claims to come from a webhook. */
+export interface ReceivedCallback {
+  readonly body: Uint8Array
+  readonly headers: IncomingHttpHeaders
+  /** base64, as in the webhook's record. */
+  readonly secret: string
+  readonly headerPrefix: string
+  readonly nowMs: number
+}
+
+type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
 
 /** The world around one command. `main.ts` makes the real one, tests make their own. */
 export interface Host {
@@ -31,4 +44,6 @@ export interface Host {
   }): Result<Config, ConfigProblem[]>
   openApp(options: { config: Config; log: Logger }): Promise<OpenedApp>
   startServing(app: OpenedApp): Promise<{ port: number; stop(): Promise<void> }>
+  /** Was it signed with this secret? The id is that of the event; null when the sender names none. */
+  verifyCallback(callback: ReceivedCallback): Promise<Result<{ id: string | null }, Mismatch>>
 }

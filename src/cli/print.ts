@@ -30,7 +30,7 @@ function show(value: unknown): string {
 export const jsonText = (value: unknown): string => JSON.stringify(value, null, 2)
 
 /** What others named must not move the cursor of whoever lists it. */
-const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 
 /** ISO 8601 UTC, as everywhere in the interface. */
 export const isoDate = (ms: number): string => new Date(ms).toISOString()

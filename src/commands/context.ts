@@ -1,4 +1,5 @@
 import type { AccessPolicy } from '../core/access/types.ts'
+import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -29,6 +30,8 @@ export interface Context {
   readonly liveStreams: LiveStreams
   readonly recorder: AccessRecorder
   readonly stamps: BindingStamps
+  /** May a webhook point there? The refusal is a sentence for the person who asks. */
+  readonly checkTarget: CheckUrl
 }
 
 /** Who asks for a change, and from where. */

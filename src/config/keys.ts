@@ -78,6 +78,15 @@ export function rate({ default: fallback, about }: About<number>): Key<number> {
   return { default: fallback, about, allowed: 'a number from 0 (none) to 1 (all)', secret: false, check, parse }
 }
 
+/** On or off. */
+export function toggle({ default: fallback, about }: About<boolean>): Key<boolean> {
+  const check = (value: unknown): Result<boolean, string> =>
+    typeof value === 'boolean' ? ok(value) : err(`is ${nameOfType(value)}, not a switch`)
+  const parse = (input: string): Result<boolean, string> =>
+    input === 'true' || input === 'false' ? ok(input === 'true') : err(`${quote(input)} is neither true nor false`)
+  return { default: fallback, about, allowed: 'true or false', secret: false, check, parse }
+}
+
 /** One word out of a few. */
 export function choice<const W extends string>(words: readonly W[], { default: fallback, about }: About<W>): Key<W> {
   const check = (value: unknown): Result<W, string> => {

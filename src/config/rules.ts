@@ -43,3 +43,10 @@ export const headerSecret: TextRule = (value) => {
   if (!/^[\x21-\x7e]*$/.test(value)) return 'contains a character that cannot be sent in a header'
   return value.length < MIN_SECRET ? `is shorter than ${MIN_SECRET} characters` : undefined
 }
+
+/** What header names may begin with (a token of RFC 9110 section 5.6.2) that ends where a word can follow. */
+export const headerPrefix: TextRule = (value) => {
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*-$/i.test(value)) return 'is not words of letters and digits that each end with -'
+  if (value.length > 40) return 'is longer than 40 characters'
+  return /^webhook-$/i.test(value) ? 'is what the headers of Standard Webhooks begin with' : undefined
+}

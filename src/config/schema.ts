@@ -1,5 +1,13 @@
-import { choice, integer, type Key, list, rate, text } from './keys.ts'
-import { addressOrNetwork, base64Of32Bytes, headerSecret, hostToListenOn, notEmpty, storageUrl } from './rules.ts'
+import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
+import {
+  addressOrNetwork,
+  base64Of32Bytes,
+  headerPrefix,
+  headerSecret,
+  hostToListenOn,
+  notEmpty,
+  storageUrl,
+} from './rules.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
@@ -152,6 +160,41 @@ const schema = {
       min: 1,
       max: 300,
       about: 'How often the last use of bound addresses is written to the store, in seconds.',
+    }),
+  },
+  webhooks: {
+    allowPrivateTargets: toggle({
+      default: false,
+      about: 'Whether webhooks may point to private addresses and plain http: for closed networks and tests only.',
+    }),
+    caFile: text({
+      default: '',
+      allowed: 'nothing, or the path of a PEM file',
+      about: 'Certificate authorities that are trusted beside the usual ones when webhooks are called.',
+    }),
+    headerPrefix: text({
+      default: 'X-Service-',
+      allowed: 'words of letters and digits that each end with -',
+      rule: headerPrefix,
+      about: 'What the names of the signature and thumbnail headers of callbacks begin with.',
+    }),
+    deliveryRetentionDays: integer({
+      default: 30,
+      min: 1,
+      max: 3650,
+      about: 'How long the log of deliveries to webhooks is kept, in days.',
+    }),
+    inFlightPerWebhook: integer({
+      default: 4,
+      min: 1,
+      max: 64,
+      about: 'How many deliveries to one webhook may be under way at a time.',
+    }),
+    inFlight: integer({
+      default: 64,
+      min: 1,
+      max: 4096,
+      about: 'How many deliveries to all webhooks one process may have under way at a time.',
     }),
   },
 } as const

@@ -1,13 +1,11 @@
 import type { Clock } from '../base/clock.ts'
-import { pruneRecords } from '../commands/retention.ts'
+import { pruneRecords, type Retention } from '../commands/retention.ts'
 import type { Context } from '../commands/context.ts'
 import type { Job } from './timers.ts'
 
 const HOUR_MS = 3_600_000
 
-export interface RetentionOptions {
-  accessLogDays: number
-  auditDays: number
+export interface RetentionOptions extends Retention {
   bindingFlushMs: number
 }
 

@@ -5,6 +5,7 @@ import { getAccount, listAccounts } from './tables/accounts.ts'
 import { recentAudit } from './tables/audit.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
+import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
 import { pendingOutbox } from './tables/outbox.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
@@ -12,6 +13,7 @@ import { countTokens, listTokens } from './tables/tokenList.ts'
 import { findToken, getToken } from './tables/tokens.ts'
 import { usableTokens } from './tables/tokenUsable.ts'
 import { findUser } from './tables/users.ts'
+import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
@@ -37,6 +39,17 @@ export function readsOf(session: Session): Reads {
     revocations: { list: (tokenId) => listRevocations(session, tokenId) },
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    webhooks: {
+      get: (accountId, id) => getWebhook(session, accountId, id),
+      list: (query) => listWebhooks(session, query),
+      forAccount: (accountId) => webhooksOf(session, accountId),
+    },
+    deliveries: {
+      get: (id) => getDelivery(session, id),
+      page: (query) => pageDeliveries(session, query),
+      payload: (id) => getPayload(session, id),
+      due: (query) => dueWebhooks(session, query),
+    },
     audit: { recent: (accountId, limit) => recentAudit(session, accountId, limit) },
   }
 }

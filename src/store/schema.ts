@@ -26,6 +26,18 @@ export interface DB {
   revocations: { token_id: number; jti: string; at_ms: number }
   changes: ChangeTable
   outbox: OutboxTable
+  webhooks: WebhookTable
+  deliveries: DeliveryTable
+  /** By the id of the delivery. `data` is the event's JSON; the rest is what was made of it and sent. */
+  delivery_payloads: {
+    id: string
+    data: string
+    body: Uint8Array | null
+    content_type: string | null
+    headers: string | null
+  }
+  /** Who sends, and until when it is believed to be alive. */
+  delivery_nodes: { id: string; alive_until_ms: number }
   audit: AuditTable
   access_log: AccessLogTable
   /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
@@ -101,6 +113,44 @@ interface OutboxTable {
   subject: string | null
   data: string
   created_at_ms: number
+}
+
+export interface WebhookTable {
+  id: Generated<number>
+  account_id: string
+  url: string
+  secret_sealed: Uint8Array
+  feed_hooks: Flag
+  recording_hooks: Flag
+  thumbnail_hooks: Flag
+  transcoder_hooks: Flag
+  viewer_connection_hooks: Flag
+  filter: string | null
+  failures_in_row: number
+  disabled_until_ms: number | null
+  disabled_reason: string | null
+  added_at_ms: number
+}
+
+export interface DeliveryTable {
+  id: string
+  event_id: string
+  webhook_id: number
+  account_id: string
+  type: string
+  event: string
+  subject: string | null
+  state: string
+  created_at_ms: number
+  started_at_ms: number | null
+  ended_at_ms: number | null
+  status_code: number | null
+  duration_ms: number | null
+  answer: string | null
+  error: string | null
+  redelivery_of: string | null
+  /** Who started it. */
+  node: string | null
 }
 
 interface AuditTable {

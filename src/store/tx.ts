@@ -6,11 +6,31 @@ import { appendAudit, pruneAudit } from './tables/audit.ts'
 import { bindAddress, clearBindings, keepEarliest, touchBindings } from './tables/bindings.ts'
 import { appendChange, pruneChanges } from './tables/changes.ts'
 import { deleteCredential, getCredential, insertCredential } from './tables/credentials.ts'
-import { appendOutbox } from './tables/outbox.ts'
+import {
+  claimDeliveries,
+  deletePendingDeliveries,
+  finishDeliveries,
+  insertDeliveries,
+  pruneDeliveries,
+  redeliver,
+  skipDeliveries,
+  startDeliveries,
+} from './tables/deliveries.ts'
+import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
+import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
 import { deleteToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
 import { insertUser } from './tables/users.ts'
+import {
+  deleteWebhook,
+  insertWebhook,
+  lockWebhook,
+  lockWebhooks,
+  replaceWebhook,
+  setWebhookHealth,
+  webhooksOf,
+} from './tables/webhooks.ts'
 
 /** The verbs of a transaction over the session in which it runs. */
 export function txOf(session: Session): Tx {
@@ -49,7 +69,9 @@ export function txOf(session: Session): Tx {
       append: (change) => appendChange(session, change),
       prune: (beforeMs) => pruneChanges(session, beforeMs),
     },
-    outbox: { append: (event) => appendOutbox(session, event) },
+    outbox: { append: (event) => appendOutbox(session, event), take: (limit) => takeOutbox(session, limit) },
+    webhooks: webhookVerbs(session),
+    deliveries: deliveryVerbs(session),
     audit: {
       append: (row) => appendAudit(session, row),
       prune: (beforeMs, limit) => pruneAudit(session, beforeMs, limit),
@@ -58,5 +80,34 @@ export function txOf(session: Session): Tx {
       append: (rows) => appendAccessLog(session, rows),
       prune: (beforeMs, limit) => pruneAccessLog(session, beforeMs, limit),
     },
+  }
+}
+
+function webhookVerbs(session: Session): Tx['webhooks'] {
+  return {
+    insert: (webhook) => insertWebhook(session, webhook),
+    lock: (accountId, id) => lockWebhook(session, accountId, id),
+    lockAll: (ids) => lockWebhooks(session, ids),
+    forAccount: (accountId) => webhooksOf(session, accountId),
+    replace: (webhook) => replaceWebhook(session, webhook),
+    setHealth: (id, health) => setWebhookHealth(session, id, health),
+    delete: async (id) => {
+      await deleteWebhook(session, id)
+      await deletePendingDeliveries(session, id)
+    },
+  }
+}
+
+function deliveryVerbs(session: Session): Tx['deliveries'] {
+  return {
+    insert: (rows) => insertDeliveries(session, rows),
+    redeliver: (input) => redeliver(session, input),
+    claim: (input) => claimDeliveries(session, input),
+    start: (node, atMs, claimed) => startDeliveries(session, node, atMs, claimed),
+    finish: (node, ends) => finishDeliveries(session, node, ends),
+    skip: (input) => skipDeliveries(session, input),
+    keepAlive: (node, untilMs) => keepNodeAlive(session, node, untilMs),
+    expire: (input) => expireDeliveries(session, input),
+    prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),
   }
 }

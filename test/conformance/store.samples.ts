@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { StoreLog } from '../../src/store/log.ts'
-import type { AccessLogRow, AuditRow, Store, StoredToken } from '../../src/store/store.ts'
+import type { AccessLogRow, AuditRow, Store, StoredToken, StoredWebhook } from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -74,6 +74,20 @@ export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
     allowed: true,
     code: null,
     message: 'admitted',
+    ...over,
+  }
+}
+
+export function newWebhook(over: Partial<StoredWebhook> = {}): Omit<StoredWebhook, 'id'> {
+  return {
+    accountId: 'nobody',
+    url: 'https://hooks.example.org/',
+    secretSealed: new Uint8Array([0, 1, 2]),
+    hooks: { feeds: true, recording: false, thumbnail: true, transcoder: false, viewerConnection: true },
+    filter: null,
+    failuresInRow: 0,
+    disabled: null,
+    addedAtMs: 1_750_000_000_000,
     ...over,
   }
 }

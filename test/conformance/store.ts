@@ -7,6 +7,7 @@ import { peopleSuite } from './store.people.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
 import { transactionsSuite } from './store.transactions.ts'
+import { webhooksSuite } from './store.webhooks.ts'
 
 /** One database, and any number of stores on it, as nodes or processes would have. */
 export interface Harness {
@@ -41,5 +42,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     transactionsSuite(opened)
     changesSuite(opened)
     accessLogSuite(opened)
+    webhooksSuite(opened)
   })
 }

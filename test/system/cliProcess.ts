@@ -93,6 +93,37 @@ export interface Served {
 
 const started: ChildProcess[] = []
 
+export interface Listening {
+  url: string
+  /** The lines after the first, each a JSON value. */
+  lines(): { [field: string]: unknown }[]
+  signal(name: NodeJS.Signals): void
+  ended: Promise<number | null>
+}
+
+/** Starts `sluice listen` on a free loopback port and waits until it says where. */
+export async function listen(secret: string): Promise<Listening> {
+  const child = start(['listen', '--port', '0', '--secret-stdin', '--json'], {})
+  started.push(child)
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  child.stdin?.end(`${secret}\n`)
+  const ended = once(child, 'close').then(([status]) => status as number | null)
+  const lines = () =>
+    stdout.text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { [field: string]: unknown })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', () => {
+      const [first] = lines()
+      if (first !== undefined) resolve(String(first['listening']))
+    })
+    void ended.then((status) => reject(new Error(`ended with ${status}: ${stdout.text}${stderr.text}`)))
+  })
+  return { url, lines: () => lines().slice(1), signal: (name) => void child.kill(name), ended }
+}
+
 /** Starts a server on a free loopback port and waits until it says that it is ready. */
 export async function serve(argv: readonly string[], env: Record<string, string> = {}): Promise<Served> {
   const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], env)

@@ -48,7 +48,8 @@ function filterOf(query: Sound<Static<typeof ListByNameQuery>>): ListByNameReque
   return filter === undefined || filter === 'None' ? 'TokenOrStreamName' : filter
 }
 
-function readQuery<S extends TObject>(schema: S, query: Record<string, unknown>, problems: Problems) {
+/** Reads the text of a query by a schema. What is wrong is in `problems`. */
+export function readQuery<S extends TObject>(schema: S, query: Record<string, unknown>, problems: Problems) {
   const typed: [string, unknown][] = []
   for (const [name, value] of Object.entries(query)) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined

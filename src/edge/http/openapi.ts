@@ -1,6 +1,8 @@
 import { Type, type TSchema } from 'typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { TOKEN_SCHEMAS } from '../../core/tokens/schema.ts'
+import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks/schema.ts'
+import { WebhookTest } from '../../core/webhooks/requests.ts'
 import swagger from '@fastify/swagger'
 
 /** What a route tells about itself. `data` is wrapped in the success envelope; `answer` is taken as it is. */
@@ -49,16 +51,18 @@ export function document(tag: string, summary: string, text: RouteText): { schem
   }
 }
 
+const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTest]
+
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
-  for (const schema of TOKEN_SCHEMAS) app.addSchema(schema)
+  for (const schema of [...TOKEN_SCHEMAS, ...WEBHOOK_SCHEMAS]) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Sluice token API',
         version,
-        description: 'Publish and subscribe tokens, access rules and the access decision.',
+        description: 'Publish and subscribe tokens, access rules, the access decision, and webhooks.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
       components: {

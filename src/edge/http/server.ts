@@ -14,6 +14,7 @@ import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
+import { webhookRoutes } from './webhookRoutes.ts'
 
 export interface ServerOptions {
   version: string
@@ -64,6 +65,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('onRequest', requireSecret(ctx))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
+    webhookRoutes(api, ctx, peerOf, options.sign)
   })
   await app.ready()
   return app

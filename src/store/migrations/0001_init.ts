@@ -1,5 +1,6 @@
-import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { EngineName } from '../session.ts'
+import { Maker } from './maker.ts'
 
 /** The first schema. Tables that only SQLite keeps in the order of their key are `without rowid`: one B-tree instead of two. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
@@ -102,70 +103,4 @@ async function accessLog(make: Maker): Promise<void> {
   await make.index('access_log_code', 'access_log', ['account_id', 'code', ...newest], 'code is not null')
   await make.index('access_log_refused', 'access_log', ['account_id', ...newest], 'allowed = 0')
   await make.index('access_log_at', 'access_log', ['at_ms'])
-}
-
-const TYPES = {
-  sqlite: {
-    serial: 'integer primary key autoincrement',
-    big: 'integer',
-    flag: 'integer',
-    text: 'text',
-    bytes: 'blob',
-    token: 'integer',
-    xid: '',
-  },
-  // "C": both engines order text by its UTF-8 bytes.
-  postgres: {
-    serial: 'bigint generated always as identity primary key',
-    big: 'bigint',
-    flag: 'smallint',
-    text: 'text collate "C"',
-    bytes: 'bytea',
-    token: 'bigint',
-    xid: 'xid8 default pg_current_xact_id()',
-  },
-} as const
-
-type ColumnType = keyof (typeof TYPES)['sqlite']
-
-/** Writes tables in the dialect of the engine from columns given as `name type [null | key], …`. */
-class Maker {
-  readonly engine: EngineName
-  readonly #db: Kysely<unknown>
-
-  constructor(db: Kysely<unknown>, engine: EngineName) {
-    this.#db = db
-    this.engine = engine
-  }
-
-  async table(name: string, columns: string, key?: string[]): Promise<void> {
-    let table: CreateTableBuilder<string, string> = this.#db.schema.createTable(name)
-    for (const column of columns.split(',')) table = this.#column(table, column)
-    if (key) table = table.addPrimaryKeyConstraint(`${name}_pkey`, key)
-    if (key && this.engine === 'sqlite') table = table.modifyEnd(sql`without rowid`)
-    await table.execute()
-  }
-
-  #column(table: CreateTableBuilder<string, string>, column: string): CreateTableBuilder<string, string> {
-    const [name = '', type = '', extra] = column.trim().split(' ')
-    const words = sql.raw(TYPES[this.engine][type as ColumnType])
-    return table.addColumn(name, words, (c) => {
-      const rule = extra === 'null' ? c : c.notNull()
-      if (extra === 'key') return rule.primaryKey()
-      return type === 'token' ? rule.references('tokens.id').onDelete('cascade') : rule
-    })
-  }
-
-  async unique(name: string, table: string, columns: string[]): Promise<void> {
-    await this.#db.schema.createIndex(name).on(table).columns(columns).unique().execute()
-  }
-
-  async index(name: string, table: string, columns: string[], only?: string): Promise<void> {
-    const index = this.#db.schema.createIndex(name).on(table).columns(columns)
-    await (only ? index.where(sql<boolean>`${sql.raw(only)}`) : index).execute()
-  }
-
-  async insertMeta(...keys: string[]): Promise<void> {
-    for (const key of keys) await sql`insert into meta (key, value) values (${key}, 0)`.execute(this.#db)
-  }
 }

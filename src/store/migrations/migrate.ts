@@ -2,10 +2,12 @@ import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type { EngineName } from '../session.ts'
 import * as init from './0001_init.ts'
+import * as webhooks from './0002_webhooks.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
   '0001_init': init.up,
+  '0002_webhooks': webhooks.up,
 }
 
 /** The database was written by a newer version of this program. */

@@ -1,3 +1,5 @@
+import type { Selectable } from 'kysely'
+import type { DB } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
 import type { OutboxEvent } from '../store.ts'
 
@@ -19,6 +21,13 @@ const pending = statement((db, p: { limit: number }) =>
   db.selectFrom('outbox').selectAll().orderBy('id').limit(p.limit),
 )
 
+/** Rows that another node has in hand are passed by. SQLite has one writer, so there is nobody to pass by. */
+const take = statement((db, p: { limit: number }, engine) => {
+  const oldest = db.selectFrom('outbox as waiting').select('waiting.id').orderBy('waiting.id').limit(p.limit)
+  const mine = engine === 'postgres' ? oldest.forUpdate().skipLocked() : oldest
+  return db.deleteFrom('outbox').where('id', 'in', mine).returningAll()
+})
+
 export async function appendOutbox(session: Session, event: OutboxEvent): Promise<number> {
   const row = await session.first(append, event)
   if (!row) throw new Error('insert returned no row')
@@ -26,8 +35,16 @@ export async function appendOutbox(session: Session, event: OutboxEvent): Promis
 }
 
 export async function pendingOutbox(session: Session, limit: number): Promise<(OutboxEvent & { id: number })[]> {
-  const rows = await session.all(pending, { limit })
-  return rows.map((row) => ({
+  return (await session.all(pending, { limit })).map(fromRow)
+}
+
+export async function takeOutbox(session: Session, limit: number): Promise<(OutboxEvent & { id: number })[]> {
+  const rows = await session.all(take, { limit })
+  return rows.toSorted((a, b) => a.id - b.id).map(fromRow)
+}
+
+function fromRow(row: Selectable<DB['outbox']>): OutboxEvent & { id: number } {
+  return {
     id: row.id,
     accountId: row.account_id,
     type: row.type,
@@ -35,5 +52,5 @@ export async function pendingOutbox(session: Session, limit: number): Promise<(O
     subject: row.subject,
     data: row.data,
     createdAtMs: row.created_at_ms,
-  }))
+  }
 }

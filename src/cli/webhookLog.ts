@@ -1,0 +1,52 @@
+import { ok } from '../base/result.ts'
+import { type DeliveryEntry, redeliver, recentDeliveries } from '../commands/webhooksDeliveries.ts'
+import { command } from './command.ts'
+import { id, required, wholeOr } from './flag.ts'
+import { table } from './print.ts'
+import { withAccount } from './session.ts'
+
+export const WEBHOOK_ID = id('ID', 'The id of the webhook, as `sluice webhook list` shows it.')
+
+export const deliveriesCommand = command({
+  path: ['webhook', 'deliveries'],
+  summary: 'Show what was sent to a webhook, newest first',
+  args: { id: WEBHOOK_ID },
+  flags: { limit: wholeOr(20, 'N', 'How many of the latest.', { min: 1, max: 1000 }) },
+  examples: ['sluice webhook deliveries 1', 'sluice webhook deliveries 1 --limit 100 --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await recentDeliveries(ctx, accountId, call.args.id, call.flags.limit)
+      return found.ok ? ok({ json: found.value, text: deliveryTable(found.value) }) : found
+    }),
+})
+
+const deliveryTable = (deliveries: readonly DeliveryEntry[]): string =>
+  table(
+    ['id', 'made', 'event', 'about', 'state', 'status', 'ms', 'error'],
+    deliveries.map((delivery) => [
+      delivery.id,
+      delivery.createdOn,
+      `${delivery.type} ${delivery.event}`,
+      delivery.subject ?? '',
+      delivery.redeliveryOf === undefined ? delivery.state : `${delivery.state} (again)`,
+      String(delivery.statusCode ?? ''),
+      String(delivery.durationMs ?? ''),
+      delivery.error ?? '',
+    ]),
+  )
+
+export const redeliverCommand = command({
+  path: ['webhook', 'redeliver'],
+  summary: 'Send an event again: the same bytes under the same webhook-id',
+  detail: 'A running server sends it. It prints the id of the new delivery.',
+  args: { id: WEBHOOK_ID, delivery: required('DELIVERY', 'The id of the delivery, from `sluice webhook deliveries`.') },
+  examples: [
+    'sluice webhook redeliver 1 1Cv2nDq8PzUeZ5oYyZ3kQw',
+    'sluice webhook redeliver 1 1Cv2nDq8PzUeZ5oYyZ3kQw --json',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await redeliver(ctx, actor, call.args.id, call.args.delivery)
+      return made.ok ? ok({ json: made.value, text: made.value.id }) : made
+    }),
+})

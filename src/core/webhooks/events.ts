@@ -1,0 +1,152 @@
+import { type Static, type TObject, Type } from 'typebox'
+
+/**
+ * Every event that webhooks can receive: the one table from which payloads, test events and the documentation are made.
+ * The order of a schema's properties is the order of the keys on the wire.
+ */
+
+const text = (description: string) => Type.String({ description })
+const moment = (description: string) => Type.Integer({ minimum: 0, description: `${description}, epoch milliseconds` })
+
+const Stream = {
+  name: text('stream name'),
+  streamId: text('`accountId/streamName`'),
+}
+
+const Feed = {
+  feedId: Type.String({ format: 'uuid', description: "the publisher's live media; a new publisher is a new feed" }),
+  accountId: text('owner of the stream'),
+  ...Stream,
+  sourceId: Type.Optional(text('the source, when several publish under one name')),
+  tokenId: Type.Integer({ description: 'publish token of the stream' }),
+  active: Type.Boolean({ description: 'whether the feed is live' }),
+  started: moment('when it began'),
+}
+
+const Track = Type.Object({
+  type: Type.Union([Type.Literal('audio'), Type.Literal('video')]),
+  codec: Type.String(),
+  bitrate: Type.Optional(Type.Integer()),
+  width: Type.Optional(Type.Integer()),
+  height: Type.Optional(Type.Integer()),
+})
+
+const Recording = {
+  recordingId: text('the recording'),
+  tokenId: Type.Integer({ description: 'publish token of the stream' }),
+  streamName: text('stream name'),
+  streamId: text('`accountId/streamName`'),
+  started: moment('when it began'),
+}
+
+const RecordingEnd = {
+  ...Recording,
+  ended: Type.Optional(moment('when it ended')),
+  bytes: Type.Optional(Type.Integer({ minimum: 0, description: 'size of the file' })),
+  durationMs: Type.Optional(Type.Integer({ minimum: 0, description: 'length, milliseconds' })),
+  tracks: Type.Optional(Type.Array(Track, { description: 'what it holds' })),
+  url: Type.Optional(text('where it can be fetched')),
+}
+
+const Transcoder = Type.Object({
+  transcoderId: text('the transcoder'),
+  transcoderName: text('its name; this is what a filter is matched against'),
+  channelId: text('the channel that it serves'),
+  status: text('its status after the event'),
+  created: moment('when it was made'),
+})
+
+const Viewing = Type.Object({ name: Stream.name, accountId: Feed.accountId, streamId: Stream.streamId })
+
+export interface EventDefinition {
+  /** When it is sent, one sentence. */
+  readonly when: string
+  readonly data: TObject
+}
+
+export const EVENTS = {
+  feeds: {
+    started: { when: 'A stream began to be published.', data: Type.Object(Feed) },
+    ended: {
+      when: 'A stream is no longer published, or its feed was replaced.',
+      data: Type.Object({ ...Feed, ended: moment('when it ended') }),
+    },
+  },
+  recording: {
+    started: { when: 'A recording began.', data: Type.Object(Recording) },
+    completed: { when: 'A recording is complete and can be fetched.', data: Type.Object(RecordingEnd) },
+    error: { when: 'A recording failed; what exists of it is described.', data: Type.Object(RecordingEnd) },
+    deleted: { when: 'A recording was deleted.', data: Type.Object(RecordingEnd) },
+  },
+  transcoder: {
+    started: { when: 'A transcoder runs.', data: Transcoder },
+    stopped: { when: 'A transcoder was stopped.', data: Transcoder },
+    error: { when: 'A transcoder failed.', data: Transcoder },
+  },
+  viewerConnection: {
+    ViewerAttempt: {
+      when: 'Somebody tried to view a stream that is not being published; at most once per 10 s and stream.',
+      data: Viewing,
+    },
+    FirstViewerConnection: { when: 'A stream without viewers got one.', data: Viewing },
+    NoActiveViewers: { when: 'A stream has had no viewers for 60 s (configurable).', data: Viewing },
+  },
+} as const satisfies Record<string, Record<string, EventDefinition>>
+
+type Events = typeof EVENTS
+export type JsonHookType = keyof Events
+/** The value of `type`; `thumbnail` has no JSON payload, its body is the image. */
+export type HookType = JsonHookType | 'thumbnail'
+
+/** One event with its data, for any type: `{ type, event, data }`. */
+export type WebhookEvent = {
+  [T in JsonHookType]: {
+    [E in keyof Events[T]]: Events[T][E] extends { data: infer D extends TObject }
+      ? { readonly type: T; readonly event: E; readonly data: Static<D> }
+      : never
+  }[keyof Events[T]]
+}[JsonHookType]
+
+/** An event as it comes back from the store, where the types are no longer known. */
+export interface StoredEvent {
+  readonly type: string
+  readonly event: string
+  readonly data: object
+}
+
+/** The definition of an event, or undefined when there is none of this name. */
+export function definitionOf(type: string, event: string): EventDefinition | undefined {
+  const events: Record<string, Record<string, EventDefinition>> = EVENTS
+  return Object.hasOwn(events, type) && Object.hasOwn(events[type] ?? {}, event) ? events[type]?.[event] : undefined
+}
+
+/** What a webhook's filter is matched against: the name of the transcoder or of the stream. */
+export function subjectOf(event: WebhookEvent): string {
+  switch (event.type) {
+    case 'transcoder':
+      return event.data.transcoderName
+    case 'recording':
+      return event.data.streamName
+    case 'feeds':
+    case 'viewerConnection':
+      return event.data.name
+  }
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * The exact bytes of a callback. Keys are in the order `type`, `event`, `timestamp`, `data`, those of `data` in the
+ * order of the table, however the object was built; keys that the table does not know stay out.
+ * @param timestampMs when the request is sent, epoch milliseconds
+ * @throws when there is no such event: the store then holds what no version of Sluice wrote
+ */
+export function renderPayload(event: StoredEvent, timestampMs: number): Uint8Array {
+  const definition = definitionOf(event.type, event.event)
+  if (!definition) throw new Error(`there is no event ${event.type} ${event.event}`)
+  const given = event.data as Record<string, unknown>
+  const data = Object.fromEntries(
+    Object.keys(definition.data.properties).flatMap((key) => (given[key] === undefined ? [] : [[key, given[key]]])),
+  )
+  return encoder.encode(JSON.stringify({ type: event.type, event: event.event, timestamp: timestampMs, data }))
+}

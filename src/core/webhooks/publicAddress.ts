@@ -1,0 +1,108 @@
+/**
+ * Which IP addresses belong to the public internet. Everything that is not provably public is refused, so a form that
+ * this file does not understand can only be too strict. Source of the ranges: the IANA special-purpose registries (RFC
+ * 6890).
+ */
+
+/**
+ * IPv4 ranges that are not public. The last one is inside public space, but a cloud serves its machines' secrets
+ * there.
+ */
+const REFUSED_V4 = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT; one cloud's metadata is here
+  '127.0.0.0/8', // loopback
+  '169.254.0.0/16', // link-local; most clouds' metadata is here
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments; one cloud's metadata is here
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+  '168.63.129.16/32', // platform endpoint of a cloud
+].map(parseV4Range)
+
+/**
+ * IPv6: only 2000::/3 is given out to the public, which leaves out loopback, mapped and compatible IPv4 (`::/96`),
+ * NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. These are taken out of it
+ * again.
+ */
+const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[] = [
+  [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, ORCHID
+  [[0x2001, 0x0db8], 32], // documentation
+  [[0x2002], 16], // 6to4: carries an IPv4 address
+  [[0x3fff, 0x0000], 20], // documentation
+]
+
+/**
+ * True for an address in its plain text form that may be dialled on behalf of a stranger. A zone id is never public.
+ */
+export function isPublicAddress(text: string): boolean {
+  const v4 = parseV4(text)
+  if (v4 !== null) return !REFUSED_V4.some(({ base, mask }) => (v4 & mask) >>> 0 === base)
+  const v6 = parseV6(text)
+  return v6 !== null && isPublicV6(v6)
+}
+
+function isPublicV6(groups: readonly number[]): boolean {
+  const first = groups[0] ?? 0
+  if (first >> 13 !== 0b001) return false
+  if (REFUSED_V6.some(([prefix, bits]) => startsWith(groups, prefix, bits))) return false
+  return !isIsatap(groups)
+}
+
+/** An interface identifier that carries an IPv4 address, under any prefix (RFC 5214 section 6.1). */
+function isIsatap(groups: readonly number[]): boolean {
+  return ((groups[4] ?? 0) & 0xfdff) === 0 && groups[5] === 0x5efe
+}
+
+function startsWith(groups: readonly number[], prefix: readonly number[], bits: number): boolean {
+  return prefix.every((value, i) => {
+    const kept = Math.min(16, Math.max(0, bits - 16 * i))
+    const mask = (0xffff << (16 - kept)) & 0xffff
+    return ((groups[i] ?? 0) & mask) === value
+  })
+}
+
+/** Four decimal numbers without leading zeros, as an unsigned 32-bit number; null for anything else. */
+export function parseV4(text: string): number | null {
+  if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null
+  const parts = text.split('.').map(Number)
+  if (parts.some((part) => part > 255)) return null
+  return parts.reduce((sum, part) => sum * 256 + part, 0)
+}
+
+/** The eight 16-bit groups of an IPv6 address (RFC 4291 section 2.2); null for anything else, and for a zone id. */
+export function parseV6(text: string): number[] | null {
+  const halves = text.split('::')
+  if (halves.length > 2) return null
+  const [head, tail] = halves.map(parseGroups)
+  if (!head || tail === null) return null
+  if (tail === undefined) return head.length === 8 ? head : null
+  const zeros = 8 - head.length - tail.length
+  return zeros < 1 ? null : [...head, ...Array<number>(zeros).fill(0), ...tail]
+}
+
+/** Groups between colons; the last may be a dotted IPv4 address, which counts as two. */
+function parseGroups(text: string, half: number, halves: readonly string[]): number[] | null {
+  if (text === '') return halves.length === 2 ? [] : null
+  const words = text.split(':')
+  const last = words.at(-1) ?? ''
+  const v4 = half === halves.length - 1 ? parseV4(last) : null
+  const hex = v4 === null ? words : words.slice(0, -1)
+  if (!hex.every((word) => /^[0-9a-f]{1,4}$/i.test(word))) return null
+  const groups = hex.map((word) => Number.parseInt(word, 16))
+  return v4 === null ? groups : [...groups, v4 >>> 16, v4 & 0xffff]
+}
+
+function parseV4Range(text: string): { base: number; mask: number } {
+  const [address = '', bits = ''] = text.split('/')
+  const base = parseV4(address)
+  if (base === null) throw new Error(`not an IPv4 range: ${text}`)
+  return { base, mask: (0xffffffff << (32 - Number(bits))) >>> 0 }
+}

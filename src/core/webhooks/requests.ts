@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { err, ok, type Result } from '../../base/result.ts'
+import { readLimit } from '../page/page.ts'
+import { readQuery } from '../tokens/listQuery.ts'
+import { type FieldErrors, Problems } from '../tokens/problems.ts'
+import { readShape } from '../tokens/shape.ts'
+import { TEST_TYPES, type TestType } from './examples.ts'
+
+/** What is asked about webhooks beside making and editing them. */
+
+const ITEMS_DEFAULT = 10
+const closed = { additionalProperties: false } as const
+
+export const WebhookListQuery = Type.Object(
+  {
+    startingId: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 9_999_999_999, description: 'The first id of the page, inclusive.' }),
+    ),
+    itemCount: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: ITEMS_DEFAULT })),
+    isDescending: Type.Optional(Type.Boolean({ default: false, description: 'Latest first.' })),
+  },
+  closed,
+)
+
+export interface WebhookListRequest {
+  startingId: number | undefined
+  itemCount: number
+  descending: boolean
+}
+
+export function readWebhookListQuery(query: Record<string, unknown>): Result<WebhookListRequest, FieldErrors> {
+  const problems = new Problems()
+  const sound = readQuery(WebhookListQuery, query, problems)
+  return problems.settle({
+    startingId: sound.value('startingId'),
+    itemCount: sound.value('itemCount') ?? ITEMS_DEFAULT,
+    descending: sound.value('isDescending') ?? false,
+  })
+}
+
+const name = (description: string) =>
+  Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 128 }), Type.Null()], { description }))
+
+export const WebhookTest = Type.Object(
+  {
+    streamName: name('The stream that the event is about, for filters.'),
+    transcoderName: name('The transcoder that the event is about, for filters.'),
+  },
+  { $id: 'WebhookTest', ...closed, description: 'What the example is about. May be left out.' },
+)
+
+export interface WebhookTestRequest {
+  streamName?: string
+  transcoderName?: string
+}
+
+/** Reads the body of a test; none at all is fine. */
+export function readWebhookTest(body: unknown): Result<WebhookTestRequest, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(WebhookTest, body ?? {}, problems)
+  const [streamName, transcoderName] = [sound.value('streamName'), sound.value('transcoderName')]
+  return problems.settle({
+    ...(streamName === undefined ? {} : { streamName }),
+    ...(transcoderName === undefined ? {} : { transcoderName }),
+  })
+}
+
+export const isTestType = (text: string): text is TestType => TEST_TYPES.some((type) => type === text)
+
+/** Reads the query of a list that is walked by cursor and has no filters; all errors at once. */
+export function readCursorQuery(
+  query: Record<string, unknown>,
+): Result<{ limit: number; cursor: string | undefined }, FieldErrors> {
+  const problems = new Problems()
+  const { limit: limitText, cursor, ...others } = query
+  const limit = readLimit(limitText)
+  if (!limit.ok) problems.add('limit', limit.error)
+  if (cursor !== undefined && typeof cursor !== 'string') problems.add('cursor', 'may be given once')
+  for (const name of Object.keys(others)) problems.add(name, 'is not a parameter of this list; allowed: limit, cursor')
+  const settled = problems.settle(true)
+  if (!settled.ok) return err(settled.error)
+  return ok({ limit: limit.ok ? limit.value : 0, cursor: typeof cursor === 'string' ? cursor : undefined })
+}

@@ -1,0 +1,141 @@
+import type { Static } from 'typebox'
+import { err, type Result } from '../../base/result.ts'
+import { compilePattern } from '../access/streamName.ts'
+import { type FieldErrors, Problems } from '../tokens/problems.ts'
+import { type Hints, isObject, readShape, type Sound } from '../tokens/shape.ts'
+import type { HookType } from './events.ts'
+import { CreateWebhook, type Flag, FLAGS, UpdateWebhook, type WebhookRecord } from './schema.ts'
+import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
+
+/** May a webhook point here? `Egress.checkUrl`, which knows what the operator allows. */
+export type CheckUrl = (url: string) => Result<URL, string>
+
+/** The spellings of each switch; the first is the one that is named in messages. */
+const SPELLINGS: Readonly<Record<HookType, readonly Flag[]>> = {
+  feeds: ['isFeedHooks'],
+  recording: ['isRecordingHooks', 'isMediaHooks'],
+  thumbnail: ['isThumbnailHooks'],
+  transcoder: ['isTranscoderHooks'],
+  viewerConnection: ['isViewerConnectionHooks'],
+}
+const HOOK_TYPES = Object.keys(SPELLINGS) as readonly HookType[]
+
+const NO_HOOKS: HookSwitches = {
+  feeds: false,
+  recording: false,
+  thumbnail: false,
+  transcoder: false,
+  viewerConnection: false,
+}
+
+const SECRET_IS_OURS = 'is made by Sluice; send refreshSecret: true in an update for another one'
+const CREATE_HINTS: Hints = new Map([
+  ['secret', SECRET_IS_OURS],
+  ['refreshSecret', 'belongs to updates; a new webhook has a new secret'],
+  ['reEnable', 'belongs to updates; a new webhook is not disabled'],
+])
+const UPDATE_HINTS: Hints = new Map([
+  ['secret', SECRET_IS_OURS],
+  ['disabled', 'cannot be set; send reEnable: true to end a pause'],
+])
+
+type UpdateBody = Static<typeof UpdateWebhook>
+
+/** Reads the body of a create. The errors name every field that is wrong. */
+export function readCreate(body: unknown, checkUrl: CheckUrl): Result<WebhookRules, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(CreateWebhook, body, problems, CREATE_HINTS) as unknown as Body
+  return problems.settle({
+    url: readUrl(sound, checkUrl) ?? '',
+    hooks: { ...NO_HOOKS, ...readHooks(sound) },
+    filter: readFilter(sound) ?? null,
+  })
+}
+
+/** Reads the body of an update. Null leaves a field as it is, except that it removes `filter`. */
+export function readUpdate(body: unknown, checkUrl: CheckUrl): Result<WebhookPatch, FieldErrors> {
+  if (isObject(body) && saysNothing(body)) return err({ webhook: ['No properties specified to update.'] })
+  const problems = new Problems()
+  const sound = readShape(UpdateWebhook, body, problems, UPDATE_HINTS)
+  const url = readUrl(sound, checkUrl)
+  const filter = removesFilter(body) ? null : readFilter(sound)
+  return problems.settle({
+    set: { ...(url === undefined ? {} : { url }), ...(filter === undefined ? {} : { filter }) },
+    hooks: readHooks(sound),
+    refreshSecret: sound.value('refreshSecret') ?? false,
+    reEnable: sound.value('reEnable') ?? false,
+  })
+}
+
+/** The webhook after an update; a new secret is the caller's to make. */
+export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
+  const lifts = patch.reEnable || patch.set.url !== undefined
+  return {
+    ...webhook,
+    ...patch.set,
+    hooks: { ...webhook.hooks, ...patch.hooks },
+    ...(lifts ? { failuresInRow: 0, disabled: null } : {}),
+  }
+}
+
+/** A webhook as responses show it. A pause that is over is not shown. @param secret base64 */
+export function toRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
+  const { id, url, hooks, filter, disabled } = webhook
+  return {
+    id,
+    url,
+    secret,
+    isFeedHooks: hooks.feeds,
+    isMediaHooks: hooks.recording,
+    isRecordingHooks: hooks.recording,
+    isThumbnailHooks: hooks.thumbnail,
+    isTranscoderHooks: hooks.transcoder,
+    isViewerConnectionHooks: hooks.viewerConnection,
+    ...(filter === null ? {} : { filter }),
+    ...(disabled === null || disabled.untilMs <= nowMs
+      ? {}
+      : { disabled: { until: new Date(disabled.untilMs).toISOString(), reason: disabled.reason } }),
+  }
+}
+
+/** What both bodies have. */
+type Body = Sound<UpdateBody>
+
+function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
+  const url = body.value('url')
+  const checked = url === undefined ? null : checkUrl(url)
+  if (checked?.ok === false) body.problems.add('url', checked.error)
+  return url
+}
+
+function readFilter(body: Body): string | undefined {
+  const filter = body.value('filter')
+  const compiled = filter === undefined ? null : compilePattern(filter)
+  if (compiled?.ok === false) body.problems.add('filter', compiled.error)
+  return filter
+}
+
+/** The switches that the body sets. One that is sent under both of its names must have one value. */
+function readHooks(body: Body): Partial<HookSwitches> {
+  const named = HOOK_TYPES.flatMap((type) => {
+    const value = readSwitch(body, SPELLINGS[type])
+    return value === undefined ? [] : [[type, value] as const]
+  })
+  return Object.fromEntries(named)
+}
+
+function readSwitch(body: Body, spellings: readonly Flag[]): boolean | undefined {
+  const values = spellings.map((flag) => body.value(flag)).filter((value) => value !== undefined)
+  if (new Set(values).size > 1) {
+    for (const flag of spellings) body.problems.add(flag, `${spellings.join(' and ')} are one switch and must agree`)
+  }
+  return values[0]
+}
+
+const removesFilter = (body: unknown): boolean => isObject(body) && body['filter'] === null
+
+/** True for `{}` and for a body of nothing but nulls; an unknown property says something, to be refused. */
+function saysNothing(body: Record<string, unknown>): boolean {
+  const known: readonly string[] = ['url', 'refreshSecret', 'reEnable', ...FLAGS]
+  return Object.keys(body).every((name) => known.includes(name) && body[name] === null)
+}

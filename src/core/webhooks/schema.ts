@@ -1,0 +1,81 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { URL_MAX } from './target.ts'
+import { WEBHOOK_LIMITS } from './types.ts'
+
+/**
+ * The bodies and the record of the webhook interface, written once: the routes publish them and `rules.ts` checks by
+ * them.
+ */
+
+const closed = { additionalProperties: false } as const
+
+/** `null` means the default on create, and leave as it is on update. */
+const nullable = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+
+const url = () =>
+  Type.String({
+    minLength: 1,
+    maxLength: URL_MAX,
+    description: 'Where events are sent: https, to a public address.',
+    examples: ['https://hooks.example.com/sluice'],
+  })
+const pattern = () =>
+  Type.String({ minLength: 1, maxLength: WEBHOOK_LIMITS.filterMax, examples: ['studio-[0-9]+', 'prod-.*'] })
+
+const FLAG_TEXTS = {
+  isFeedHooks: 'A stream began or ceased to be published.',
+  isMediaHooks: 'Recordings: began, complete, failed, deleted.',
+  isRecordingHooks: 'The same switch as isMediaHooks.',
+  isThumbnailHooks: 'Images of live streams.',
+  isTranscoderHooks: 'Transcoders: started, stopped, failed.',
+  isViewerConnectionHooks: 'Attempts to view, the first viewer, no more viewers.',
+} as const
+
+export type Flag = keyof typeof FLAG_TEXTS
+export const FLAGS = Object.keys(FLAG_TEXTS) as readonly Flag[]
+
+function flags<T extends TSchema>(make: (description: string) => T): Record<Flag, T> {
+  return Object.fromEntries(FLAGS.map((flag) => [flag, make(FLAG_TEXTS[flag])])) as Record<Flag, T>
+}
+
+const FILTER_TEXT =
+  'RE2 pattern that must match the whole stream name, or for transcoder events the transcoder name. Absent: everything.'
+
+const common = {
+  ...flags((description) => Type.Optional(nullable(Type.Boolean(), description))),
+  filter: Type.Optional(nullable(pattern(), FILTER_TEXT)),
+}
+
+export const CreateWebhook = Type.Object(
+  { url: url(), ...common },
+  { $id: 'CreateWebhook', ...closed, description: 'A webhook to make. Switches default to false.' },
+)
+
+export const UpdateWebhook = Type.Object(
+  {
+    url: Type.Optional(nullable(url(), 'Another target; this also ends a pause.')),
+    ...common,
+    refreshSecret: Type.Optional(nullable(Type.Boolean(), 'true: another secret, which counts at once.')),
+    reEnable: Type.Optional(nullable(Type.Boolean(), 'true: ends a pause that failures have caused.')),
+  },
+  { $id: 'UpdateWebhook', ...closed, description: 'What to change. `filter: null` removes the filter.' },
+)
+
+export const WebhookRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    url: url(),
+    secret: Type.String({ description: 'base64; its bytes are the key of the signatures.' }),
+    ...flags((description) => Type.Boolean({ description })),
+    filter: Type.Optional(Type.String({ description: FILTER_TEXT })),
+    disabled: Type.Optional(
+      Type.Object({
+        until: Type.String({ format: 'date-time' }),
+        reason: Type.String(),
+      }),
+    ),
+  },
+  { $id: 'WebhookRecord', ...closed, description: 'A webhook.' },
+)
+export type WebhookRecord = Static<typeof WebhookRecord>

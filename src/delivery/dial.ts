@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
+import { hostOf, isAddress } from '../core/webhooks/target.ts'
+import { startDeadline, untilAborted } from './deadline.ts'
+import { ExchangeFailed } from './failures.ts'
+import type { Stage } from './outcome.ts'
+import type { ResolveName } from './resolve.ts'
+
+export interface Dialling {
+  readonly clock: Clock
+  readonly resolve: ResolveName
+  /** May this address be dialled? It is asked with every address of the name, and again with the one that answered. */
+  readonly allows: (address: string) => boolean
+  /** For the name, the connection and the TLS handshake together. */
+  readonly timeoutMs: number
+  /** Undefined: the certificate authorities that Node trusts. */
+  readonly trust: SecureContext | undefined
+}
+
+/** Addresses tried for one name; the time is shared among them. */
+const ADDRESSES_TRIED = 4
+
+/**
+ * A connection to the host of `url` that is ready to be written to, on an address that was allowed. The name is
+ * resolved once and the connection goes to an address of that answer, so a second, different answer of the name server
+ * finds no one asking.
+ * @throws ExchangeFailed, or what Node says; `reached` tells how far it came
+ */
+export async function dial(
+  url: URL,
+  how: Dialling,
+  parent: AbortSignal,
+  reached: (stage: Stage) => void,
+): Promise<Socket> {
+  const deadline = startDeadline(how.clock, how.timeoutMs, parent)
+  try {
+    reached('resolve')
+    const addresses = await addressesOf(hostOf(url), how, deadline.signal)
+    reached('connect')
+    const socket = await connectToAny(addresses, portOf(url), how, deadline.signal)
+    if (url.protocol !== 'https:') return socket
+    reached('tls')
+    return await secure(socket, hostOf(url), how.trust, deadline.signal)
+  } finally {
+    deadline.cancel()
+  }
+}
+
+/** The allowed addresses of a host. One that is not allowed condemns the whole name: nobody honest mixes the two. */
+async function addressesOf(host: string, how: Dialling, signal: AbortSignal): Promise<string[]> {
+  const addresses = isAddress(host) ? [host] : await untilAborted(how.resolve(host, signal), signal)
+  const forbidden = addresses.find((address) => !how.allows(address))
+  if (forbidden !== undefined) throw notAllowed(`the host leads to ${forbidden}, which is not a public address`)
+  if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
+  return addresses.slice(0, ADDRESSES_TRIED)
+}
+
+function notAllowed(message: string): ExchangeFailed {
+  return new ExchangeFailed({ stage: 'refused', code: 'target_not_allowed', message })
+}
+
+/**
+ * Tries one address after the other; each gets its share of the time, so a dead first one leaves some for the others.
+ */
+async function connectToAny(
+  addresses: readonly string[],
+  port: number,
+  how: Dialling,
+  signal: AbortSignal,
+): Promise<Socket> {
+  let failure: unknown
+  for (const address of addresses) {
+    const share = startDeadline(how.clock, how.timeoutMs / addresses.length, signal)
+    try {
+      return await connectTo(address, port, how, share.signal)
+    } catch (error) {
+      failure = share.signal.aborted ? share.signal.reason : error
+      if (signal.aborted || error instanceof ExchangeFailed) throw failure
+    } finally {
+      share.cancel()
+    }
+  }
+  throw failure
+}
+
+async function connectTo(address: string, port: number, how: Dialling, signal: AbortSignal): Promise<Socket> {
+  const socket = connect({ host: address, port, noDelay: true })
+  await readyOrDestroyed(socket, 'connect', signal)
+  // The last word belongs to the socket: whatever happened above, nothing is written to an address that is not allowed.
+  const peer = socket.remoteAddress ?? 'nobody'
+  if (how.allows(peer)) return socket
+  socket.destroy()
+  throw notAllowed(`the connection went to ${peer}, which is not a public address`)
+}
+
+async function secure(
+  socket: Socket,
+  host: string,
+  trust: SecureContext | undefined,
+  signal: AbortSignal,
+): Promise<TLSSocket> {
+  const secured = connectTls({
+    socket,
+    host,
+    // Server name indication carries names only (RFC 6066 section 3).
+    ...(isAddress(host) ? {} : { servername: host }),
+    ...(trust ? { secureContext: trust } : {}),
+    ALPNProtocols: ['http/1.1'],
+    // Said out loud, or an environment variable could switch it off.
+    rejectUnauthorized: true,
+  })
+  await readyOrDestroyed(secured, 'secureConnect', signal)
+  return secured
+}
+
+async function readyOrDestroyed(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+  // From here to its end the socket has a listener: an error that comes late must not bring the process down.
+  socket.on('error', () => undefined)
+  try {
+    await once(socket, event, { signal })
+  } catch (error) {
+    socket.destroy()
+    throw signal.aborted ? signal.reason : error
+  }
+}
+
+const portOf = (url: URL): number => Number(url.port || (url.protocol === 'https:' ? 443 : 80))

@@ -1,0 +1,61 @@
+import { renderPayload } from '../core/webhooks/events.ts'
+import type { Delivery, Payload, StoredWebhook } from '../store/store.ts'
+import type { EgressRequest } from './egress.ts'
+import { type HeaderProfile, signatureHeaders, thumbnailHeaders } from './signature.ts'
+
+/** The data of a thumbnail in the outbox; the image is JPEG in base64. */
+export interface ThumbnailData {
+  image: string
+  feedId: string
+  streamId: string
+  tokenId: number
+}
+
+/**
+ * Fixes the bytes of an event. From here on they are what is kept, signed, sent and sent again.
+ * @param data the event's JSON
+ * @param atMs when the request is sent, epoch milliseconds
+ * @throws when the event is none that this version knows
+ */
+export function fixPayload(
+  event: Pick<Delivery, 'type' | 'event'> & { data: string },
+  profile: HeaderProfile,
+  atMs: number,
+): Payload {
+  const data = JSON.parse(event.data) as object
+  if (event.type !== 'thumbnail') {
+    const body = renderPayload({ type: event.type, event: event.event, data }, atMs)
+    return { body, contentType: 'application/json', headers: {} }
+  }
+  const { image, feedId, streamId, tokenId } = data as ThumbnailData
+  const headers = thumbnailHeaders(profile, { timestampMs: atMs, feedId, streamId, tokenId })
+  return { body: Buffer.from(image, 'base64'), contentType: 'image/jpeg', headers }
+}
+
+export interface Sender {
+  readonly profile: HeaderProfile
+  /** `Sluice/<version>` */
+  readonly userAgent: string
+  /** The webhook's secret (base64) from its sealed form; throws when it cannot be opened. */
+  readonly openSecret: (sealed: Uint8Array) => string
+}
+
+/** The request of a delivery, signed with the secret that the webhook has now. @throws when that cannot be opened */
+export function requestFor(
+  sender: Sender,
+  webhook: Pick<StoredWebhook, 'url' | 'secretSealed'>,
+  eventId: string,
+  payload: Payload,
+  atMs: number,
+): EgressRequest {
+  const { profile, userAgent, openSecret } = sender
+  const { body, contentType, headers } = payload
+  const secret = openSecret(webhook.secretSealed)
+  const signature = signatureHeaders({ profile, secret, id: eventId, timestampMs: atMs, body })
+  return {
+    url: webhook.url,
+    method: 'POST',
+    headers: { 'content-type': contentType, 'user-agent': userAgent, ...headers, ...signature },
+    body,
+  }
+}

@@ -1,0 +1,66 @@
+import { afterAttempt } from '../core/webhooks/route.ts'
+import type { Health } from '../core/webhooks/types.ts'
+import type { DeliveryEnd, Tx } from '../store/store.ts'
+import { failureOf, type Outcome } from './outcome.ts'
+
+export interface Ended {
+  readonly webhookId: number
+  readonly end: DeliveryEnd
+  /** False for what says nothing about the receiver. */
+  readonly counts: boolean
+}
+
+/** How an exchange reads in the log. One that we stopped after its first byte may have arrived: that is not known. */
+export function endOf(id: string, webhookId: number, outcome: Outcome, endedAtMs: number): Ended {
+  const error = failureOf(outcome)
+  const answer = outcome.kind === 'answered' ? outcome.answer : null
+  const stopped = outcome.kind === 'failed' && outcome.code === 'aborted'
+  const mayHaveArrived = outcome.kind === 'failed' && (outcome.stage === 'send' || outcome.stage === 'answer')
+  const state = error === null ? 'delivered' : stopped && mayHaveArrived ? 'unknown' : 'failed'
+  const end = {
+    id,
+    state,
+    endedAtMs,
+    statusCode: outcome.status,
+    durationMs: outcome.durationMs,
+    answer,
+    error,
+  } as const
+  return { webhookId, end, counts: !stopped }
+}
+
+/** What was begun but not sent, because so much time had passed that others may have given it up. */
+export function tooLate(id: string, webhookId: number, endedAtMs: number): Ended {
+  return withoutOutcome(id, webhookId, 'failed', 'not sent: the server stood still before it could be', endedAtMs)
+}
+
+/** A mistake of ours in the middle of an exchange. */
+export function brokenOff(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
+  return withoutOutcome(id, webhookId, 'unknown', `broken off: ${String(error)}`, endedAtMs)
+}
+
+function withoutOutcome(
+  id: string,
+  webhookId: number,
+  state: 'failed' | 'unknown',
+  error: string,
+  endedAtMs: number,
+): Ended {
+  const end = { id, state, endedAtMs, error, statusCode: null, durationMs: null, answer: null }
+  return { webhookId, end, counts: false }
+}
+
+/** Writes how deliveries ended, and what that means for the health of their webhooks. */
+export async function record(tx: Tx, node: string, ended: readonly Ended[]): Promise<void> {
+  const ids = [...new Set(ended.map((one) => one.webhookId))]
+  for (const webhook of await tx.webhooks.lockAll(ids)) {
+    const mine = ended.filter((one) => one.counts && one.webhookId === webhook.id)
+    const health = mine.reduce((now, { end }) => afterAttempt(now, end.error, end.endedAtMs), webhook as Health)
+    const same = health.failuresInRow === webhook.failuresInRow && health.disabled === webhook.disabled
+    if (!same) await tx.webhooks.setHealth(webhook.id, health)
+  }
+  await tx.deliveries.finish(
+    node,
+    ended.map(({ end }) => end),
+  )
+}

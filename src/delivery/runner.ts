@@ -1,0 +1,242 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import type { Store } from '../store/store.ts'
+import { begin, type Begun } from './begin.ts'
+import { Bell } from './bell.ts'
+import type { Egress } from './egress.ts'
+import { fanOut } from './fanOut.ts'
+import { type Claim, claim, type Due, emptyLanes, finish, type LaneLimits, type Lanes, saturated } from './lanes.ts'
+import type { Sender } from './payload.ts'
+import { brokenOff, type Ended, endOf, record, tooLate } from './record.ts'
+
+export interface RunnerOptions extends Sender {
+  readonly store: Store
+  readonly egress: Egress
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Of this process, new at each start: what an earlier one left behind is given up as `unknown`. */
+  readonly nodeId: string
+  readonly limits?: LaneLimits
+  /** How long a node is believed to be alive after its last sign of life. Default 30000. */
+  readonly leaseMs?: number
+  /** How long `stop` waits for what is under way. Default 15000, the limit of a whole exchange. */
+  readonly drainMs?: number
+}
+
+export interface Runner {
+  /** There may be something to send. Cheap; call it after each commit that wrote to the outbox or asked for a redelivery. */
+  wake(): void
+  /** Begins. Rejects with StoreUnavailable when the store does not take the first sign of life. */
+  start(): Promise<void>
+  /** Begins nothing more, waits for what is under way, and records it. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** Recorded in one transaction. */
+const ENDS_AT_ONCE = 100
+const EXPIRED_AT_ONCE = 1000
+const AFTER_ERROR_MS = 1000
+/** A whole exchange takes fifteen seconds at most; what began this long ago has been forgotten by its node. */
+const FORGOTTEN_MS = 120_000
+const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
+
+/** Sends what the outbox holds, each event at most once to each webhook, on any number of nodes. */
+export function createRunner(options: RunnerOptions): Runner {
+  return new DeliveryRunner(options)
+}
+
+/**
+ * Three loops, each a transaction a round, so that many deliveries share one sync of the disk: events become rows, rows
+ * become `started` and are sent, and outcomes are written. A place is free again when the outcome is on record.
+ */
+class DeliveryRunner implements Runner {
+  readonly #how: RunnerOptions
+  readonly #leaseMs: number
+  readonly #stopping = new AbortController()
+  readonly #giveUp = new AbortController()
+  readonly #idle = new AbortController()
+  readonly #routing = new Bell()
+  readonly #claiming = new Bell()
+  readonly #recording = new Bell()
+  readonly #sending = new Set<Promise<void>>()
+  readonly #ended: Ended[] = []
+  #lanes: Lanes
+  #loops: Promise<unknown> = Promise.resolve()
+  #lease: Promise<void> = Promise.resolve()
+  #unwatch = (): void => undefined
+  #stopped: Promise<void> | null = null
+
+  constructor(options: RunnerOptions) {
+    this.#how = options
+    this.#leaseMs = options.leaseMs ?? 30_000
+    this.#lanes = emptyLanes(options.limits)
+  }
+
+  wake(): void {
+    this.#routing.ring()
+    this.#claiming.ring()
+  }
+
+  async start(): Promise<void> {
+    await this.#signOfLife()
+    this.#unwatch = this.#how.store.watch(() => this.wake())
+    this.#lease = this.#keepLease()
+    this.#loops = Promise.all([
+      this.#loop(this.#routing, () => this.#route()),
+      this.#loop(this.#claiming, () => this.#claim()),
+      this.#loop(this.#recording, () => this.#record()),
+    ])
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    this.#unwatch()
+    this.#stopping.abort()
+    for (const bell of [this.#routing, this.#claiming, this.#recording]) bell.ring()
+    await this.#loops
+    await this.#drain()
+    this.#idle.abort()
+    await this.#lease
+    // What cannot be written now is given up by the next node that looks.
+    await this.#attempt(() => this.#sayGoodbye())
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    while (this.#ended.length > 0) await this.#record()
+    await this.#how.store.transaction((tx) => tx.deliveries.keepAlive(this.#how.nodeId, 0))
+  }
+
+  async #drain(): Promise<void> {
+    const timer = new AbortController()
+    const patience = this.#how.clock.sleep(this.#how.drainMs ?? 15_000, timer.signal).catch(() => undefined)
+    const done = Promise.all(this.#sending)
+    await Promise.race([done, patience])
+    timer.abort()
+    this.#giveUp.abort()
+    await done
+  }
+
+  /** Does `round` until there is nothing left, then waits for the bell. */
+  async #loop(bell: Bell, round: () => Promise<boolean>): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const more = await this.#attempt(round)
+      if (!more && !this.#stopping.signal.aborted) await bell.wait()
+    }
+  }
+
+  /** A store that is away for a while must not end a loop; after a pause the round is done again. */
+  async #attempt(round: () => Promise<boolean | void>): Promise<boolean> {
+    try {
+      return (await round()) ?? false
+    } catch (error) {
+      this.#how.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'deliveries are held up')
+      await this.#how.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
+      return true
+    }
+  }
+
+  async #route(): Promise<boolean> {
+    const { store, clock, random } = this.#how
+    // A read first: a look at an empty outbox then costs no transaction.
+    if ((await store.read.outbox.pending(1)).length === 0) return false
+    const { pending } = await store.transaction((tx) => fanOut(tx, clock.now(), random))
+    if (pending > 0) this.#claiming.ring()
+    return true
+  }
+
+  async #claim(): Promise<boolean> {
+    const due = await this.#due()
+    const { lanes, claims } = claim(this.#lanes, due)
+    if (claims.length === 0) return false
+    this.#lanes = lanes
+    const begun = await this.#begin(claims)
+    for (const one of begun.begun) this.#send(one, begun.sinceMs)
+    return begun.begun.length + begun.skipped > 0
+  }
+
+  /** Places that were claimed and not needed are given back, also when the store fails. */
+  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; skipped: number; sinceMs: number }> {
+    const { store, clock, nodeId: node } = this.#how
+    const sinceMs = clock.monotonic()
+    const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#lanes.limits.perLane }
+    let begun: Begun[] = []
+    try {
+      const done = await store.transaction((tx) => begin(tx, claims, how))
+      begun = done.begun
+      return { ...done, sinceMs }
+    } finally {
+      for (const { webhookId, take } of claims) {
+        const used = begun.filter((one) => one.webhookId === webhookId).length
+        for (let unused = take - used; unused > 0; unused -= 1) this.#lanes = finish(this.#lanes, webhookId)
+      }
+    }
+  }
+
+  /** From the webhook behind the last that was served, once around. */
+  async #due(): Promise<Due[]> {
+    const { limits, busy, lastServed } = this.#lanes
+    if (busy >= limits.total) return []
+    const { deliveries } = this.#how.store.read
+    const ask = { without: saturated(this.#lanes), upTo: limits.perLane, limit: limits.total }
+    const ahead = await deliveries.due({ ...ask, after: lastServed })
+    if (ahead.length >= limits.total || lastServed === 0) return ahead
+    const around = await deliveries.due({ ...ask, after: 0 })
+    return [...ahead, ...around.filter(({ webhookId }) => webhookId <= lastServed)]
+  }
+
+  #send(one: Begun, sinceMs: number): void {
+    const sending = this.#exchange(one, sinceMs).then((ended) => {
+      this.#sending.delete(sending)
+      this.#ended.push(ended)
+      this.#recording.ring()
+    })
+    this.#sending.add(sending)
+  }
+
+  async #exchange({ id, webhookId, request }: Begun, sinceMs: number): Promise<Ended> {
+    const { clock, egress } = this.#how
+    if (clock.monotonic() - sinceMs > this.#leaseMs) return tooLate(id, webhookId, clock.now())
+    try {
+      const outcome = await egress.send({ ...request, signal: this.#giveUp.signal })
+      return endOf(id, webhookId, outcome, clock.now())
+    } catch (error) {
+      return brokenOff(id, webhookId, error, clock.now())
+    }
+  }
+
+  async #record(): Promise<boolean> {
+    const batch = this.#ended.slice(0, ENDS_AT_ONCE)
+    if (batch.length === 0) return false
+    await this.#how.store.transaction((tx) => record(tx, this.#how.nodeId, batch))
+    this.#ended.splice(0, batch.length)
+    for (const { webhookId } of batch) this.#lanes = finish(this.#lanes, webhookId)
+    this.#claiming.ring()
+    return true
+  }
+
+  async #keepLease(): Promise<void> {
+    const { clock } = this.#how
+    while (!this.#idle.signal.aborted) {
+      await clock.sleep(this.#leaseMs / 6, this.#idle.signal).catch(() => undefined)
+      if (!this.#idle.signal.aborted) await this.#attempt(() => this.#signOfLife())
+    }
+  }
+
+  /** Says that this node is alive, and gives up what dead ones had begun. */
+  async #signOfLife(): Promise<void> {
+    const { store, clock, nodeId } = this.#how
+    const nowMs = clock.now()
+    const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE }
+    const lost = await store.transaction(async (tx) => {
+      await tx.deliveries.keepAlive(nodeId, nowMs + this.#leaseMs)
+      return tx.deliveries.expire(expiry)
+    })
+    if (lost > 0) this.#how.log.warn({ lost }, 'deliveries were under way when a server stopped; they are unknown now')
+  }
+}

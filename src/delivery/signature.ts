@@ -1,0 +1,130 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { err, ok, type Result } from '../base/result.ts'
+
+/** Names of the headers that a callback carries, so that a receiver written for another service can be served. */
+export interface HeaderProfile {
+  readonly signature: string
+  /** The other four belong to thumbnails, whose body is an image. */
+  readonly timestamp: string
+  readonly feedId: string
+  readonly streamId: string
+  readonly tokenId: string
+}
+
+/** All names from one prefix, such as `X-Service-`. */
+export function headerProfile(prefix = 'X-Service-'): HeaderProfile {
+  return {
+    signature: `${prefix}Signature`,
+    timestamp: `${prefix}Timestamp`,
+    feedId: `${prefix}Feed-Id`,
+    streamId: `${prefix}Stream-Id`,
+    tokenId: `${prefix}Token-Id`,
+  }
+}
+
+/** The HMAC key: the webhook's secret is base64, and its bytes are the key. */
+export const keyOf = (secret: string): Uint8Array => Buffer.from(secret, 'base64')
+
+/** `sha1=` and the lower-case hexadecimal HMAC-SHA1 of the body as sent. */
+export function signBody(body: Uint8Array, key: Uint8Array): string {
+  return `sha1=${createHmac('sha1', key).update(body).digest('hex')}`
+}
+
+/** `v1,` and the base64 HMAC-SHA256 over `id.seconds.body` (Standard Webhooks 1.0.0, signature scheme). */
+function signStandard(id: string, seconds: number, body: Uint8Array, key: Uint8Array): string {
+  const hmac = createHmac('sha256', key).update(`${id}.${seconds}.`).update(body)
+  return `v1,${hmac.digest('base64')}`
+}
+
+export interface Signing {
+  readonly profile: HeaderProfile
+  /** base64, as in the webhook's record. */
+  readonly secret: string
+  /** Names the event: the same when a person sends it again, so that a receiver can tell. */
+  readonly id: string
+  /** When it is sent, epoch milliseconds. */
+  readonly timestampMs: number
+  readonly body: Uint8Array
+}
+
+/** The signature of the profile, and the three headers of Standard Webhooks beside it. */
+export function signatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
+  const key = keyOf(secret)
+  const seconds = Math.floor(timestampMs / 1000)
+  return {
+    [profile.signature]: signBody(body, key),
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signStandard(id, seconds, body, key),
+  }
+}
+
+/** The headers with which a thumbnail says whose image it is. */
+export function thumbnailHeaders(
+  profile: HeaderProfile,
+  image: { timestampMs: number; feedId: string; streamId: string; tokenId: number },
+): Record<string, string> {
+  return {
+    [profile.timestamp]: String(image.timestampMs),
+    [profile.feedId]: image.feedId,
+    [profile.streamId]: image.streamId,
+    [profile.tokenId]: String(image.tokenId),
+  }
+}
+
+/** Headers as Node gives them to a server: lower-case names; a repeated one may be an array. */
+export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+export type Mismatch = 'missing_signature' | 'wrong_signature' | 'too_old' | 'too_new'
+
+export interface Verification {
+  readonly body: Uint8Array
+  readonly headers: ReceivedHeaders
+  readonly secret: string
+  readonly profile?: HeaderProfile
+  readonly nowMs: number
+  /** How far the clocks may differ. Default 300, as Standard Webhooks recommends. */
+  readonly toleranceSeconds?: number
+}
+
+/**
+ * For receivers: was this body signed with this secret? The Standard Webhooks headers are looked at first, because they
+ * bind the id and the time; without them the profile's header decides. Comparisons take the same time wherever they
+ * differ.
+ */
+export function verifySignature(given: Verification): Result<{ id: string | null }, Mismatch> {
+  const key = keyOf(given.secret)
+  const id = headerOf(given.headers, 'webhook-id')
+  const stamp = headerOf(given.headers, 'webhook-timestamp')
+  const signatures = headerOf(given.headers, 'webhook-signature')
+  if (id !== null && stamp !== null && signatures !== null) return verifyStandard(given, key, { id, stamp, signatures })
+  const signature = headerOf(given.headers, (given.profile ?? headerProfile()).signature)
+  if (signature === null) return err('missing_signature')
+  return sameText(signature, signBody(given.body, key)) ? ok({ id: null }) : err('wrong_signature')
+}
+
+function verifyStandard(
+  given: Verification,
+  key: Uint8Array,
+  sent: { id: string; stamp: string; signatures: string },
+): Result<{ id: string }, Mismatch> {
+  if (!/^\d{1,12}$/.test(sent.stamp)) return err('wrong_signature')
+  const seconds = Number(sent.stamp)
+  const expected = signStandard(sent.id, seconds, given.body, key)
+  // Several signatures, with a space between them, mean that a secret is being changed.
+  if (!sent.signatures.split(' ').some((one) => sameText(one, expected))) return err('wrong_signature')
+  const ageSeconds = given.nowMs / 1000 - seconds
+  const tolerance = given.toleranceSeconds ?? 300
+  if (ageSeconds > tolerance) return err('too_old')
+  return ageSeconds < -tolerance ? err('too_new') : ok({ id: sent.id })
+}
+
+function headerOf(headers: ReceivedHeaders, name: string): string | null {
+  const value = headers[name.toLowerCase()]
+  return (typeof value === 'string' ? value : value?.[0]) ?? null
+}
+
+function sameText(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

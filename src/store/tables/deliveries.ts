@@ -1,0 +1,214 @@
+import { sql } from 'kysely'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
+
+// States in conditions are literals, because a partial index is not known to fit a parameter.
+const PENDING = sql.lit('pending')
+const STARTED = sql.lit('started')
+
+const startedCount = statement((db, p: { webhookId: number; cap: number }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('deliveries')
+        .select('id')
+        .where('webhook_id', '=', p.webhookId)
+        .where('state', '=', STARTED)
+        .limit(p.cap)
+        .as('started'),
+    )
+    .select((eb) => eb.fn.countAll<number>().as('n')),
+)
+
+const claimable = statement((db, p: { webhookId: number; limit: number }, engine) => {
+  const oldest = db
+    .selectFrom('deliveries')
+    .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
+    .select([...DELIVERY_COLUMNS, 'data', 'body', 'content_type', 'headers'])
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', '=', PENDING)
+    .orderBy('deliveries.id')
+    .limit(p.limit)
+  return engine === 'postgres' ? oldest.forUpdate('deliveries') : oldest
+})
+
+const end = statement((db, p: DeliveryEnd & { node: string }) =>
+  db
+    .updateTable('deliveries')
+    .set({
+      state: p.state,
+      ended_at_ms: p.endedAtMs,
+      status_code: p.statusCode,
+      duration_ms: p.durationMs,
+      answer: p.answer,
+      error: p.error,
+    })
+    .where('id', '=', p.id)
+    .where('node', '=', p.node)
+    .where('state', 'in', [STARTED, sql.lit('unknown')]),
+)
+
+const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
+  db
+    .insertInto('deliveries')
+    .columns([
+      ...(['id', 'event_id', 'webhook_id', 'account_id', 'type', 'event', 'subject'] as const),
+      ...(['state', 'created_at_ms', 'redelivery_of'] as const),
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom('deliveries as first')
+        .select([
+          sql<string>`cast(${p.id} as text)`.as('new_id'),
+          ...(['first.event_id', 'first.webhook_id'] as const),
+          ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
+          sql<string>`'pending'`.as('new_state'),
+          sql<number>`cast(${p.atMs} as bigint)`.as('at'),
+          'first.id as of',
+        ])
+        .where('first.id', '=', p.of),
+    )
+    .returning([...DELIVERY_COLUMNS]),
+)
+
+const copyPayload = statement((db, p: { of: string; id: string }) =>
+  db
+    .insertInto('delivery_payloads')
+    .columns(['id', 'data', 'body', 'content_type', 'headers'])
+    .expression((eb) =>
+      eb
+        .selectFrom('delivery_payloads as first')
+        .select([sql<string>`cast(${p.id} as text)`.as('new_id'), 'data', 'body', 'content_type', 'headers'])
+        .where('first.id', '=', p.of),
+    ),
+)
+
+const removePending = statement((db, p: { webhookId: number }) =>
+  db.deleteFrom('deliveries').where('webhook_id', '=', p.webhookId).where('state', '=', PENDING).returning('id'),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('deliveries')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('deliveries as old')
+        .select('old.id')
+        .where('old.created_at_ms', '<', p.beforeMs)
+        .where('old.state', 'not in', [PENDING, STARTED])
+        .orderBy('old.created_at_ms')
+        .limit(p.limit),
+    )
+    .returning('id'),
+)
+
+export async function insertDeliveries(session: Session, rows: readonly NewDelivery[]): Promise<void> {
+  await inSlices(rows, async (slice) => {
+    await session.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
+    const payloads = slice.map(({ id, data }) => ({ id, data }))
+    await session.change((db) => db.insertInto('delivery_payloads').values(payloads))
+  })
+}
+
+export async function redeliver(
+  session: Session,
+  input: { of: string; id: string; atMs: number },
+): Promise<Delivery | undefined> {
+  const row = await session.first(copyRow, input)
+  if (!row) return undefined
+  await session.run(copyPayload, input)
+  return fromDeliveryRow(row)
+}
+
+export async function claimDeliveries(
+  session: Session,
+  { webhookId, take, cap }: Parameters<Tx['deliveries']['claim']>[0],
+): Promise<ClaimedDelivery[]> {
+  const started = (await session.first(startedCount, { webhookId, cap }))?.n ?? 0
+  const limit = Math.min(take, cap - started)
+  if (limit <= 0) return []
+  const rows = await session.all(claimable, { webhookId, limit })
+  return rows.map((row) => ({ ...fromDeliveryRow(row), data: row.data, payload: fromPayloadRow(row) }))
+}
+
+/** One statement for the rows and one for the bytes, however many start together. */
+export async function startDeliveries(
+  session: Session,
+  node: string,
+  atMs: number,
+  claimed: readonly { id: string; payload: Payload }[],
+): Promise<void> {
+  await inSlices(claimed, async (slice) => {
+    const ids = slice.map(({ id }) => id)
+    const changed = await session.change((db) =>
+      db
+        .updateTable('deliveries')
+        .set({ state: 'started', started_at_ms: atMs, node })
+        .where('id', 'in', ids)
+        .where('state', '=', PENDING),
+    )
+    if (changed !== ids.length) throw new Error('a delivery was started that had not been claimed')
+    await session.change((db) =>
+      db
+        .insertInto('delivery_payloads')
+        .values(slice.map(({ id, payload }) => ({ id, data: '', ...payloadColumns(payload) })))
+        .onConflict((c) =>
+          c.column('id').doUpdateSet((eb) => ({
+            body: eb.ref('excluded.body'),
+            content_type: eb.ref('excluded.content_type'),
+            headers: eb.ref('excluded.headers'),
+            // The bytes say all that the event said.
+            data: eb.ref('excluded.data'),
+          })),
+        ),
+    )
+  })
+}
+
+const payloadColumns = ({ body, contentType, headers }: Payload) => ({
+  body,
+  content_type: contentType,
+  headers: JSON.stringify(headers),
+})
+
+export async function finishDeliveries(session: Session, node: string, ends: readonly DeliveryEnd[]): Promise<void> {
+  for (const one of ends) await session.run(end, { ...one, node })
+}
+
+export async function skipDeliveries(
+  session: Session,
+  { webhookId, reason, atMs, limit, redeliveriesToo }: Parameters<Tx['deliveries']['skip']>[0],
+): Promise<number> {
+  return session.change((db, engine) => {
+    const pending = db
+      .selectFrom('deliveries as old')
+      .select('old.id')
+      .where('old.webhook_id', '=', webhookId)
+      .where('old.state', '=', PENDING)
+      .orderBy('old.id')
+      .limit(limit)
+    const chosen = redeliveriesToo ? pending : pending.where('old.redelivery_of', 'is', null)
+    return db
+      .updateTable('deliveries')
+      .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
+      .where('id', 'in', engine === 'postgres' ? chosen.forUpdate() : chosen)
+  })
+}
+
+export async function deletePendingDeliveries(session: Session, webhookId: number): Promise<void> {
+  await deletePayloads(session, await session.all(removePending, { webhookId }))
+}
+
+export async function pruneDeliveries(session: Session, beforeMs: number, limit: number): Promise<number> {
+  const gone = await session.all(prune, { beforeMs, limit })
+  await deletePayloads(session, gone)
+  return gone.length
+}
+
+async function deletePayloads(session: Session, gone: readonly { id: string }[]): Promise<void> {
+  await inSlices(gone, (slice) => {
+    const ids = slice.map(({ id }) => id)
+    return session.change((db) => db.deleteFrom('delivery_payloads').where('id', 'in', ids))
+  })
+}

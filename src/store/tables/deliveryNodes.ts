@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+import type { Tx } from '../store.ts'
+
+const keep = statement((db, p: { node: string; untilMs: number }) =>
+  db
+    .insertInto('delivery_nodes')
+    .values({ id: p.node, alive_until_ms: p.untilMs })
+    .onConflict((c) => c.column('id').doUpdateSet((eb) => ({ alive_until_ms: eb.ref('excluded.alive_until_ms') }))),
+)
+
+const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reason: string; limit: number }, engine) => {
+  const lost = db
+    .selectFrom('deliveries as lost')
+    .select('lost.id')
+    .where('lost.state', '=', sql.lit('started'))
+    .where((eb) =>
+      eb.or([
+        eb('lost.started_at_ms', '<', p.startedBeforeMs),
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('delivery_nodes')
+              .select('delivery_nodes.id')
+              .whereRef('delivery_nodes.id', '=', 'lost.node')
+              .where('alive_until_ms', '>=', p.nowMs),
+          ),
+        ),
+      ]),
+    )
+    .limit(p.limit)
+  return db
+    .updateTable('deliveries')
+    .set({ state: 'unknown', ended_at_ms: p.nowMs, error: p.reason })
+    .where('id', 'in', engine === 'postgres' ? lost.forUpdate().skipLocked() : lost)
+})
+
+const forget = statement((db, p: { nowMs: number }) =>
+  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', p.nowMs),
+)
+
+export async function keepNodeAlive(session: Session, node: string, untilMs: number): Promise<void> {
+  await session.run(keep, { node, untilMs })
+}
+
+/** A node that is forgotten is dead in the same way, so its row need not stay. */
+export async function expireDeliveries(
+  session: Session,
+  input: Parameters<Tx['deliveries']['expire']>[0],
+): Promise<number> {
+  const expired = await session.run(expire, input)
+  await session.run(forget, input)
+  return expired
+}

@@ -1,0 +1,66 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+import type { Delivery, Payload, Reads } from '../store.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
+
+const byId = statement((db, p: { id: string }) =>
+  db
+    .selectFrom('deliveries')
+    .select([...DELIVERY_COLUMNS])
+    .where('id', '=', p.id),
+)
+
+const payloadOf = statement((db, p: { id: string }) =>
+  db.selectFrom('delivery_payloads').select(['body', 'content_type', 'headers']).where('id', '=', p.id),
+)
+
+export async function getDelivery(session: Session, id: string): Promise<Delivery | undefined> {
+  const row = await session.first(byId, { id })
+  return row && fromDeliveryRow(row)
+}
+
+export async function getPayload(session: Session, id: string): Promise<Payload | undefined> {
+  const row = await session.first(payloadOf, { id })
+  return (row && fromPayloadRow(row)) ?? undefined
+}
+
+export async function pageDeliveries(
+  session: Session,
+  { webhookId, after, limit }: Parameters<Reads['deliveries']['page']>[0],
+): Promise<Delivery[]> {
+  const rows = await session.ask((db) => {
+    const all = db
+      .selectFrom('deliveries')
+      .select([...DELIVERY_COLUMNS])
+      .where('webhook_id', '=', webhookId)
+    const older = after === undefined ? all : all.where('id', '<', after)
+    return older.orderBy('id', 'desc').limit(limit)
+  })
+  return rows.map(fromDeliveryRow)
+}
+
+/**
+ * Leaps from one webhook to the next in the index of pending rows, instead of counting through all of them: a webhook with
+ * a hundred thousand rows costs as much as one with a few.
+ */
+export async function dueWebhooks(
+  session: Session,
+  { after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0],
+): Promise<{ webhookId: number; rows: number }[]> {
+  const found = await session.execute(
+    sql`with recursive due(id) as (
+        select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
+        union all
+        select (select min(webhook_id) from deliveries where state = 'pending' and webhook_id > due.id)
+        from due where due.id is not null
+      )
+      select id as "webhookId", (
+        select count(*) from (
+          select 1 from deliveries where state = 'pending' and webhook_id = due.id limit ${upTo}
+        ) as counted
+      ) as rows
+      from due where id is not null ${without.length === 0 ? sql`` : sql`and id not in (${sql.join(without)})`}
+      limit ${limit}`.compile(session.engine.db),
+  )
+  return found.rows as { webhookId: number; rows: number }[]
+}

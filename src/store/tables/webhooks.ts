@@ -1,0 +1,130 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { Health } from '../../core/webhooks/types.ts'
+import type { Flag, WebhookTable } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+import type { StoredWebhook, WebhookListQuery } from '../store.ts'
+
+const byId = statement((db, p: { accountId: string; id: number }) =>
+  db.selectFrom('webhooks').selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId),
+)
+
+const lock = statement((db, p: { accountId: string; id: number }, engine) => {
+  const row = db.selectFrom('webhooks').selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId)
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const ofAccount = statement((db, p: { accountId: string }) =>
+  db.selectFrom('webhooks').selectAll().where('account_id', '=', p.accountId).orderBy('id'),
+)
+
+const setHealth = statement((db, p: { id: number } & HealthColumns) =>
+  db
+    .updateTable('webhooks')
+    .set({
+      failures_in_row: p.failures_in_row,
+      disabled_until_ms: p.disabled_until_ms,
+      disabled_reason: p.disabled_reason,
+    })
+    .where('id', '=', p.id),
+)
+
+const remove = statement((db, p: { id: number }) => db.deleteFrom('webhooks').where('id', '=', p.id))
+
+export async function getWebhook(session: Session, accountId: string, id: number): Promise<StoredWebhook | undefined> {
+  const row = await session.first(byId, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function lockWebhook(session: Session, accountId: string, id: number): Promise<StoredWebhook | undefined> {
+  const row = await session.first(lock, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function lockWebhooks(session: Session, ids: readonly number[]): Promise<StoredWebhook[]> {
+  if (ids.length === 0) return []
+  const rows = await session.ask((db, engine) => {
+    const named = db.selectFrom('webhooks').selectAll().where('id', 'in', ids).orderBy('id')
+    return engine === 'postgres' ? named.forUpdate() : named
+  })
+  return rows.map(fromRow)
+}
+
+export async function webhooksOf(session: Session, accountId: string): Promise<StoredWebhook[]> {
+  return (await session.all(ofAccount, { accountId })).map(fromRow)
+}
+
+export async function listWebhooks(session: Session, query: WebhookListQuery): Promise<StoredWebhook[]> {
+  const { accountId, startingId, itemCount, descending } = query
+  const rows = await session.ask((db) => {
+    const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId)
+    const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
+    return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
+  })
+  return rows.map(fromRow)
+}
+
+export async function insertWebhook(session: Session, webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
+  const [row] = await session.ask((db) => db.insertInto('webhooks').values(toRow(webhook)).returningAll())
+  if (!row) throw new Error('insert returned no row')
+  return fromRow(row)
+}
+
+export async function replaceWebhook(session: Session, webhook: StoredWebhook): Promise<void> {
+  await session.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.id))
+}
+
+export async function setWebhookHealth(session: Session, id: number, health: Health): Promise<void> {
+  await session.run(setHealth, { id, ...healthColumns(health) })
+}
+
+export async function deleteWebhook(session: Session, id: number): Promise<void> {
+  await session.run(remove, { id })
+}
+
+type HealthColumns = Pick<WebhookTable, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
+
+const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
+  failures_in_row: failuresInRow,
+  disabled_until_ms: disabled?.untilMs ?? null,
+  disabled_reason: disabled?.reason ?? null,
+})
+
+const flag = (on: boolean): Flag => (on ? 1 : 0)
+
+function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
+  const { hooks } = webhook
+  return {
+    account_id: webhook.accountId,
+    url: webhook.url,
+    secret_sealed: webhook.secretSealed,
+    feed_hooks: flag(hooks.feeds),
+    recording_hooks: flag(hooks.recording),
+    thumbnail_hooks: flag(hooks.thumbnail),
+    transcoder_hooks: flag(hooks.transcoder),
+    viewer_connection_hooks: flag(hooks.viewerConnection),
+    filter: webhook.filter,
+    ...healthColumns(webhook),
+    added_at_ms: webhook.addedAtMs,
+  }
+}
+
+function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    url: row.url,
+    secretSealed: row.secret_sealed,
+    hooks: {
+      feeds: row.feed_hooks === 1,
+      recording: row.recording_hooks === 1,
+      thumbnail: row.thumbnail_hooks === 1,
+      transcoder: row.transcoder_hooks === 1,
+      viewerConnection: row.viewer_connection_hooks === 1,
+    },
+    filter: row.filter,
+    failuresInRow: row.failures_in_row,
+    disabled:
+      row.disabled_until_ms === null ? null : { untilMs: row.disabled_until_ms, reason: row.disabled_reason ?? '' },
+    addedAtMs: row.added_at_ms,
+  }
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import type { HookType } from '../../../src/core/webhooks/events.ts'
+import { afterAttempt, routeTo, wants } from '../../../src/core/webhooks/route.ts'
+import type { Health, Webhook } from '../../../src/core/webhooks/types.ts'
+
+const TYPES: HookType[] = ['feeds', 'recording', 'thumbnail', 'transcoder', 'viewerConnection']
+const OFF = { feeds: false, recording: false, thumbnail: false, transcoder: false, viewerConnection: false }
+const NOW = 1_750_000_000_000
+const HOUR = 3_600_000
+
+const hook = (changes: Partial<Webhook> = {}): Webhook => ({
+  id: 1,
+  accountId: 'a1b2c3',
+  addedAtMs: 0,
+  url: 'https://hooks.example.com/',
+  hooks: { ...OFF, feeds: true },
+  filter: null,
+  failuresInRow: 0,
+  disabled: null,
+  ...changes,
+})
+
+describe('a webhook wants', () => {
+  test('the types that are switched on, and with all off nothing', () => {
+    for (const on of TYPES) {
+      const only = hook({ hooks: { ...OFF, [on]: true } })
+      expect(TYPES.filter((type) => wants(only, type, 's'))).toEqual([on])
+      expect(wants(hook({ hooks: OFF }), on, 's')).toBe(false)
+    }
+  })
+
+  test('what its filter matches as a whole', () => {
+    const filtered = hook({ filter: 'prod-[0-9]+|demo' })
+    const names = ['prod-1', 'prod-12', 'demo', 'prod-', 'demo2', 'xprod-1', 'prod-1x', '']
+    expect(names.filter((name) => wants(filtered, 'feeds', name))).toEqual(['prod-1', 'prod-12', 'demo'])
+    expect(wants(filtered, 'feeds', null)).toBe(false)
+    expect(wants(hook(), 'feeds', null)).toBe(true)
+  })
+
+  test('rather too much than too little when its filter cannot be used', () => {
+    expect(wants(hook({ filter: '(' }), 'feeds', 'prod-1')).toBe(true)
+  })
+
+  test('nothing now while it is paused, which is not the same as not wanting it', () => {
+    const paused = hook({ disabled: { untilMs: NOW, reason: 'r' } })
+    expect(routeTo(paused, 'feeds', 's', NOW - 1)).toBe('skip')
+    expect(routeTo(paused, 'feeds', 's', NOW)).toBe('send')
+    expect(routeTo(paused, 'recording', 's', NOW - 1)).toBe('ignore')
+  })
+})
+
+describe('failures', () => {
+  const fail = (health: Health, times: number, nowMs = NOW) =>
+    Array.from({ length: times }).reduce<Health>((state) => afterAttempt(state, 'status 500', nowMs), health)
+  const well: Health = { failuresInRow: 0, disabled: null }
+
+  test('a hundred in a row pause a webhook for an hour and say why', () => {
+    expect(fail(well, 99)).toEqual({ failuresInRow: 99, disabled: null })
+    expect(fail(well, 100)).toEqual({
+      failuresInRow: 0,
+      disabled: { untilMs: NOW + HOUR, reason: '100 deliveries in a row failed; the last: status 500' },
+    })
+  })
+
+  test('one success between them starts the count again', () => {
+    expect(fail(afterAttempt(fail(well, 99), null, NOW), 99).disabled).toBeNull()
+  })
+
+  test('that end during a pause neither lengthen nor end it', () => {
+    const paused = fail(well, 100)
+    expect(fail(paused, 200, NOW + 1)).toEqual(paused)
+    expect(afterAttempt(paused, null, NOW + 1)).toEqual(paused)
+  })
+
+  test('after a pause count from nothing', () => {
+    const later = NOW + HOUR
+    expect(fail(fail(well, 100), 1, later)).toEqual({ failuresInRow: 1, disabled: null })
+    expect(fail(fail(well, 100), 100, later).disabled?.untilMs).toBe(later + HOUR)
+  })
+})

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { renderPayload } from '../../src/core/webhooks/events.ts'
+import { exampleEvent } from '../../src/core/webhooks/examples.ts'
+import { createEgress } from '../../src/delivery/egress.ts'
+import { headerProfile, signatureHeaders } from '../../src/delivery/signature.ts'
+import { httpReceiver } from './support/receivers.ts'
+
+/** The receivers of docs/webhooks.md are run as they stand there and get a real callback. */
+const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
+const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
+const SECRET = Buffer.alloc(32, 7).toString('base64')
+const egress = createEgress({ allowPrivateTargets: true })
+const running: ChildProcess[] = []
+
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+})
+afterAll(async () => {
+  await egress.close()
+  rmSync(dir, { recursive: true })
+})
+
+function codeOf(language: string): string {
+  const [, code] = page.match(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``)) ?? []
+  return code ?? ''
+}
+
+async function freePort(): Promise<number> {
+  const receiver = await httpReceiver()
+  await receiver.stop()
+  return receiver.port
+}
+
+/** Starts the example and waits until it accepts connections. */
+async function start(command: string, file: string, language: string): Promise<number> {
+  writeFileSync(join(dir, file), codeOf(language))
+  const port = await freePort()
+  const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
+  running.push(spawn(command, [join(dir, file)], { env, stdio: 'ignore' }))
+  await expect.poll(() => send(port, 'nothing'), { timeout: 20_000 }).toBe(400)
+  return port
+}
+
+/** The status of a callback, signed with `secret`; null when nobody answered. */
+async function send(port: number, secret: string): Promise<number | null> {
+  const made = exampleEvent('Feeds', { accountId: 'a1b2c3', nowMs: Date.now() })
+  if (made.kind !== 'event') throw new Error('expected an event')
+  const body = renderPayload(made.event, Date.now())
+  const headers = signatureHeaders({ profile: headerProfile(), secret, id: 'evt_1', timestampMs: Date.now(), body })
+  const outcome = await egress.send({ url: `http://127.0.0.1:${port}/`, method: 'POST', headers, body })
+  return outcome.kind === 'answered' ? outcome.status : null
+}
+
+const hasPython = spawnSync('python3', ['--version']).status === 0
+
+describe('the receiver of the documentation', () => {
+  test('in TypeScript accepts a callback and refuses a forged one', { timeout: 30_000 }, async () => {
+    const port = await start(process.execPath, 'receiver.ts', 'ts')
+    expect(await send(port, SECRET)).toBe(204)
+    expect(await send(port, Buffer.alloc(32, 8).toString('base64'))).toBe(400)
+  })
+
+  test.skipIf(!hasPython)('in Python does so too', { timeout: 30_000 }, async () => {
+    const port = await start('python3', 'receiver.py', 'python')
+    expect(await send(port, SECRET)).toBe(204)
+    expect(await send(port, Buffer.alloc(32, 8).toString('base64'))).toBe(400)
+  })
+})

@@ -1,0 +1,220 @@
+import { createServer } from 'node:net'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createEgress, type Egress, type EgressOptions } from '../../src/delivery/egress.ts'
+import { failureOf } from '../../src/delivery/outcome.ts'
+import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
+
+const BODY = Buffer.from('{"type":"feeds"}')
+const open: { stop?: () => Promise<void>; close?: () => Promise<void> }[] = []
+
+afterEach(async () => {
+  for (const thing of open.splice(0).reverse()) await (thing.stop ?? thing.close)?.call(thing)
+})
+
+function egress(options: Partial<EgressOptions> = {}): Egress {
+  const made = createEgress({ allowPrivateTargets: true, ...options })
+  open.push(made)
+  return made
+}
+
+async function opened(receiver: Promise<Receiver>): Promise<Receiver> {
+  open.push(await receiver)
+  return receiver
+}
+
+const post = (from: Egress, port: number, path = '/', body: Uint8Array = BODY) =>
+  from.send({ url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers: { 'x-service-kind': 'test' }, body })
+
+describe('an exchange', () => {
+  test('sends exactly the bytes, with the headers given, and keeps the answer', async () => {
+    const receiver = await opened(httpReceiver())
+    const outcome = await post(egress(), receiver.port, '/hook?key=1')
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, answer: 'thank you', truncated: false })
+    expect(receiver.requests[0]).toMatchObject({ method: 'POST', path: '/hook?key=1', body: BODY })
+    expect(receiver.requests[0]?.headers).toMatchObject({
+      'x-service-kind': 'test',
+      'content-length': String(BODY.length),
+      host: `127.0.0.1:${receiver.port}`,
+    })
+  })
+
+  test('has a connection of its own, so that a receiver which closes kept ones can lose nothing', async () => {
+    const receiver = await opened(httpReceiver())
+    const from = egress()
+    for (let i = 0; i < 3; i++) expect(await post(from, receiver.port)).toMatchObject({ kind: 'answered' })
+    expect(receiver.connections).toBe(3)
+  })
+
+  test('does not follow a redirect, inward or anywhere', async () => {
+    const victim = await opened(httpReceiver())
+    for (const status of [301, 302, 303, 307, 308]) {
+      const location = `http://127.0.0.1:${victim.port}/latest/meta-data`
+      const receiver = await opened(
+        httpReceiver((_request, response) => response.writeHead(status, { location }).end()),
+      )
+      const outcome = await post(egress(), receiver.port)
+      expect(outcome).toMatchObject({ kind: 'answered', status })
+      expect(failureOf(outcome)).toBe(`redirects are not followed (status ${status})`)
+    }
+    expect(victim.connections).toBe(0)
+  })
+
+  test.each([
+    [200, null],
+    [204, null],
+    [400, 'the receiver answered with status 400'],
+    [503, 'the receiver answered with status 503'],
+  ])('with status %i is judged: %s', async (status, failure) => {
+    const receiver = await opened(httpReceiver((_request, response) => response.writeHead(status).end()))
+    expect(failureOf(await post(egress(), receiver.port))).toBe(failure)
+  })
+
+  test('that nobody accepts fails while connecting', async () => {
+    const receiver = await httpReceiver()
+    await receiver.stop()
+    const outcome = await post(egress(), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'connect', code: 'connection_refused', status: null })
+  })
+
+  test('ends when its caller no longer wants it, and when the egress is closed', async () => {
+    const receiver = await opened(httpReceiver(() => undefined))
+    const from = egress()
+    const caller = new AbortController()
+    const url = `http://127.0.0.1:${receiver.port}/`
+    const first = from.send({ url, method: 'POST', headers: {}, body: BODY, signal: caller.signal })
+    const second = from.send({ url, method: 'POST', headers: {}, body: BODY })
+    await expect.poll(() => receiver.requests.length).toBe(2)
+    caller.abort()
+    expect(await first).toMatchObject({ kind: 'failed', stage: 'answer' })
+    await from.close()
+    expect(await second).toMatchObject({ kind: 'failed', code: 'aborted' })
+    expect(await post(from, receiver.port)).toMatchObject({ kind: 'failed', code: 'aborted' })
+    expect(receiver.connections).toBe(2)
+  })
+})
+
+describe('an answer', () => {
+  test('of a gigabyte is cut after 16 KiB and the receiver is left alone', async () => {
+    const [chunk, total] = [Buffer.alloc(65_536, 'x'), 1_073_741_824]
+    let written = 0
+    const receiver = await opened(
+      httpReceiver((_request, response) => {
+        const more = () => {
+          while (written < total && !response.destroyed) {
+            written += chunk.length
+            if (!response.write(chunk)) return
+          }
+        }
+        response.on('drain', more)
+        more()
+      }),
+    )
+    const outcome = await post(egress(), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'answered', status: 200, truncated: true, answer: 'x'.repeat(16_384) })
+    expect(written).toBeLessThan(total / 16)
+  })
+
+  test('of exactly 16 KiB is kept whole', async () => {
+    const receiver = await opened(httpReceiver((_request, response) => response.end('y'.repeat(16_384))))
+    const outcome = await post(egress(), receiver.port)
+    expect(outcome).toMatchObject({ truncated: false, answer: 'y'.repeat(16_384) })
+  })
+
+  test('that is cut inside a letter loses that letter only, and NUL does not pass', async () => {
+    const receiver = await opened(httpReceiver((_request, response) => response.end('\0é€€')))
+    expect(await post(egress({ maxAnswerBytes: 5 }), receiver.port)).toMatchObject({
+      answer: '\uFFFDé',
+      truncated: true,
+    })
+  })
+
+  test('that comes byte by byte ends with the time for the whole exchange', async () => {
+    const receiver = await opened(
+      httpReceiver((_request, response) => {
+        const timer = setInterval(() => response.write('.'), 5)
+        response.on('close', () => clearInterval(timer))
+      }),
+    )
+    const outcome = await post(egress({ totalTimeoutMs: 200 }), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: 200 })
+    expect(failureOf(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
+  })
+
+  test('whose header comes byte by byte ends in the same way', async () => {
+    const receiver = await opened(
+      tcpReceiver((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n')
+        const timer = setInterval(() => socket.write('x'), 5)
+        socket.on('close', () => clearInterval(timer)).resume()
+      }),
+    )
+    const outcome = await post(egress({ totalTimeoutMs: 200 }), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: null })
+  })
+
+  test('that never comes is a timeout of the answer; an unread request is one of the sending', async () => {
+    const silent = await opened(tcpReceiver((socket) => void socket.resume()))
+    const deaf = await opened(tcpReceiver((socket) => void socket.pause()))
+    const from = egress({ totalTimeoutMs: 200 })
+    expect(await post(from, silent.port)).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout' })
+    const big = Buffer.alloc(64 << 20)
+    expect(await post(from, deaf.port, '/', big)).toMatchObject({ kind: 'failed', stage: 'send', code: 'timeout' })
+  })
+
+  test.each([
+    ['a reset before it', '', 'reset'],
+    ['a reset in the middle', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc', 'reset'],
+    ['words that are no HTTP', '220 mail.example.com ESMTP\r\n', 'answer_invalid'],
+    ['an endless header', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}`, 'answer_invalid'],
+    [
+      'an upgrade that nobody asked for',
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+      'reset',
+    ],
+  ])('that is %s fails as a value', async (_what, bytes, code) => {
+    const receiver = await opened(
+      tcpReceiver((socket) => {
+        socket.once('data', () => socket.write(bytes, () => setTimeout(() => socket.resetAndDestroy(), 20)))
+      }),
+    )
+    expect(await post(egress(), receiver.port)).toMatchObject({ kind: 'failed', stage: 'answer', code })
+  })
+
+  test('given by a receiver that hangs up at once is a reset', async () => {
+    const receiver = await opened(tcpReceiver((socket) => void socket.end()))
+    const outcome = await post(egress({ totalTimeoutMs: 2000 }), receiver.port)
+    expect(outcome).toMatchObject({ kind: 'failed', code: 'reset' })
+  })
+})
+
+describe('time', () => {
+  let usedPort = 0
+  beforeAll(async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    usedPort = (server.address() as { port: number }).port
+    server.close()
+  })
+
+  test('to connect covers a name server that never answers', async () => {
+    const from = egress({ connectTimeoutMs: 50, resolver: () => new Promise(() => undefined) })
+    const outcome = await from.send({ url: 'http://slow.test/', method: 'POST', headers: {}, body: BODY })
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'resolve', code: 'timeout' })
+    expect(failureOf(outcome)).toBe('the name server did not answer within 0.05 s')
+  })
+
+  test('to connect covers a TLS handshake that never ends', async () => {
+    const receiver = await opened(tcpReceiver((socket) => void socket.resume()))
+    const from = egress({ connectTimeoutMs: 100 })
+    const url = `https://127.0.0.1:${receiver.port}/`
+    const outcome = await from.send({ url, method: 'POST', headers: {}, body: BODY })
+    expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code: 'timeout' })
+  })
+
+  test('is left for the second address when the first is dead', async () => {
+    const receiver = await opened(httpReceiver(undefined, { address: '127.0.0.2', port: usedPort }))
+    const from = egress({ resolver: async () => ['127.0.0.1', '127.0.0.2'] })
+    const url = `http://two.test:${receiver.port}/`
+    expect(await from.send({ url, method: 'POST', headers: {}, body: BODY })).toMatchObject({ kind: 'answered' })
+  })
+})

@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process'
+import * as fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
+import {
+  headerProfile,
+  keyOf,
+  signatureHeaders,
+  signBody,
+  thumbnailHeaders,
+  verifySignature,
+} from '../../src/delivery/signature.ts'
+
+const SECRET = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')
+const BODY = Buffer.from('{"type":"feeds","event":"started","timestamp":1750000000000,"data":{"name":"caf\u00e9"}}')
+const NOW = Date.now()
+const profile = headerProfile()
+
+const sign = (body: Uint8Array, timestampMs = NOW) =>
+  signatureHeaders({ profile, secret: SECRET, id: 'evt_1', timestampMs, body })
+const lower = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+const verify = (headers: Record<string, string | undefined>, body: Uint8Array = BODY, nowMs = NOW) =>
+  verifySignature({ body, headers, secret: SECRET, nowMs })
+
+describe('the signature of a callback', () => {
+  test('is what RFC 2202 says for HMAC-SHA1', () => {
+    expect(signBody(Buffer.from('Hi There'), Buffer.alloc(20, 0x0b))).toBe(
+      'sha1=b617318655057264e28bc0b6fb378c8ef146be00',
+    )
+  })
+
+  test('is what openssl makes of the same bytes and the decoded secret', () => {
+    const hex = Buffer.from(keyOf(SECRET)).toString('hex')
+    const args = ['dgst', '-sha1', '-mac', 'HMAC', '-macopt', `hexkey:${hex}`, '-r']
+    const [digest] = execFileSync('openssl', args, { input: BODY }).toString().split(' ')
+    expect(sign(BODY)['X-Service-Signature']).toBe(`sha1=${digest}`)
+  })
+
+  test('has names that the operator chooses, the thumbnail headers among them', () => {
+    const other = headerProfile('X-Acme-')
+    expect(
+      Object.keys(signatureHeaders({ profile: other, secret: SECRET, id: 'e', timestampMs: 0, body: BODY })),
+    ).toEqual(['X-Acme-Signature', 'webhook-id', 'webhook-timestamp', 'webhook-signature'])
+    expect(thumbnailHeaders(profile, { timestampMs: 5, feedId: 'f', streamId: 'a1b2c3/s', tokenId: 7 })).toEqual({
+      'X-Service-Timestamp': '5',
+      'X-Service-Feed-Id': 'f',
+      'X-Service-Stream-Id': 'a1b2c3/s',
+      'X-Service-Token-Id': '7',
+    })
+  })
+
+  test('satisfies the published Standard Webhooks library, for text and for an image', () => {
+    const library = new Webhook(SECRET)
+    expect(library.verify(BODY, sign(BODY))).toEqual(JSON.parse(BODY.toString()))
+    expect(() => library.verify(Buffer.concat([BODY, Buffer.from(' ')]), sign(BODY))).toThrow('No matching signature')
+    const text = '{"a":"\u20ac"}'
+    expect(sign(Buffer.from(text))['webhook-signature']).toBe(library.sign('evt_1', new Date(NOW), text))
+  })
+})
+
+describe('a receiver', () => {
+  test('accepts what was signed, by either way', () => {
+    const headers = lower(sign(BODY))
+    expect(verify(headers)).toEqual({ ok: true, value: { id: 'evt_1' } })
+    expect(verify({ 'x-service-signature': headers['x-service-signature'] })).toEqual({ ok: true, value: { id: null } })
+    expect(verify({})).toEqual({ ok: false, error: 'missing_signature' })
+  })
+
+  test('accepts the signature of the published library, also beside one with another secret', () => {
+    const mine = new Webhook(SECRET).sign('evt_1', new Date(NOW), BODY.toString())
+    const other = new Webhook(Buffer.from('another secret').toString('base64')).sign(
+      'evt_1',
+      new Date(NOW),
+      BODY.toString(),
+    )
+    const headers = { 'webhook-id': 'evt_1', 'webhook-timestamp': String(Math.floor(NOW / 1000)) }
+    expect(verify({ ...headers, 'webhook-signature': `${other} ${mine}` })).toMatchObject({ ok: true })
+    expect(verify({ ...headers, 'webhook-signature': other })).toEqual({ ok: false, error: 'wrong_signature' })
+  })
+
+  test('is not fooled by an old callback, one from the future, or a time that was changed', () => {
+    const headers = lower(sign(BODY))
+    expect(verify(headers, BODY, NOW + 299_000)).toMatchObject({ ok: true })
+    expect(verify(headers, BODY, NOW + 302_000)).toEqual({ ok: false, error: 'too_old' })
+    expect(verify(headers, BODY, NOW - 302_000)).toEqual({ ok: false, error: 'too_new' })
+    const moved = { ...headers, 'webhook-timestamp': String(Math.floor(NOW / 1000) + 60) }
+    expect(verify(moved)).toEqual({ ok: false, error: 'wrong_signature' })
+    expect(verify({ ...headers, 'webhook-timestamp': '1e9' })).toEqual({ ok: false, error: 'wrong_signature' })
+    expect(verify({ ...headers, 'webhook-id': 'evt_2' })).toEqual({ ok: false, error: 'wrong_signature' })
+  })
+
+  test('finds every change of a single bit in the body, and every other text as signature', () => {
+    const headers = lower(sign(BODY))
+    const plain = { 'x-service-signature': headers['x-service-signature'] }
+    for (const sent of [headers, plain]) {
+      fc.assert(
+        fc.property(fc.nat(BODY.length - 1), fc.nat(7), (at, bit) => {
+          const changed = Buffer.from(BODY)
+          changed[at] = changed.readUInt8(at) ^ (1 << bit)
+          expect(verify(sent, changed)).toEqual({ ok: false, error: 'wrong_signature' })
+        }),
+      )
+    }
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(verify({ 'x-service-signature': text }).ok).toBe(false)
+      }),
+    )
+  })
+})

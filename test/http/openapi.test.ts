@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { runApp } from '../support/app.ts'
+
+const file = new URL('../../api/tokens.openapi.json', import.meta.url)
+
+it('api/tokens.openapi.json is what the server serves (npm run generate makes it)', async () => {
+  const sluice = await runApp()
+  const served = (await sluice.call('GET', '/api/openapi.json')).json
+  await sluice.close()
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(served)
+  expect(Object.keys(served.paths).filter((path) => path.startsWith('/api/webhooks'))).toEqual([
+    '/api/webhooks',
+    '/api/webhooks/{webhookId}',
+    '/api/webhooks/list',
+    '/api/webhooks/test/{webhookType}',
+    '/api/webhooks/{webhookId}/deliveries',
+    '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+  ])
+})

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { createEgress, type Egress } from '../../src/delivery/egress.ts'
+import { createRunner, type Runner, type RunnerOptions } from '../../src/delivery/runner.ts'
+import { headerProfile } from '../../src/delivery/signature.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Delivery, Store, StoredWebhook } from '../../src/store/store.ts'
+import { newWebhook, quiet } from '../conformance/store.samples.ts'
+
+/** Webhooks of these tests are sealed by nothing: the stored bytes are the secret. */
+export const SECRET = Buffer.alloc(32, 7).toString('base64')
+
+/** A store, and what sends from it. */
+export class Node {
+  readonly store: Store
+  readonly egress: Egress
+  readonly runner: Runner
+
+  constructor(store: Store, egress: Egress, over: Partial<RunnerOptions> = {}) {
+    this.store = store
+    this.egress = egress
+    this.runner = createRunner({
+      store,
+      egress,
+      clock: systemClock,
+      random: systemRandom,
+      log: quiet,
+      nodeId: randomBytes(8).toString('hex'),
+      profile: headerProfile(),
+      userAgent: 'Sluice/test',
+      openSecret: (sealed) => Buffer.from(sealed).toString('utf8'),
+      ...over,
+    })
+  }
+
+  static async open(url: string, over: Partial<RunnerOptions> = {}, egress?: Egress): Promise<Node> {
+    const store = await openStore({ url, log: quiet })
+    return new Node(store, egress ?? createEgress({ allowPrivateTargets: true }), over)
+  }
+
+  async close(): Promise<void> {
+    await this.runner.stop()
+    await this.egress.close()
+    await this.store.close()
+  }
+}
+
+export function addWebhook(store: Store, accountId: string, url: string): Promise<StoredWebhook> {
+  const secretSealed = Buffer.from(SECRET, 'utf8')
+  return store.transaction((tx) => tx.webhooks.insert(newWebhook({ accountId, url, secretSealed })))
+}
+
+/** Writes an event as the change that caused it would. Its subject is the name. */
+export async function emit(store: Store, accountId: string, ...names: string[]): Promise<void> {
+  await store.transaction(async (tx) => {
+    for (const name of names) await tx.outbox.append(viewing(accountId, name))
+  })
+}
+
+export function viewing(accountId: string, name: string) {
+  const data = JSON.stringify({ name, accountId, streamId: `${accountId}/${name}` })
+  return { accountId, type: 'viewerConnection', event: 'ViewerAttempt', subject: name, data, createdAtMs: Date.now() }
+}
+
+/** The whole log of a webhook, oldest first. */
+export async function logOf(store: Store, webhookId: number): Promise<Delivery[]> {
+  const rows: Delivery[] = []
+  for (let page = await firstPage(store, webhookId); page.length > 0; ) {
+    rows.push(...page)
+    const after = page.at(-1)?.id ?? ''
+    page = await store.read.deliveries.page({ webhookId, after, limit: 1000 })
+  }
+  return rows.toReversed()
+}
+
+const firstPage = (store: Store, webhookId: number) => store.read.deliveries.page({ webhookId, limit: 1000 })
+
+/** Waits until it holds; the test's own time limit ends the wait. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(10)
+}
+
+export const isOver = ({ state }: Delivery): boolean => state !== 'pending' && state !== 'started'
+
+/** The log when the outbox is empty and so many deliveries have ended. */
+export async function settled(store: Store, webhookId: number, count: number): Promise<Delivery[]> {
+  let log: Delivery[] = []
+  await until(async () => {
+    log = await logOf(store, webhookId)
+    return log.length >= count && log.every(isOver)
+  })
+  return log
+}
