@@ -36,10 +36,7 @@ export const listenCommand = command({
     'machine only when its `webhooks.allowPrivateTargets` is true.',
   ].join('\n'),
   flags: FLAGS,
-  examples: [
-    'sluice listen --port 8000 --secret "$WEBHOOK_SECRET"',
-    'sluice listen --port 0 --secret-stdin --json',
-  ],
+  examples: ['sluice listen --port 8000 --secret "$WEBHOOK_SECRET"', 'sluice listen --port 0 --secret-stdin --json'],
   run: async (call) => {
     const secret = await readSecret(call)
     if (!secret.ok) return secret

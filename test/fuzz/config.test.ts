@@ -25,7 +25,23 @@ const yaml = fc
 /** A value that a key accepts, found by trying. */
 const acceptable = fc.oneof(
   fc.integer({ min: 0, max: 100_000 }),
-  fc.constantFrom('', 'info', 'json', 'refuse', 'pretty', '/srv/a', '::1', 'visible-ascii-secret', 0.5, 1),
+  fc.constantFrom(
+    '',
+    'info',
+    'json',
+    'refuse',
+    'pretty',
+    '/srv/a',
+    '::1',
+    'visible-ascii-secret',
+    'X-Service-',
+    0.5,
+    1,
+    2,
+    3,
+    true,
+    false,
+  ),
   fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 3 }),
 )
 

@@ -74,6 +74,7 @@ async function inThisProcess(
     stderrIsTerminal: false,
     readStdin: async () => ok(input),
     stopRequested: () => Promise.reject(new Error('servers are processes here')),
+    verifyCallback: () => Promise.reject(new Error('receivers are processes here')),
     loadConfig,
     openApp,
     startServing: () => Promise.reject(new Error('servers are processes here')),
