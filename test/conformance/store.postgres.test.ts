@@ -61,7 +61,8 @@ describe.skipIf(!postgresUrl())('with a server', () => {
       await slow.end()
       const after = await store.changesSince(cursor)
       expect(after.changes.map((change) => change.accountId)).toContain('slow')
-      expect((await store.changesSince(after.cursor)).changes).toEqual([])
+      // Transactions of other databases on the server hold the horizon back too; until they end, changes are repeated.
+      await vi.waitFor(async () => expect((await store.changesSince(after.cursor)).changes).toEqual([]), 20_000)
       await store.close()
     })
 
