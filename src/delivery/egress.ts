@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import { Client } from 'undici'
+import type { Client } from 'undici'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Result } from '../base/result.ts'
 import { isPublicAddress } from '../core/webhooks/publicAddress.ts'
@@ -148,8 +148,10 @@ async function talk(
   signal: AbortSignal,
   progress: Progress,
 ): Promise<Answer> {
+  // Loaded at the first delivery: a server without webhooks does not carry it.
+  const undici = await import('undici')
   const socket = await dial(url, settings, signal, (stage) => (progress.stage = stage))
-  const client = clientOn(socket, url)
+  const client = clientOn(undici.Client, socket, url)
   try {
     progress.stage = 'send'
     const response = await client.request({
@@ -168,9 +170,9 @@ async function talk(
 }
 
 /** An HTTP client for this one socket. Time is kept by the deadline alone. */
-function clientOn(socket: Socket, url: URL): Client {
+function clientOn(HttpClient: typeof Client, socket: Socket, url: URL): Client {
   let unused = true
-  return new Client(url.origin, {
+  return new HttpClient(url.origin, {
     pipelining: 0,
     headersTimeout: 0,
     bodyTimeout: 0,
