@@ -9,6 +9,7 @@ import { type ParsedJwt, parseSelfSigned } from '../src/core/access/selfSigned.t
 import { compileStreams } from '../src/core/access/streamName.ts'
 import type { AccessRequest, Credential, TokenSnapshot } from '../src/core/access/types.ts'
 import type { Result } from '../src/base/result.ts'
+import { median } from './lib/report.ts'
 
 const SLICES = 41
 const CALLS_PER_SLICE = 5_000
@@ -112,10 +113,6 @@ function timeSlice(name: string, task: () => boolean): number {
   for (let call = 0; call < CALLS_PER_SLICE; call++) if (task()) succeeded++
   if (succeeded !== CALLS_PER_SLICE) throw new Error(`${name}: refused`)
   return ((performance.now() - start) * 1000) / CALLS_PER_SLICE
-}
-
-function median(times: number[]): number {
-  return times.sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN
 }
 
 function ratio(name: string, floor: string): void {

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../src/store/open.ts'
 import type { StoredToken, TokenListQuery } from '../src/store/store.ts'
+import { median } from './lib/report.ts'
 
 const TOKENS = 100_000
 const PAGE = 20
@@ -85,8 +86,4 @@ function newToken(n: number): Omit<StoredToken, 'id' | 'version'> {
     valueHash: randomBytes(32),
     valueSealed: randomBytes(60),
   }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 }

@@ -15,6 +15,7 @@ import { openStore } from '../src/store/open.ts'
 import type { AuditRow, Store, StoredToken } from '../src/store/store.ts'
 import { runApp } from '../test/support/app.ts'
 import { toTokenValues } from '../src/store/tables/tokenRow.ts'
+import { median } from './lib/report.ts'
 
 const CALLERS = 32
 const SLICES = 21
@@ -181,8 +182,4 @@ function auditOf(id: number): AuditRow {
     before: null,
     after: '{"label":"camera","streams":[{"streamName":"camera-1","isRegex":false}],"isActive":true}',
   }
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 }

@@ -3,12 +3,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { decodeCursor, encodeCursor, type Mac } from '../core/page/cursor.ts'
-import { pageOf } from '../core/page/page.ts'
-import { invalid, failure, type Failure } from '../core/errors.ts'
+import type { Mac } from '../core/page/cursor.ts'
+import { invalid, type Failure } from '../core/errors.ts'
 import { readAccessLogQuery } from '../core/access/logQuery.ts'
 import { StoreUnavailable, type AccessLogRow, type Store } from '../store/store.ts'
 import type { Context } from './context.ts'
+import { type KeysetPage, keysetPage, startOf } from './keysetPage.ts'
 
 export interface RecorderOptions {
   store: Store
@@ -79,10 +79,7 @@ export class AccessRecorder {
   }
 }
 
-export interface AccessLogPage {
-  data: ReturnType<typeof toEntry>[]
-  pagination: { hasMore: boolean; cursor?: string }
-}
+export type AccessLogPage = KeysetPage<ReturnType<typeof toEntry>>
 
 /** One page of recorded decisions, newest first. */
 export async function listAccessLog(
@@ -95,19 +92,17 @@ export async function listAccessLog(
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
   const scope = { list: 'access_log', filters: { accountId, ...filter } }
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, scope, mac)
-  if (after && !after.ok) return err(failure('bad_request', 'invalid_cursor: start again without a cursor'))
+  const start = startOf(scope, cursor, mac)
+  if (!start.ok) return start
   await ctx.recorder.flush()
-  const [atMs, id] = after?.value ?? []
+  const [atMs, id] = start.value
   const rows = await ctx.store.read.accessLog.page({
     accountId,
     ...filter,
     limit: limit + 1,
     ...(typeof atMs === 'number' && typeof id === 'string' ? { after: { atMs, id } } : {}),
   })
-  const { data, hasMore, last } = pageOf(rows, limit, (row) => [row.atMs, row.id])
-  const next = last === null ? {} : { cursor: encodeCursor(scope, last, mac) }
-  return ok({ data: data.map(toEntry), pagination: { hasMore, ...next } })
+  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.atMs, row.id], toEntry }))
 }
 
 /** A row as the interface shows it; what is not known is left out. */

@@ -1,20 +1,17 @@
 import { timeOrderedId } from '../base/ids.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { failure, invalid, notFound, type Failure } from '../core/errors.ts'
-import { decodeCursor, encodeCursor, type Mac } from '../core/page/cursor.ts'
-import { pageOf } from '../core/page/page.ts'
+import type { Mac } from '../core/page/cursor.ts'
 import { readCursorQuery } from '../core/webhooks/requests.ts'
 import type { Delivery } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
+import { type KeysetPage, keysetPage, startOf } from './keysetPage.ts'
 import { noWebhook } from './webhooks.ts'
 
 /** A delivery as the interface shows it. */
 export type DeliveryEntry = ReturnType<typeof toEntry>
 
-export interface DeliveryPage {
-  data: DeliveryEntry[]
-  pagination: { hasMore: boolean; cursor?: string }
-}
+export type DeliveryPage = KeysetPage<DeliveryEntry>
 
 /** One page of what was sent, or will be, to one webhook; newest first. */
 export async function listDeliveries(
@@ -28,18 +25,16 @@ export async function listDeliveries(
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit } = read.value
   const scope = { list: 'webhook_deliveries', filters: { accountId, webhookId } }
-  const key = cursor === undefined ? ok([]) : decodeCursor(cursor, scope, mac)
-  if (!key.ok) return err(failure('bad_request', 'invalid_cursor: start again without a cursor'))
+  const start = startOf(scope, cursor, mac)
+  if (!start.ok) return start
   if (!(await ctx.store.read.webhooks.get(accountId, webhookId))) return err(noWebhook(webhookId))
-  const [after] = key.value
+  const [after] = start.value
   const rows = await ctx.store.read.deliveries.page({
     webhookId,
     limit: limit + 1,
     ...(typeof after === 'string' ? { after } : {}),
   })
-  const { data, hasMore, last } = pageOf(rows, limit, (row) => [row.id])
-  const next = last === null ? {} : { cursor: encodeCursor(scope, last, mac) }
-  return ok({ data: data.map(toEntry), pagination: { hasMore, ...next } })
+  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.id], toEntry }))
 }
 
 /** The latest of them, newest first. */

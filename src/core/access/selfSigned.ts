@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { decodeBase64url } from './base64url.ts'
+import { decodeBase64url } from '../base64url.ts'
 import { claimsOf } from './claims.ts'
 import { parseJsonObject } from './strictJson.ts'
 import type { SelfSignedClaims } from './types.ts'

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
+import type { FieldErrors } from '../errors.ts'
 
-/** What is wrong with a request, by field path (`streams[0].streamName`). */
-export type FieldErrors = Record<string, string[]>
+export type { FieldErrors }
 
 const MESSAGES_MAX = 100
 const ECHO_MAX = 64

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeBase64url } from '../../../src/core/access/base64url.ts'
+import { decodeBase64url } from '../../../src/core/base64url.ts'
 import { looksLikeJwt, parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
 import { parseJsonObject } from '../../../src/core/access/strictJson.ts'
 

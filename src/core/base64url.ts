@@ -7,8 +7,7 @@ for (let i = 0; i < ALPHABET.length; i++) VALUES[ALPHABET.charCodeAt(i)] = i
 
 /**
  * Decodes the unpadded base64url (RFC 7515 section 2) from `start` up to `end`. Null for padding, for characters
- * outside of the alphabet, and for
- * unused bits that are not zero, so that no two texts decode to the same bytes.
+ * outside of the alphabet, and for unused bits that are not zero, so that no two texts decode to the same bytes.
  */
 export function decodeBase64url(text: string, start = 0, end = text.length): Uint8Array<ArrayBuffer> | null {
   if ((end - start) % 4 === 1) return null
