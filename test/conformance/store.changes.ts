@@ -33,8 +33,11 @@ export function changesSuite(stores: Stores): void {
       expect(answer.reset).toBe(false)
       expect(answer.changes).toContainEqual(change)
       // It may be told again while transactions of others are running, but not for ever.
+      let { cursor: position } = answer
       await vi.waitFor(async () => {
-        expect((await stores.other.changesSince(answer.cursor)).changes).not.toContainEqual(change)
+        const next = await stores.other.changesSince(position)
+        position = next.cursor
+        expect(next.changes).not.toContainEqual(change)
       }, 20_000)
     })
 
