@@ -1,16 +1,23 @@
 import { Client } from 'pg'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { freshDatabase, postgresUrl } from '../support/postgres.ts'
-import { findBinaries, startPostgres } from '../support/postgres.setup.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
-describe.skipIf(!postgresUrl())('with a server', () => {
+describe.skipIf(!findBinaries())('with a server', () => {
+  // A server of its own: transactions of other tests on a shared one hold the horizon of changes back.
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startPostgres(findBinaries()!)
+  })
+  afterAll(() => server.remove())
+
   storeConformance('the store on PostgreSQL', async () => {
-    const database = await freshDatabase()
+    const database = await freshDatabase(server.url)
     const opened: Store[] = []
     return {
       open: async () => {
@@ -28,7 +35,7 @@ describe.skipIf(!postgresUrl())('with a server', () => {
   describe('a PostgreSQL database', () => {
     let database: Awaited<ReturnType<typeof freshDatabase>>
     beforeEach(async () => {
-      database = await freshDatabase()
+      database = await freshDatabase(server.url)
     })
     afterEach(() => database.drop())
 

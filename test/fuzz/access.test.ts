@@ -166,7 +166,7 @@ describe('a self-signed token', () => {
           if (token.trackingId !== null) expect(asChild.trackingId).toBe(token.trackingId)
         },
       ),
-      { numRuns: numRuns * 5 },
+      { numRuns: numRuns * 12 },
     )
     expect(admitted).toBeGreaterThan(numRuns / 20)
   })
