@@ -20,7 +20,8 @@ export const doctorCommand = command({
   path: ['doctor'],
   summary: 'Look for what keeps Sluice from running well, and say what to do',
   detail:
-    'Exit status 1 when a line says FAIL. It may run beside a server. Like any start it brings the tables of an older version up to date; else it changes nothing.',
+    'Exit status 1 when a line says FAIL. It may run beside a server. Like any start it brings the tables of an older ' +
+    'version up to date; else it changes nothing.',
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
   run: async (call) => {
     const findings = await examine(call)
