@@ -177,6 +177,38 @@ const schema = {
       about: 'How often the last use of bound addresses is written to the store, in seconds.',
     }),
   },
+  sessions: {
+    max: integer({
+      default: 10_000,
+      min: 1,
+      max: 1_000_000,
+      about: 'How many broadcasters and viewers one process takes at a time; more are refused with 503.',
+    }),
+    flushSeconds: integer({
+      default: 3,
+      min: 1,
+      max: 10,
+      about: 'How often the bytes of sessions are written, in seconds; a crash loses this much counting, at most 10 s.',
+    }),
+    leaseSeconds: integer({
+      default: 15,
+      min: 5,
+      max: 300,
+      about: 'How long a process is believed to be alive after its last sign of life, in seconds.',
+    }),
+    noViewersSeconds: integer({
+      default: 60,
+      min: 1,
+      max: 3600,
+      about: 'How long after the last viewer left the event `NoActiveViewers` is sent, in seconds.',
+    }),
+    retentionDays: integer({
+      default: 30,
+      min: 1,
+      max: 3650,
+      about: 'How long sessions and feeds that have ended are kept, in days.',
+    }),
+  },
   webhooks: {
     allowPrivateTargets: toggle({
       default: false,
