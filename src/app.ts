@@ -137,6 +137,7 @@ export function openDoors(
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
     sign,
+    demo: server.demo,
   })
 }
 

@@ -46,6 +46,10 @@ const schema = {
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
     }),
+    demo: toggle({
+      default: true,
+      about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',
+    }),
     shutdownGraceSeconds: integer({
       default: 10,
       min: 0,

@@ -7,6 +7,7 @@ import { accessRoutes } from './accessRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
+import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -29,6 +30,8 @@ export interface ServerOptions {
   metricsSecret: string
   /** Signs list cursors. */
   sign: Mac
+  /** Whether `/demo` is there. */
+  demo: boolean
   /** Absent: this server takes no media. */
   webRtc?: WebRtcOptions
 }
@@ -73,6 +76,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     accessRoutes(api, ctx, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   await app.ready()
   return app

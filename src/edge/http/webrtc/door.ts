@@ -123,6 +123,8 @@ async function begin(
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
+    // So that a broadcaster, whose token alone knows the account, can tell others where to watch.
+    'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
   })
   if (links.length > 0) reply.header('Link', links)
   return reply.code(201).type(SDP).send(negotiated.answer)
