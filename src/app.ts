@@ -37,6 +37,7 @@ import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
+import { Tally } from './base/tally.ts'
 import { VERSION } from './base/version.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
@@ -90,6 +91,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     log,
     sealer,
     recorder,
+    deliveries: new Tally(),
     policy: { rtmpIpFilters: config.rtmp.ipFilters },
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
@@ -107,6 +109,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
       accessLogDays: config.access.log.retentionDays,
       auditDays: config.audit.retentionDays,
       deliveryDays: config.webhooks.deliveryRetentionDays,
+      sessionDays: config.sessions.retentionDays,
+      usageDays: config.analytics.retentionDays,
       bindingFlushMs: config.bindings.flushSeconds * 1000,
     }),
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
@@ -199,6 +203,7 @@ async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Pr
   const egress = openEgress(config)
   const runner = createRunner({
     ...ctx,
+    ended: ctx.deliveries,
     egress,
     profile: headerProfile(webhooks.headerPrefix),
     userAgent: `Sluice/${VERSION}`,

@@ -213,6 +213,14 @@ const schema = {
       about: 'How long sessions and feeds that have ended are kept, in days.',
     }),
   },
+  analytics: {
+    retentionDays: integer({
+      default: 400,
+      min: 31,
+      max: 3650,
+      about: 'How long the hourly sums of bytes are kept, in days.',
+    }),
+  },
   webhooks: {
     allowPrivateTargets: toggle({
       default: false,

@@ -22,10 +22,11 @@ import {
   pruneSessionsAndFeeds,
 } from './tables/sessions.ts'
 import { countUsage } from './tables/usage.ts'
+import { pruneUsage, sumUsage } from './tables/usageReads.ts'
 import { beginViewing, desertedStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of live sessions inside a transaction. */
-export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing'> => ({
+export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: {
     insert: (node) => insertNode(session, node),
     beat: (id, seenAtMs, aliveUntilMs) => beatNode(session, id, seenAtMs, aliveUntilMs),
@@ -56,10 +57,11 @@ export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'fee
     desert: (stream, beforeMs) => desertStream(session, stream, beforeMs),
     prune: (beforeMs) => pruneViewing(session, beforeMs),
   },
+  usage: { prune: (beforeMs, limit) => pruneUsage(session, beforeMs, limit) },
 })
 
 /** The reading verbs of live sessions. */
-export const liveReadsOf = (session: Session): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing'> => ({
+export const liveReadsOf = (session: Session): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: { list: () => listNodes(session) },
   sessions: {
     get: (id) => getSession(session, id),
@@ -67,5 +69,6 @@ export const liveReadsOf = (session: Session): Pick<Reads, 'nodes' | 'sessions' 
     kicked: (node, limit) => kickedSessions(session, node, limit),
   },
   feeds: { open: (limit) => openFeeds(session, limit) },
+  usage: { sum: (query) => sumUsage(session, query) },
   viewing: { deserted: (beforeMs, limit) => desertedStreams(session, beforeMs, limit) },
 })

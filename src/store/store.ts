@@ -7,6 +7,8 @@ import type {
   NodeTx,
   SessionReads,
   SessionTx,
+  UsageReads,
+  UsageTx,
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
@@ -23,7 +25,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
-export type { Node, SessionQuery, StoredFeed, StoredSession, Stream } from './sessions.ts'
+export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
 
 /**
  * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
@@ -255,6 +257,7 @@ export interface Reads {
   sessions: SessionReads
   feeds: FeedReads
   viewing: ViewingReads
+  usage: UsageReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -337,6 +340,7 @@ export interface Tx {
   sessions: SessionTx
   feeds: FeedTx
   viewing: ViewingTx
+  usage: UsageTx
   deliveries: DeliveryTx
   audit: {
     append(row: AuditRow): Promise<void>

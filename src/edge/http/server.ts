@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Context } from '../../commands/context.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
+import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
@@ -15,6 +16,7 @@ import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
@@ -74,6 +76,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('onRequest', requireSecret(ctx))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
+    analyticsRoutes(api, ctx)
+    sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
   if (options.demo) demoRoutes(app)
