@@ -16,6 +16,7 @@ import { AccessRecorder } from './commands/accessLog.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
+import { followEngine } from './commands/live/engineEvents.ts'
 import { startNode } from './commands/live/nodes.ts'
 import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
@@ -31,6 +32,7 @@ import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
+import type { Engine } from './media/engine.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -126,23 +128,30 @@ export async function openApp({ config, log, clock = systemClock, random = syste
 }
 
 /** The HTTP edge over this app, not listening yet. */
-export function openDoors({ config: { server, metrics }, ctx, sign }: App): ReturnType<typeof buildServer> {
+export function openDoors(
+  { config: { server, metrics, webrtc }, ctx, sign }: App,
+  engine?: Engine,
+): ReturnType<typeof buildServer> {
+  const { iceServers, pendingOffers: maxPending } = webrtc
   return buildServer(ctx, {
+    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
     sign,
+    demo: server.demo,
   })
 }
 
 /** Listens on the configured host and port. Resolves when it does. */
-export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startServing(app: App, engine?: Engine): Promise<{ port: number; stop(): Promise<void> }> {
   const { server } = app.config
   const deliveries = await startDeliveries(app)
   const sessions = await startSessions(app)
-  const http = await openDoors(app)
+  const unfollow = engine ? followEngine(app.ctx, engine) : () => undefined
+  const http = await openDoors(app, engine)
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
@@ -162,6 +171,8 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
       await closed
+      await engine?.stop()
+      unfollow()
       await deliveries.stop()
     },
   }

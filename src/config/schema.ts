@@ -5,6 +5,7 @@ import {
   headerPrefix,
   headerSecret,
   hostToListenOn,
+  iceServer,
   notEmpty,
   storageUrl,
 } from './rules.ts'
@@ -44,6 +45,10 @@ const schema = {
       min: 1,
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
+    }),
+    demo: toggle({
+      default: true,
+      about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',
     }),
     shutdownGraceSeconds: integer({
       default: 10,
@@ -95,6 +100,20 @@ const schema = {
     ipFilters: choice(['refuse', 'enforce'], {
       default: 'refuse',
       about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
+    }),
+  },
+  webrtc: {
+    iceServers: list({
+      default: [],
+      allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
+      rule: iceServer,
+      about: 'The STUN and TURN servers that publishers and viewers are told of; needed only behind strict firewalls.',
+    }),
+    pendingOffers: integer({
+      default: 64,
+      min: 1,
+      max: 4096,
+      about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
     }),
   },
   access: {

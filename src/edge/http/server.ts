@@ -8,6 +8,8 @@ import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
+import { demoRoutes } from './demoRoutes.ts'
+import { isMediaPath, openToPages } from './cors.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
@@ -17,6 +19,8 @@ import { errorHandler } from './problem.ts'
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
+import { plainErrorHandler } from './webrtc/refusal.ts'
+import { webRtcRoutes, type WebRtcOptions } from './webrtc/routes.ts'
 
 export interface ServerOptions {
   version: string
@@ -28,6 +32,10 @@ export interface ServerOptions {
   metricsSecret: string
   /** Signs list cursors. */
   sign: Mac
+  /** Whether `/demo` is there. */
+  demo: boolean
+  /** Absent: this server takes no media. */
+  webRtc?: WebRtcOptions
 }
 
 /**
@@ -48,7 +56,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => void errorHandler(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      void (isMediaPath(request.url) ? plainErrorHandler : errorHandler)(ctx.log)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
@@ -71,6 +80,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  if (options.demo) demoRoutes(app)
+  if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   await app.ready()
   return app
 }
@@ -85,6 +96,7 @@ function listenerOf(
 ): Server {
   const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
   return createServer(timeouts, (request, response) => {
+    openToPages(request, response)
     if (isLeft(request, response)) handler(request, response)
   })
 }
