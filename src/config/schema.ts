@@ -97,6 +97,20 @@ const schema = {
       about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
     }),
   },
+  ffmpeg: {
+    path: text({
+      default: 'ffmpeg',
+      allowed: 'the path of a program, or a name that is found in PATH',
+      rule: notEmpty,
+      about: 'The ffmpeg program that packages, records and converts media; version 5.1 or newer.',
+    }),
+    maxProcesses: integer({
+      default: 32,
+      min: 1,
+      max: 1024,
+      about: 'How many ffmpeg processes may run at a time; what would need one more is refused.',
+    }),
+  },
   access: {
     cacheTokens: integer({
       default: 50_000,
