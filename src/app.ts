@@ -2,8 +2,11 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
+import { isRunning } from './base/processes.ts'
 import { timeOrderedId } from './base/ids.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
@@ -13,6 +16,8 @@ import { AccessRecorder } from './commands/accessLog.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
+import { startNode } from './commands/live/nodes.ts'
+import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
@@ -24,7 +29,9 @@ import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
+import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
+import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
@@ -72,6 +79,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     staleMs: config.access.staleSeconds * 1000,
   })
   const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
+  const live = new Live(config.sessions.max)
   const ctx: Context = {
     store,
     cache,
@@ -83,12 +91,15 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     policy: { rtmpIpFilters: config.rtmp.ipFilters },
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
-    liveStreams: () => undefined,
+    live,
+    liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
   }
   await ensureAccount(ctx)
   await cache.start()
+  const unfollow = followChanges(ctx)
+  await lookElsewhere(ctx)
   const jobs = startJobs(clock, log, [
     ...serviceJobs(ctx, {
       accessLogDays: config.access.log.retentionDays,
@@ -101,6 +112,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   let closing: Promise<void> | null = null
   const close = async (): Promise<void> => {
     await jobs.stop()
+    unfollow()
     cache.stop()
     await recorder.flush()
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
@@ -125,11 +137,13 @@ export function openDoors({ config: { server, metrics }, ctx, sign }: App): Retu
 export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
   const { server } = app.config
   const deliveries = await startDeliveries(app)
+  const sessions = await startSessions(app)
   const http = await openDoors(app)
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
     await http.close()
+    await sessions.stop()
     await deliveries.stop()
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
   }
@@ -138,11 +152,32 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
   return {
     port,
     async stop() {
+      // First, while the doors are open: long answers to viewers end with their sessions.
+      await sessions.stop()
       const closed = http.close()
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
       await closed
       await deliveries.stop()
+    },
+  }
+}
+
+/** Holds sessions until it is stopped; ends them all then. */
+async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
+  const node = await startNode(ctx, {
+    place: `${hostname()}:${resolve(config.data.dir)}`,
+    pid: process.pid,
+    isRunning,
+    leaseMs: config.sessions.leaseSeconds * 1000,
+  })
+  const tendMs = config.sessions.flushSeconds * 1000
+  const noViewersMs = config.sessions.noViewersSeconds * 1000
+  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
+  return {
+    async stop() {
+      await jobs.stop()
+      await node.stop()
     },
   }
 }

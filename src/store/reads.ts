@@ -1,3 +1,4 @@
+import { liveReadsOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
@@ -39,6 +40,7 @@ export function readsOf(session: Session): Reads {
     revocations: { list: (tokenId) => listRevocations(session, tokenId) },
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    ...liveReadsOf(session),
     webhooks: {
       get: (accountId, id) => getWebhook(session, accountId, id),
       list: (query) => listWebhooks(session, query),

@@ -25,7 +25,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
     from: ['base', 'core', 'store/store.ts', 'type store/cached.ts', 'media/engine.ts', 'media/sessions.ts'],
     node: 'types',
   },
-  edge: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
+  edge: { from: ['base', 'core', 'type config', 'commands', 'type media'], node: 'all' },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
   cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
 }

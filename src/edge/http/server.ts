@@ -7,6 +7,7 @@ import { accessRoutes } from './accessRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
+import { isMediaPath, openToPages } from './cors.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
@@ -15,6 +16,8 @@ import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
+import { plainErrorHandler } from './webrtc/refusal.ts'
+import { webRtcRoutes, type WebRtcOptions } from './webrtc/routes.ts'
 
 export interface ServerOptions {
   version: string
@@ -26,6 +29,8 @@ export interface ServerOptions {
   metricsSecret: string
   /** Signs list cursors. */
   sign: Mac
+  /** Absent: this server takes no media. */
+  webRtc?: WebRtcOptions
 }
 
 /**
@@ -46,7 +51,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => void errorHandler(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) =>
+      void (isMediaPath(request.url) ? plainErrorHandler : errorHandler)(ctx.log)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
@@ -67,6 +73,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     accessRoutes(api, ctx, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   await app.ready()
   return app
 }
@@ -81,6 +88,7 @@ function listenerOf(
 ): Server {
   const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
   return createServer(timeouts, (request, response) => {
+    openToPages(request, response)
     if (isLeft(request, response)) handler(request, response)
   })
 }
