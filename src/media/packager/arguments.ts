@@ -9,7 +9,9 @@ function words(text: string): string[] {
  * The input: Matroska on standard input. Its header tells all that is needed, so nothing is analysed before the first
  * output. (`-fflags nobuffer` would drop the frames that were looked at, and with them the first keyframe.)
  */
-export const MATROSKA_INPUT: readonly string[] = words('-probesize 500000 -analyzeduration 100000 -fpsprobesize 0 -f matroska -i pipe:0')
+export const MATROSKA_INPUT: readonly string[] = words(
+  '-probesize 500000 -analyzeduration 100000 -fpsprobesize 0 -f matroska -i pipe:0',
+)
 
 /** Converts with the times of the frames as they are: a live source has no fixed rate. */
 const X264_LIVE = [
