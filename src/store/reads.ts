@@ -1,4 +1,4 @@
-import { liveReadsOf } from './liveVerbs.ts'
+import { liveReadsOf } from './sessionVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'

@@ -1,4 +1,4 @@
-import { liveTxOf } from './liveVerbs.ts'
+import { liveTxOf } from './sessionVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
