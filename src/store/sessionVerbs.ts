@@ -26,7 +26,7 @@ import { pruneUsage, sumUsage } from './tables/usageReads.ts'
 import { beginViewing, desertedStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of live sessions inside a transaction. */
-export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
+export const sessionTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: {
     insert: (node) => insertNode(session, node),
     beat: (id, seenAtMs, aliveUntilMs) => beatNode(session, id, seenAtMs, aliveUntilMs),
@@ -61,7 +61,9 @@ export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'fee
 })
 
 /** The reading verbs of live sessions. */
-export const liveReadsOf = (session: Session): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
+export const sessionReadsOf = (
+  session: Session,
+): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: { list: () => listNodes(session) },
   sessions: {
     get: (id) => getSession(session, id),

@@ -1,4 +1,5 @@
-import { liveTxOf } from './sessionVerbs.ts'
+import { sessionTxOf } from './sessionVerbs.ts'
+import { liveTxOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
@@ -36,6 +37,7 @@ import {
 /** The verbs of a transaction over the session in which it runs. */
 export function txOf(session: Session): Tx {
   return {
+    ...sessionTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
       insert: (secret) => insertSecret(session, secret),
