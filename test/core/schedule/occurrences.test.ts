@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { RRuleTemporal } from 'rrule-temporal'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dateOf } from '../../../src/core/schedule/days.ts'
 import { nextOccurrence, occurrencesFrom, type Plan, planOf, type Timing } from '../../../src/core/schedule/plan.ts'
