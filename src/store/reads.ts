@@ -1,3 +1,4 @@
+import { liveReadsOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
@@ -18,6 +19,7 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
   return {
+    ...liveReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),

@@ -1,5 +1,6 @@
 import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
 import type { Token } from '../core/tokens/types.ts'
+import type { LiveReads, LiveTx } from './live.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -12,6 +13,16 @@ export type {
   ClaimedDelivery,
   DeliveryEnd,
 } from './webhooks.ts'
+
+export type {
+  StoredIngest,
+  DistributionKey,
+  DistributionBytes,
+  Newest,
+  ChannelListQuery,
+  ChildListQuery,
+  DistributionListQuery,
+} from './live.ts'
 
 /**
  * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
@@ -190,7 +201,7 @@ export interface AccessLogQuery {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads {
+export interface Reads extends LiveReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -244,7 +255,7 @@ export interface Reads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx {
+export interface Tx extends LiveTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
