@@ -23,6 +23,8 @@ export interface LiveNode {
   node: ServingNode
   accountId: string
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
+  /** What Prometheus gets. */
+  scrape(): Promise<string>
   /** Leaves the sessions as they are, as a crash does. */
   crash(): Promise<void>
   close(): Promise<void>
@@ -77,6 +79,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
       const answer = await http.inject({ method, url: url_, headers, ...(payload ? { payload } : {}) })
       return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
     },
+    scrape: async () => (await http.inject({ url: '/metrics' })).body,
     crash,
     async close() {
       await node.stop()
