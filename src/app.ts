@@ -28,11 +28,14 @@ import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import { createFfmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
+import { Hub } from './media/hub.ts'
+import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -63,6 +66,12 @@ export interface AppOptions {
   log: Logger
   clock?: Clock
   random?: Random
+}
+
+export interface Serving {
+  readonly port: number
+  readonly rtmpPort: number | null
+  stop(): Promise<void>
 }
 
 /** Joins the rooms. The one place that knows them all. */
@@ -147,29 +156,35 @@ export function openDoors({ config, ctx, sign, key }: App, packager?: Packager):
   })
 }
 
-/** Listens on the configured host and port. Resolves when it does. */
-export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
+/** Listens on the configured hosts and ports. Resolves when it does. `rtmpPort` is null when RTMP is switched off. */
+export async function startServing(app: App): Promise<Serving> {
   const { server } = app.config
   const deliveries = await startDeliveries(app)
   const sessions = await startSessions(app)
   const packager = startPackager(app)
   const http = await openDoors(app, packager)
+  const rtmp = await openRtmp(app).catch((error: unknown) => error as CannotStart)
   try {
+    if (rtmp instanceof Error) throw rtmp
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
+    if (!(rtmp instanceof Error)) await rtmp?.stop()
     await http.close()
     await packager.stop()
     await sessions.stop()
     await deliveries.stop()
+    if (error instanceof CannotStart) throw error
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
   }
   const { port } = http.server.address() as AddressInfo
   const graceMs = server.shutdownGraceSeconds * 1000
   return {
     port,
+    rtmpPort: rtmp?.port ?? null,
     async stop() {
       // First, while the doors are open: long answers to viewers end with their sessions.
       await sessions.stop()
+      await rtmp?.stop()
       await packager.stop()
       const closed = http.close()
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
@@ -177,6 +192,26 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
       await closed
       await deliveries.stop()
     },
+  }
+}
+
+/** Takes publications over RTMP until it is stopped; null when that is switched off. */
+async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+  if (!rtmp.enabled) return null
+  const { host, port } = rtmp
+  const limits = {
+    maxMessageBytes: rtmp.maxMessageBytes,
+    maxConnections: rtmp.maxConnections,
+    handshakeMs: rtmp.handshakeSeconds * 1000,
+    idleMs: rtmp.idleSeconds * 1000,
+  }
+  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  try {
+    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
+    return listener
+  } catch (error) {
+    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
 }
 
