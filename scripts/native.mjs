@@ -40,7 +40,15 @@ function compile(headers) {
   mkdirSync(dirname(OUTPUT), { recursive: true })
   const made = `${OUTPUT}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load it instead of dying at the first call.
-  const flags = ['-O2', '-std=gnu11', '-shared', '-fPIC', '-fvisibility=hidden', '-fstack-protector-strong', '-Wl,-z,now']
+  const flags = [
+    '-O2',
+    '-std=gnu11',
+    '-shared',
+    '-fPIC',
+    '-fvisibility=hidden',
+    '-fstack-protector-strong',
+    '-Wl,-z,now',
+  ]
   const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
   const args = [...flags, ...warnings, `-I${headers}`, '-o', made, SOURCE]
   const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })

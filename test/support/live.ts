@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, openDoors, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Approach } from '../../src/commands/authorize.ts'
 import type { Context } from '../../src/commands/context.ts'
@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
+import { openDoors } from '../../src/serving.ts'
 import { silentLog } from './app.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
