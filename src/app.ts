@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -33,6 +33,8 @@ import { serviceJobs } from './jobs/retention.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
+import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { createPackager, type Packager } from './media/packager/packager.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -46,6 +48,8 @@ export interface App {
   readonly ctx: Context
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /** The sealing key, to derive others from. */
+  readonly key: Buffer
   /** Says `news` when this process has committed something to deliver. */
   readonly news: EventEmitter
   /** Writes what waits and closes the store. Idempotent. */
@@ -124,14 +128,15 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, news, sign: cursorMac(key), close: () => (closing ??= close()) }
+  return { config, ctx, key, news, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
 /** The HTTP edge over this app, not listening yet. */
 export function openDoors(
-  { config: { server, metrics, webrtc }, ctx, sign }: App,
-  engine?: Engine,
+  { config, ctx, sign, key }: App,
+  { engine, packager }: { engine?: Engine | undefined; packager?: Packager } = {},
 ): ReturnType<typeof buildServer> {
+  const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
@@ -142,6 +147,15 @@ export function openDoors(
     metricsSecret: metrics.secret,
     sign,
     demo: server.demo,
+    ...(packager
+      ? {
+          hls: {
+            hls: packager.hls,
+            key: derivedKey(key, 'sluice hls tickets'),
+            sessionMs: hls.sessionSeconds * 1000,
+          },
+        }
+      : {}),
   })
 }
 
@@ -151,11 +165,13 @@ export async function startServing(app: App, engine?: Engine): Promise<{ port: n
   const deliveries = await startDeliveries(app)
   const sessions = await startSessions(app)
   const unfollow = engine ? followEngine(app.ctx, engine) : () => undefined
-  const http = await openDoors(app, engine)
+  const packager = startPackager(app)
+  const http = await openDoors(app, { engine, packager })
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
     await http.close()
+    await packager.stop()
     await sessions.stop()
     await deliveries.stop()
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
@@ -167,6 +183,7 @@ export async function startServing(app: App, engine?: Engine): Promise<{ port: n
     async stop() {
       // First, while the doors are open: long answers to viewers end with their sessions.
       await sessions.stop()
+      await packager.stop()
       const closed = http.close()
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
@@ -176,6 +193,19 @@ export async function startServing(app: App, engine?: Engine): Promise<{ port: n
       await deliveries.stop()
     },
   }
+}
+
+/** Packages what is on the air until it is stopped. */
+function startPackager({ config, ctx }: App): Packager {
+  const { ffmpeg, hls } = config
+  return createPackager({
+    ...ctx,
+    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    maxStreams: hls.maxStreams,
+    idleMs: hls.idleSeconds * 1000,
+    segmentSeconds: hls.segmentSeconds,
+    listSegments: hls.listSegments,
+  })
 }
 
 /** Holds sessions until it is stopped; ends them all then. */
@@ -249,6 +279,9 @@ function openCountries(path: string, log: Logger): ReturnType<typeof openCountry
 
 /** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
 function cursorMac(key: Buffer): Mac {
-  const derived = Buffer.from(hkdfSync('sha256', key, '', 'sluice list cursors', 32))
+  const derived = derivedKey(key, 'sluice list cursors')
   return (data) => createHmac('sha256', derived).update(data).digest()
 }
+
+const derivedKey = (key: Buffer, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))

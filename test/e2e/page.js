@@ -1,6 +1,6 @@
 // What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
-import { testPicture } from '/demo/picture.js'
-import { publish, watch } from '/demo/webrtc.js'
+const { testPicture } = await import('/demo/picture.js')
+const { publish, watch } = await import('/demo/webrtc.js')
 
 let held = null
 
@@ -18,7 +18,7 @@ async function figures() {
     audioEnergy: sum(audio, 'totalAudioEnergy'),
     bytes: sum(streams, 'bytesReceived') + sum(streams, 'bytesSent'),
     width: video[0]?.frameWidth ?? 0,
-    codecs: [...new Set(codecs.filter((name) => name !== undefined))].sort(),
+    codecs: [...new Set(codecs.filter((name) => name !== undefined))].sort((a, b) => a.localeCompare(b)),
   }
 }
 

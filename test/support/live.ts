@@ -149,7 +149,12 @@ export async function view(at: LiveNode, use: Use = {}): Promise<Connection> {
 export const tryToView = (at: LiveNode, use: Use = {}, door = doorOf(at, use).door) =>
   admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
 
-export async function makeToken(at: LiveNode, kind: 'publish' | 'subscribe', body: object = {}) {
+/** Whatever answers the management interface. */
+interface Managed {
+  call(method: 'POST', path: string, body: object): Promise<Answered>
+}
+
+export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body: object = {}) {
   const streams = [{ streamName: '.*', isRegex: true }]
   const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))

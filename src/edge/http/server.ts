@@ -10,6 +10,7 @@ import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
+import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
@@ -36,6 +37,8 @@ export interface ServerOptions {
   demo: boolean
   /** Absent: this server takes no media. */
   webRtc?: WebRtcOptions
+  /** Absent: this server packages nothing. */
+  hls?: HlsRouteOptions
 }
 
 /**
@@ -82,6 +85,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   })
   if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
+  if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   await app.ready()
   return app
 }
@@ -108,7 +112,10 @@ function requestIds(): () => string {
   return () => `${process}-${(count++).toString(36)}`
 }
 
-/** Every answer carries its request id, is counted, and (but for the hot check route) leaves one log line. */
+/** Asked so often that a line for each would be most of the log. */
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA])
+
+/** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
 function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
     reply.header('X-Request-Id', request.id)
@@ -117,7 +124,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
   app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
     const route = request.routeOptions.url ?? 'none'
     metrics.answered(request.method, route, reply.statusCode)
-    if (route !== '/api/access/check' || reply.statusCode >= 500) {
+    if (!QUIET.has(route) || reply.statusCode >= 500) {
       ctx.log.info(
         {
           requestId: request.id,
