@@ -29,12 +29,15 @@ import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { createFfmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
+import { Hub } from './media/hub.ts'
+import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -66,6 +69,18 @@ export interface AppOptions {
   log: Logger
   clock?: Clock
   random?: Random
+}
+
+export interface Serving {
+  readonly port: number
+  readonly rtmpPort: number | null
+  stop(): Promise<void>
+}
+
+/** Absent: no WebRTC, or nothing is packaged. */
+interface MediaRooms {
+  readonly engine?: Engine | undefined
+  readonly packager?: Packager
 }
 
 /** Joins the rooms. The one place that knows them all. */
@@ -134,7 +149,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
 /** The HTTP edge over this app, not listening yet. */
 export function openDoors(
   { config, ctx, sign, key }: App,
-  { engine, packager }: { engine?: Engine | undefined; packager?: Packager } = {},
+  { engine, packager }: MediaRooms = {},
 ): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
@@ -159,39 +174,84 @@ export function openDoors(
   })
 }
 
-/** Listens on the configured host and port. Resolves when it does. */
-export async function startServing(app: App, engine?: Engine): Promise<{ port: number; stop(): Promise<void> }> {
-  const { server } = app.config
-  const deliveries = await startDeliveries(app)
-  const sessions = await startSessions(app)
-  const unfollow = engine ? followEngine(app.ctx, engine) : () => undefined
-  const packager = startPackager(app)
-  const http = await openDoors(app, { engine, packager })
+<<<<<<< HEAD
+/**
+ * Starts every room and listens on the configured hosts and ports. Resolves when it does. `rtmpPort` is null when RTMP is
+ * switched off. Rooms are stopped in the reverse order: sessions first, while the doors are open, so that long answers to
+ * viewers end with them; deliveries last, so that what happens while stopping is told.
+ */
+export async function startServing(app: App, engine?: Engine): Promise<Serving> {
+  const started: { stop(): Promise<void> }[] = []
+  const stop = async (): Promise<void> => {
+    for (let room = started.pop(); room !== undefined; room = started.pop()) await room.stop()
+  }
+  const begin = <T extends { stop(): Promise<void> }>(room: T): T => {
+    started.push(room)
+    return room
+  }
   try {
-    await http.listen({ host: server.host, port: server.port })
+    begin(await startDeliveries(app))
+    if (engine) begin(startEngine(app, engine))
+    const packager = begin(startPackager(app))
+    const { port } = begin(await startHttp(app, { engine, packager }))
+    const rtmp = await openRtmp(app)
+    if (rtmp) begin(rtmp)
+    begin(await startSessions(app))
+    return { port, rtmpPort: rtmp?.port ?? null, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Keeps the record true to what the engine reports. The engine itself starts with its first publisher or viewer. */
+function startEngine({ ctx }: App, engine: Engine): { stop(): Promise<void> } {
+  const unfollow = followEngine(ctx, engine)
+  return {
+    async stop() {
+      await engine.stop()
+      unfollow()
+    },
+  }
+}
+
+async function startHttp(app: App, media: MediaRooms): Promise<{ port: number; stop(): Promise<void> }> {
+  const { host, port, shutdownGraceSeconds } = app.config.server
+  const http = await openDoors(app, media)
+  try {
+    await http.listen({ host, port })
   } catch (error) {
     await http.close()
-    await packager.stop()
-    await sessions.stop()
-    await deliveries.stop()
-    throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
+    throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
-  const { port } = http.server.address() as AddressInfo
-  const graceMs = server.shutdownGraceSeconds * 1000
   return {
-    port,
+    port: (http.server.address() as AddressInfo).port,
     async stop() {
-      // First, while the doors are open: long answers to viewers end with their sessions.
-      await sessions.stop()
-      await packager.stop()
       const closed = http.close()
-      const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
-      if (!drained) http.server.closeAllConnections()
+      const grace = app.ctx.clock.sleep(shutdownGraceSeconds * 1000).then(() => false)
+      if (!(await Promise.race([closed.then(() => true), grace]))) http.server.closeAllConnections()
       await closed
-      await engine?.stop()
-      unfollow()
-      await deliveries.stop()
     },
+  }
+}
+
+/** Takes publications over RTMP until it is stopped; null when that is switched off. */
+async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+  if (!rtmp.enabled) return null
+  const { host, port } = rtmp
+  const limits = {
+    maxMessageBytes: rtmp.maxMessageBytes,
+    maxConnections: rtmp.maxConnections,
+    handshakeMs: rtmp.handshakeSeconds * 1000,
+    idleMs: rtmp.idleSeconds * 1000,
+  }
+  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  try {
+    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
+    return listener
+  } catch (error) {
+    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
 }
 

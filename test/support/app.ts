@@ -15,6 +15,8 @@ export interface RunningApp {
   /** The API secret of the first account. */
   secret: string
   base: string
+  /** Where RTMP is taken; null when it is switched off. */
+  rtmpPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -44,7 +46,12 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
-    flags: { ...flags, server: { host: '127.0.0.1', port: 0, ...flags.server }, data: { dir } },
+    flags: {
+      ...flags,
+      server: { host: '127.0.0.1', port: 0, ...flags.server },
+      rtmp: { host: '127.0.0.1', port: 0, ...flags.rtmp },
+      data: { dir },
+    },
   })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
@@ -60,6 +67,7 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
     accountId: account.id,
     secret: made.value.value,
     base,
+    rtmpPort: server.rtmpPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
     async close() {
