@@ -153,12 +153,12 @@ export async function view(at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {
 export const tryToView = (at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}, door = doorOf(at, use).door) =>
   admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
 
-/** Something that answers requests of the first account. */
-interface Callable {
-  call(method: 'POST', path: string, body?: object): Promise<Answered>
+/** Whatever answers the management interface. */
+interface Managed {
+  call(method: 'POST', path: string, body: object): Promise<Answered>
 }
 
-export async function makeToken(at: Callable, kind: 'publish' | 'subscribe', body: object = {}) {
+export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body: object = {}) {
   const streams = [{ streamName: '.*', isRegex: true }]
   const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
