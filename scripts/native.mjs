@@ -40,7 +40,15 @@ function compile(headers, source, output) {
   mkdirSync(dirname(output), { recursive: true })
   const made = `${output}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load it instead of dying at the first call.
-  const flags = ['-O2', '-std=gnu11', '-shared', '-fPIC', '-fvisibility=hidden', '-fstack-protector-strong', '-Wl,-z,now']
+  const flags = [
+    '-O2',
+    '-std=gnu11',
+    '-shared',
+    '-fPIC',
+    '-fvisibility=hidden',
+    '-fstack-protector-strong',
+    '-Wl,-z,now',
+  ]
   const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
   const args = [...flags, ...warnings, `-I${headers}`, '-o', made, source]
   const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })

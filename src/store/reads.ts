@@ -1,3 +1,5 @@
+import { sessionReadsOf } from './sessionVerbs.ts'
+import { liveReadsOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
@@ -18,6 +20,7 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
   return {
+    ...sessionReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),
@@ -39,6 +42,7 @@ export function readsOf(session: Session): Reads {
     revocations: { list: (tokenId) => listRevocations(session, tokenId) },
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    ...liveReadsOf(session),
     webhooks: {
       get: (accountId, id) => getWebhook(session, accountId, id),
       list: (query) => listWebhooks(session, query),
