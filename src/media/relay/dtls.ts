@@ -170,7 +170,12 @@ export class Handshake {
     const hash = { 4: 'sha256', 5: 'sha384', 6: 'sha512' }[body.readUInt8(0)]
     if (hash === undefined) return false
     try {
-      return verify(hash, signed, new X509Certificate(certificate).publicKey, body.subarray(4, 4 + body.readUInt16BE(2)))
+      return verify(
+        hash,
+        signed,
+        new X509Certificate(certificate).publicKey,
+        body.subarray(4, 4 + body.readUInt16BE(2)),
+      )
     } catch {
       return false
     }

@@ -13,7 +13,11 @@ export interface RelayConfig extends Omit<RelaySettings, 'port'> {
   readonly processes: number
 }
 
-const TRY_AGAIN: Negotiated = { ok: false, status: 503, problem: 'The media server is starting again; come back in a moment.' }
+const TRY_AGAIN: Negotiated = {
+  ok: false,
+  status: 503,
+  problem: 'The media server is starting again; come back in a moment.',
+}
 /** A process that died at its start is not started again before this. */
 const PAUSE_MS = 1000
 

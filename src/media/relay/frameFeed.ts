@@ -39,10 +39,17 @@ export class FrameFeed implements FrameSink {
     const sets = video === undefined ? null : readAvcConfig(Buffer.from(video.config))
     this.#config = sets === null ? [] : [...sets.sps, ...sets.pps]
     const { createFanout, now, sessionId, sourceId } = this.#options
-    this.#video = video ? (this.#video ?? new Track({ kind: 'video', codec: 'h264', rate: 90_000 }, null, createFanout())) : null
-    this.#audio = audio ? (this.#audio ?? new Track({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout())) : null
+    this.#video = video
+      ? (this.#video ?? new Track({ kind: 'video', codec: 'h264', rate: 90_000 }, null, createFanout()))
+      : null
+    this.#audio = audio
+      ? (this.#audio ?? new Track({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
+      : null
     const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new Meter(now()) }]
-    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers }, [...(video ? [video] : []), ...(audio ? [audio] : [])])
+    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers }, [
+      ...(video ? [video] : []),
+      ...(audio ? [audio] : []),
+    ])
   }
 
   frame(frame: Frame): void {
@@ -75,7 +82,10 @@ export class FrameFeed implements FrameSink {
     if (track === null) return
     const timestamp = Math.round((timeUs * 48) / 1000) >>> 0
     const payload = Buffer.from(data)
-    track.take({ ssrc: 2, index: this.#audioIndex++, timestamp, marker: false, payload, isKeyStart: true }, this.#options.now())
+    track.take(
+      { ssrc: 2, index: this.#audioIndex++, timestamp, marker: false, payload, isKeyStart: true },
+      this.#options.now(),
+    )
     this.#keepTime(track, timestamp, timeUs)
   }
 

@@ -23,7 +23,12 @@ export interface RelayCalls {
 }
 
 export type RelayCall = {
-  [M in keyof RelayCalls]: { readonly kind: 'call'; readonly id: number; readonly method: M; readonly takes: RelayCalls[M]['takes'] }
+  [M in keyof RelayCalls]: {
+    readonly kind: 'call'
+    readonly id: number
+    readonly method: M
+    readonly takes: RelayCalls[M]['takes']
+  }
 }[keyof RelayCalls]
 
 /** The media of one session, in either direction. */

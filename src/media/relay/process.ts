@@ -107,7 +107,12 @@ function tapped(sessionId: string): FrameSink {
       else if (frame.kind === 'video' && frame.key) isSkipping = false
       if (isSkipping || !process.connected) return
       waiting += 1
-      process.send?.({ kind: 'frame', sessionId, frame } satisfies FromRelay, undefined, undefined, () => (waiting -= 1))
+      process.send?.(
+        { kind: 'frame', sessionId, frame } satisfies FromRelay,
+        undefined,
+        undefined,
+        () => (waiting -= 1),
+      )
     },
     end: () => tell({ kind: 'end', sessionId }),
   }

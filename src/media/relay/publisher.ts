@@ -6,14 +6,7 @@ import { type Layer, Meter, type Source } from './source.ts'
 import { PublisherClock } from './timeline.ts'
 import { Track } from './track.ts'
 import { videoReader } from './wire/codecs/codec.ts'
-import {
-  type RtcpPacket,
-  type SenderReport,
-  writeNack,
-  writePli,
-  writeReceiverReport,
-  writeRemb,
-} from './wire/rtcp.ts'
+import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport, writeRemb } from './wire/rtcp.ts'
 import { extensionOf, parseRtp, payloadOf, type RtpHeader } from './wire/rtp.ts'
 import { EXTENSION, extensionId } from './wire/sdp/answer.ts'
 import type { ChosenCodec } from './wire/sdp/choose.ts'
@@ -131,14 +124,17 @@ export class Publisher {
   #layerOf(media: OfferedMedia, chosen: ChosenCodec, rid: string, nowMs: number): Layer {
     const kind = media.kind === 'audio' ? 'audio' : 'video'
     const shape = { kind, codec: chosen.name, rate: chosen.codec.clockRate } as const
-    const track = new Track(shape, kind === 'audio' ? null : () => this.#askForKeyframe(track), this.#options.createFanout())
+    const track = new Track(
+      shape,
+      kind === 'audio' ? null : () => this.#askForKeyframe(track),
+      this.#options.createFanout(),
+    )
     return { rid, track, meter: new Meter(nowMs) }
   }
 
   #lineFor(packet: Buffer, header: RtpHeader): Line | undefined {
     const byType = this.#lines.filter(
-      ({ chosen }) =>
-        chosen.codec.payloadType === header.payloadType || chosen.rtxPayloadType === header.payloadType,
+      ({ chosen }) => chosen.codec.payloadType === header.payloadType || chosen.rtxPayloadType === header.payloadType,
     )
     if (byType.length <= 1) return byType[0]
     return byType.find(({ media, midId }) => textOf(packet, header, midId) === media.mid)

@@ -81,7 +81,8 @@ export class Relay {
     const read = parseOffer(offer)
     if (!read.ok) return refused(read.error)
     const wanted = codec === null ? null : videoCodec(codec)
-    if (wanted === undefined) return notServed(`The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`)
+    if (wanted === undefined)
+      return notServed(`The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`)
     const plan = planPublish(read.value, wanted)
     if (!plan.ok) return refused(plan.error)
     const publisher = new Publisher(
@@ -99,7 +100,11 @@ export class Relay {
     if (profile !== null) this.#profiles.set(publisher.source, profile)
     const answers = plan.value.map(
       (chosen, at): AnsweredMedia =>
-        chosen && { direction: 'recvonly', chosen, rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []) },
+        chosen && {
+          direction: 'recvonly',
+          chosen,
+          rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []),
+        },
     )
     return this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: publisher })
   }
@@ -113,7 +118,8 @@ export class Relay {
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
-    for (const [at, chosen] of plan.value.entries()) if (chosen !== null) sinks.push({ at, sink: this.#sinkFor(chosen, holder) })
+    for (const [at, chosen] of plan.value.entries())
+      if (chosen !== null) sinks.push({ at, sink: this.#sinkFor(chosen, holder) })
     const cname = sessionId
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
@@ -136,7 +142,8 @@ export class Relay {
     const fragment = parseFragment(text)
     if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
     const { iceUfrag, icePwd } = fragment.value
-    if (iceUfrag === null || icePwd === null || iceUfrag === session.etag) return { ok: true, answer: null, etag: session.etag }
+    if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
+      return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
     session.peer.restart(credentials)
     for (const old of session.ufrags.slice(1)) this.#byUfrag.delete(old)
@@ -174,7 +181,8 @@ export class Relay {
   /** The frames of a publisher. Ends at once when there is none of this session. Returns the function that stops it. */
   tap(sessionId: string, sink: FrameSink): () => void {
     const session = this.#sessions.get(sessionId)
-    if (session !== undefined && session.role instanceof Publisher) return tap(session.role.source, sink, this.#options.now())
+    if (session !== undefined && session.role instanceof Publisher)
+      return tap(session.role.source, sink, this.#options.now())
     sink.end()
     return () => undefined
   }
@@ -377,7 +385,9 @@ export class Relay {
       kind: name === 'opus' ? 'audio' : 'video',
       payloadTypes: new Map([[name, codec.payloadType]]),
       rtx:
-        rtxPayloadType === null ? null : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
+        rtxPayloadType === null
+          ? null
+          : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
       peer: { sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload) },
       firstIndex: random.readUInt16BE(8) & 0x7fff,
     })

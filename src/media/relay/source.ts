@@ -52,8 +52,6 @@ const ROOM_TO_GROW = 0.8
 export function chooseLayer(layers: readonly Layer[], available: number | null, now: Track | null): Layer | undefined {
   const alive = layers.filter(({ meter }) => meter.bitrate > 0).toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
   if (available === null) return alive[0] ?? layers[0]
-  const fits = alive.find(
-    ({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW),
-  )
+  const fits = alive.find(({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW))
   return fits ?? alive.at(-1) ?? layers[0]
 }

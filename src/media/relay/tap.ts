@@ -17,7 +17,10 @@ const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, cha
 export function tap(source: Source, sink: FrameSink, nowMs: number): () => void {
   const video = source.layers.find(({ meter }) => meter.bitrate > 0)?.track ?? source.layers[0]?.track ?? null
   const taken = new Tap(sink, { hasVideo: video !== null, hasAudio: source.audio !== null, startedAtMs: nowMs })
-  const stops = [video === null ? null : listenToVideo(video, taken, nowMs), source.audio && listenToAudio(source.audio, taken)]
+  const stops = [
+    video === null ? null : listenToVideo(video, taken, nowMs),
+    source.audio && listenToAudio(source.audio, taken),
+  ]
   return () => {
     for (const stop of stops) stop?.()
   }
