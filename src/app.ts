@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
@@ -16,6 +16,7 @@ import { AccessRecorder } from './commands/accessLog.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
+import { followEngine } from './commands/live/engineEvents.ts'
 import { startNode } from './commands/live/nodes.ts'
 import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
@@ -31,6 +32,9 @@ import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
+import type { Engine } from './media/engine.ts'
+import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { createPackager, type Packager } from './media/packager/packager.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -44,6 +48,8 @@ export interface App {
   readonly ctx: Context
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
+  /** The sealing key, to derive others from. */
+  readonly key: Buffer
   /** Says `news` when this process has committed something to deliver. */
   readonly news: EventEmitter
   /** Writes what waits and closes the store. Idempotent. */
@@ -122,31 +128,54 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, news, sign: cursorMac(key), close: () => (closing ??= close()) }
+  return { config, ctx, key, news, sign: cursorMac(key), close: () => (closing ??= close()) }
+}
+
+/** What carries media; what is missing is not served. */
+interface Media {
+  readonly engine?: Engine
+  readonly packager?: Packager
 }
 
 /** The HTTP edge over this app, not listening yet. */
-export function openDoors({ config: { server, metrics }, ctx, sign }: App): ReturnType<typeof buildServer> {
+export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
+  const { server, metrics, hls, webrtc } = config
+  const { iceServers, pendingOffers: maxPending } = webrtc
+  const { engine, packager } = media
   return buildServer(ctx, {
+    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
     sign,
+    demo: server.demo,
+    ...(packager
+      ? {
+          hls: {
+            hls: packager.hls,
+            key: derivedKey(key, 'sluice hls tickets'),
+            sessionMs: hls.sessionSeconds * 1000,
+          },
+        }
+      : {}),
   })
 }
 
 /** Listens on the configured host and port. Resolves when it does. */
-export async function startServing(app: App): Promise<{ port: number; stop(): Promise<void> }> {
+export async function startServing(app: App, engine?: Engine): Promise<{ port: number; stop(): Promise<void> }> {
   const { server } = app.config
   const deliveries = await startDeliveries(app)
   const sessions = await startSessions(app)
-  const http = await openDoors(app)
+  const unfollow = engine ? followEngine(app.ctx, engine) : () => undefined
+  const packager = startPackager(app)
+  const http = await openDoors(app, { ...(engine ? { engine } : {}), packager })
   try {
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
     await http.close()
+    await packager.stop()
     await sessions.stop()
     await deliveries.stop()
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
@@ -158,13 +187,29 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
     async stop() {
       // First, while the doors are open: long answers to viewers end with their sessions.
       await sessions.stop()
+      await packager.stop()
       const closed = http.close()
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
       await closed
+      await engine?.stop()
+      unfollow()
       await deliveries.stop()
     },
   }
+}
+
+/** Packages what is on the air until it is stopped. */
+function startPackager({ config, ctx }: App): Packager {
+  const { ffmpeg, hls } = config
+  return createPackager({
+    ...ctx,
+    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    maxStreams: hls.maxStreams,
+    idleMs: hls.idleSeconds * 1000,
+    segmentSeconds: hls.segmentSeconds,
+    listSegments: hls.listSegments,
+  })
 }
 
 /** Holds sessions until it is stopped; ends them all then. */
@@ -238,6 +283,9 @@ function openCountries(path: string, log: Logger): ReturnType<typeof openCountry
 
 /** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
 function cursorMac(key: Buffer): Mac {
-  const derived = Buffer.from(hkdfSync('sha256', key, '', 'sluice list cursors', 32))
+  const derived = derivedKey(key, 'sluice list cursors')
   return (data) => createHmac('sha256', derived).update(data).digest()
 }
+
+const derivedKey = (key: Buffer, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))

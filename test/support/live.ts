@@ -114,7 +114,10 @@ export function approachOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use)
   return { ...rest, ...use, address }
 }
 
-function doorOf({ ctx }: LiveNode, use: Use): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+function doorOf(
+  { ctx }: Pick<LiveNode, 'ctx'>,
+  use: Use,
+): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
   const cuts: string[] = []
   const cut: Cut = async (session, reason) => {
     cuts.push(reason)
@@ -124,7 +127,7 @@ function doorOf({ ctx }: LiveNode, use: Use): { cuts: string[]; door: { sourceId
 }
 
 /** A publisher that was let in and sends nothing yet. Throws when it is refused. */
-export async function admit(at: LiveNode, use: Use): Promise<Connection> {
+export async function admit(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
   const { cuts, door } = doorOf(at, use)
   const answer = await admitPublisher(at.ctx, approachOf(use), door)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
@@ -132,24 +135,29 @@ export async function admit(at: LiveNode, use: Use): Promise<Connection> {
 }
 
 /** A publisher on the air. Throws when it is refused. */
-export async function publish(at: LiveNode, use: Use): Promise<Connection> {
+export async function publish(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
   const connection = await admit(at, use)
   await goLive(at.ctx, connection.session.id, silentMedia)
   return connection
 }
 
 /** A viewer. Throws when it is refused. */
-export async function view(at: LiveNode, use: Use = {}): Promise<Connection> {
+export async function view(at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
   const { cuts, door } = doorOf(at, use)
   const answer = await tryToView(at, use, door)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
 
-export const tryToView = (at: LiveNode, use: Use = {}, door = doorOf(at, use).door) =>
+export const tryToView = (at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}, door = doorOf(at, use).door) =>
   admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
 
-export async function makeToken(at: LiveNode, kind: 'publish' | 'subscribe', body: object = {}) {
+/** Something that answers requests of the first account. */
+interface Callable {
+  call(method: 'POST', path: string, body?: object): Promise<Answered>
+}
+
+export async function makeToken(at: Callable, kind: 'publish' | 'subscribe', body: object = {}) {
   const streams = [{ streamName: '.*', isRegex: true }]
   const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
