@@ -1,14 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { admitPublisher } from '../../src/commands/live/admit.ts'
 import { closeSession } from '../../src/commands/live/close.ts'
+import { goLive } from '../../src/commands/live/goLive.ts'
 import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
 import {
   admit,
+  approachOf,
   type Connection,
   eventsOf,
   type LiveNode,
   makeToken,
   publish,
+  silentMedia,
   startLiveNode,
   tryToView,
   until,
@@ -95,6 +99,20 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(told.filter((name) => name === 'feeds started')).toHaveLength(20)
     expect(told.filter((name) => name === 'feeds ended')).toHaveLength(19)
     expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.live.feeds()[0]?.feedId }])
+  })
+
+  it('tell of the end of a feed whose edge does not answer, after five seconds', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const stuck = { sourceId: null, cut: () => new Promise<void>(() => undefined) }
+    const admitted = await admitPublisher(at.ctx, approachOf({ presented: token }), stuck)
+    if (!admitted.ok) throw new Error(admitted.message)
+    await goLive(at.ctx, admitted.session.id, silentMedia)
+    await at.call('DELETE', `/api/publish_token/${id}`)
+    await until(() => at.ctx.live.get(admitted.session.id)?.ending !== null)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await names()).toEqual(['feeds started'])
+    clock.advance(5000)
+    await until(async () => (await names()).includes('feeds ended'))
   })
 
   it('keep several sources of one name apart, unless the token is for one source only', async () => {
