@@ -134,6 +134,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     }
   })
 
+  it('are decided on again when the token is not the one in memory any more', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const enter = () => admitPublisher(at.ctx, approachOf({ presented: token }), door())
+    expect(await enter()).toMatchObject({ ok: true })
+    // Written as by a node whose notice has not come yet.
+    const behindOurBack = (isActive: boolean) =>
+      at.ctx.store.transaction(async (tx) => {
+        const stored = await tx.tokens.lock(at.accountId, 'publish', id)
+        if (stored) await tx.tokens.replace({ ...stored, isActive })
+      })
+    await behindOurBack(false)
+    expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })
+    await behindOurBack(true)
+    at.ctx.cache.forgetToken(id)
+    expect(await enter()).toMatchObject({ ok: true })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
+  })
+
   it('are refused when there are as many as this process takes', async () => {
     const small = await startLiveNode({ url: place.url, max: 1 })
     const { token } = await makeToken(small, 'publish')
