@@ -166,6 +166,22 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(new Set(await names())).toEqual(new Set(['viewerConnection ViewerAttempt']))
   })
 
+  it('tell of a feed whose token was deleted while the store was away, when it is back', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    // So long after the store was last heard of that nothing is believed any more.
+    clock.advance(3_600_001)
+    at.ctx.cache.forgetToken(id)
+    expect(at.ctx.live.unchecked.has(id)).toBe(true)
+    await until(async () => {
+      await at.node.tend()
+      return (await names()).includes('feeds ended')
+    })
+    expect(publisher.cuts).toEqual(['token_deleted'])
+    expect(at.ctx.live.unchecked.size).toBe(0)
+  })
+
   it('do not tell of more names than anybody has', async () => {
     for (let n = 0; n < 1100; n++) await tryToView(at, { streamName: `guess${n}` })
     expect(await names()).toHaveLength(1000)
