@@ -18,9 +18,18 @@ import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
 import { startNode } from './commands/live/nodes.ts'
 import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
+import {
+  abandonedRecordings,
+  beginRecording,
+  completeRecording,
+  endRecording,
+  failRecording,
+  forgetRecording,
+} from './commands/recordingsLife.ts'
+import { captureThumbnail } from './commands/thumbnails.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { sealingKeyFile, storageUrl } from './config/places.ts'
+import { recordingsDir, sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
 import { checkTarget } from './core/webhooks/target.ts'
@@ -33,6 +42,7 @@ import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import { createFfmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
+import type { RecordingBook } from './media/packager/recordings.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
@@ -142,6 +152,10 @@ export function openDoors({ config, ctx, sign, key }: App, packager?: Packager):
             key: derivedKey(key, 'sluice hls tickets'),
             sessionMs: hls.sessionSeconds * 1000,
           },
+          recordings: {
+            pathOf: (id: string) => packager.files.finished(id),
+            removeDeleted: () => packager.recordings.removeDeleted(),
+          },
         }
       : {}),
   })
@@ -158,7 +172,7 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
     await http.listen({ host: server.host, port: server.port })
   } catch (error) {
     await http.close()
-    await packager.stop()
+    await packager.stop(0)
     await sessions.stop()
     await deliveries.stop()
     throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
@@ -170,7 +184,7 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
     async stop() {
       // First, while the doors are open: long answers to viewers end with their sessions.
       await sessions.stop()
-      await packager.stop()
+      await packager.stop(graceMs)
       const closed = http.close()
       const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
       if (!drained) http.server.closeAllConnections()
@@ -183,15 +197,44 @@ export async function startServing(app: App): Promise<{ port: number; stop(): Pr
 /** Packages what is on the air until it is stopped. */
 function startPackager({ config, ctx }: App): Packager {
   const { ffmpeg, hls } = config
-  return createPackager({
+  const packager = createPackager({
     ...ctx,
     ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
+    capture: (feed, image) => captureThumbnail(ctx, feed, image),
+    recordings: {
+      dir: recordingsDir(config),
+      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
+      newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
+      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+    },
   })
+  const unwatch = ctx.live.watchFeeds((feed, what) => {
+    if (what === 'started') packager.feedStarted(feed)
+    else packager.feedEnded(feed.feedId)
+  })
+  return {
+    ...packager,
+    async stop(graceMs) {
+      await packager.stop(graceMs)
+      unwatch()
+    },
+  }
 }
+
+/** Recordings on record, of one place. */
+const recordingBook = (ctx: Context, place: string): RecordingBook => ({
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
+  end: (id, atMs) => endRecording(ctx, id, atMs),
+  complete: (id, file) => completeRecording(ctx, id, file),
+  fail: (id, problem) => failRecording(ctx, id, problem),
+  forget: (id) => forgetRecording(ctx, id),
+  abandoned: () => abandonedRecordings(ctx, place),
+})
 
 /** Holds sessions until it is stopped; ends them all then. */
 async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {

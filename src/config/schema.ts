@@ -158,6 +158,27 @@ const schema = {
       about: 'How long after its last request a viewer of HLS is taken to have left, in seconds.',
     }),
   },
+  recordings: {
+    dir: text({
+      default: '',
+      allowed: 'nothing, or a path',
+      about: 'The directory of recordings; nothing means `<data.dir>/recordings`.',
+    }),
+    minFreeMegabytes: integer({
+      default: 1024,
+      min: 0,
+      max: 1_000_000_000,
+      about: 'How much of the disk recordings leave free, in megabytes; with less than that recording stops.',
+    }),
+  },
+  thumbnails: {
+    everySeconds: integer({
+      default: 30,
+      min: 1,
+      max: 3600,
+      about: 'How often a thumbnail is taken of a feed whose token has `enableThumbnails`, in seconds.',
+    }),
+  },
   access: {
     cacheTokens: integer({
       default: 50_000,

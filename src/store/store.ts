@@ -10,6 +10,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -23,6 +24,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
+export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { Node, SessionQuery, StoredFeed, StoredSession, Stream } from './sessions.ts'
 
 /**
@@ -255,6 +257,7 @@ export interface Reads {
   sessions: SessionReads
   feeds: FeedReads
   viewing: ViewingReads
+  recordings: RecordingReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -337,6 +340,7 @@ export interface Tx {
   sessions: SessionTx
   feeds: FeedTx
   viewing: ViewingTx
+  recordings: RecordingTx
   deliveries: DeliveryTx
   audit: {
     append(row: AuditRow): Promise<void>

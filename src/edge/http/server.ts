@@ -15,6 +15,7 @@ import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
@@ -34,6 +35,8 @@ export interface ServerOptions {
   webRtc?: WebRtcOptions
   /** Absent: this server packages nothing. */
   hls?: HlsRouteOptions
+  /** Where the files of recordings are; without it they are listed but cannot be fetched. */
+  recordings?: RecordingRouteOptions
 }
 
 /**
@@ -75,6 +78,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
+    recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
