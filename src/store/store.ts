@@ -7,10 +7,13 @@ import type {
   NodeTx,
   SessionReads,
   SessionTx,
+  UsageReads,
+  UsageTx,
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
+import type { LiveReads, LiveTx } from './live.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -25,7 +28,16 @@ export type {
 } from './webhooks.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { Node, SessionQuery, StoredFeed, StoredSession, Stream } from './sessions.ts'
+export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type {
+  StoredIngest,
+  DistributionKey,
+  DistributionBytes,
+  Newest,
+  ChannelListQuery,
+  ChildListQuery,
+  DistributionListQuery,
+} from './live.ts'
 
 /**
  * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
@@ -207,7 +219,7 @@ export interface AccessLogQuery {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads {
+export interface Reads extends LiveReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -258,6 +270,7 @@ export interface Reads {
   feeds: FeedReads
   viewing: ViewingReads
   recordings: RecordingReads
+  usage: UsageReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -266,7 +279,7 @@ export interface Reads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx {
+export interface Tx extends LiveTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
@@ -341,6 +354,7 @@ export interface Tx {
   feeds: FeedTx
   viewing: ViewingTx
   recordings: RecordingTx
+  usage: UsageTx
   deliveries: DeliveryTx
   audit: {
     append(row: AuditRow): Promise<void>

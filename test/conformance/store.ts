@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { liveSuite } from './store.live.ts'
 import { peopleSuite } from './store.people.ts'
 import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
@@ -45,5 +46,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     accessLogSuite(opened)
     webhooksSuite(opened)
     recordingsSuite(opened)
+    liveSuite(opened)
   })
 }
