@@ -4,6 +4,7 @@ import type { Address } from '../core/access/address.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
+import type { Tally } from '../base/tally.ts'
 import type { Sealer } from '../base/sealer.ts'
 import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
@@ -32,6 +33,8 @@ export interface Context {
   /** Who is on at this node, and what is on the air. */
   readonly live: Live
   readonly recorder: AccessRecorder
+  /** How deliveries to webhooks by this process have ended. */
+  readonly deliveries: Tally
   readonly stamps: BindingStamps
   /** May a webhook point there? The refusal is a sentence for the person who asks. */
   readonly checkTarget: CheckUrl

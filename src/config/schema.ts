@@ -46,6 +46,10 @@ const schema = {
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
     }),
+    demo: toggle({
+      default: true,
+      about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',
+    }),
     shutdownGraceSeconds: integer({
       default: 10,
       min: 0,
@@ -297,6 +301,14 @@ const schema = {
       min: 1,
       max: 3650,
       about: 'How long sessions and feeds that have ended are kept, in days.',
+    }),
+  },
+  analytics: {
+    retentionDays: integer({
+      default: 400,
+      min: 31,
+      max: 3650,
+      about: 'How long the hourly sums of bytes are kept, in days.',
     }),
   },
   webhooks: {

@@ -1,8 +1,9 @@
+import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
-import type { Bytes, FeedFacts, LiveSession } from '../core/live/types.ts'
+import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
-export type { LiveSession } from '../core/live/types.ts'
+export type { LiveSession } from '../core/sessions/types.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
 export type Cut = (session: LiveSession, reason: string) => Promise<void>
@@ -190,17 +191,15 @@ export class Live {
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
 
 /** What has happened at this node since it started, for metrics. */
-export class LiveCounts {
-  readonly admitted = new Map<string, number>()
-  readonly refused = new Map<string, number>()
-  readonly ended = new Map<string, number>()
+class LiveCounts {
+  /** By action and protocol. */
+  readonly admitted = new Tally()
+  /** By code. */
+  readonly refused = new Tally()
+  /** By reason. */
+  readonly ended = new Tally()
   bytesIn = 0
   bytesOut = 0
-
-  /** One more of this kind. `key` is one of a bounded number. */
-  count(what: 'admitted' | 'refused' | 'ended', key: string): void {
-    this[what].set(key, (this[what].get(key) ?? 0) + 1)
-  }
 }
 
 /** Entries by something that several share. */

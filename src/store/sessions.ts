@@ -1,4 +1,5 @@
-import type { Bytes, FeedFacts, LiveSession } from '../core/live/types.ts'
+import type { UsageRow } from '../core/usage/report.ts'
+import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 
 // The part of the store's interface that live sessions need. Import it from `store.ts`, which is the one door.
 
@@ -47,6 +48,29 @@ export interface Node {
 export interface Stream {
   readonly accountId: string
   readonly streamName: string
+}
+
+/** A question for sums of usage. The time is half open; what is named must match. */
+export interface UsageQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country')[]
+  /** How long a slot is. */
+  readonly slot: 'hour' | 'day'
+  readonly streamNames?: readonly string[]
+  readonly trackingIds?: readonly string[]
+  readonly limit: number
+}
+
+export interface UsageReads {
+  /** Sorted by what they are grouped by; fields that are not grouped by are empty or 0. */
+  sum(query: UsageQuery): Promise<UsageRow[]>
+}
+
+export interface UsageTx {
+  /** Deletes at most `limit` hours that began earlier; answers how many rows it deleted. */
+  prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface SessionReads {

@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { liveSuite } from './store.live.ts'
 import { peopleSuite } from './store.people.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
@@ -43,5 +44,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     changesSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
+    liveSuite(opened)
   })
 }

@@ -1,37 +1,42 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { serveWebRtc, type WebRtcServer } from '../support/webRtcServer.ts'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { makeToken } from '../support/live.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const OFFER = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n'
 const FRAGMENT = 'a=ice-ufrag:EsAw\r\na=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\n'
 const ICE = ['stun:stun.example.com:3478', 'turn:turn.example.com:3478?transport=udp viewer secret']
 
-let server: WebRtcServer
+let sluice: RunningApp
+const engine = new ScriptedEngine()
 let publish: string
 let secured: string
 let subscribe: string
 
 beforeAll(async () => {
-  server = await serveWebRtc({ iceServers: ICE, maxPending: 2 })
+  sluice = await runApp({ engine, flags: { webrtc: { iceServers: ICE, pendingOffers: 2 } } })
   const streams = [{ streamName: 'show' }, { streamName: 'studio.*', isRegex: true }]
-  publish = (await server.token('publish', { streams })).token
-  secured = (await server.token('publish', { streams: [{ streamName: 'vip' }], subscribeRequiresAuth: true })).token
-  subscribe = (await server.token('subscribe', { streams: [{ streamName: 'vip' }] })).token
-  server.live.add('show').add('vip')
+  publish = (await makeToken(sluice, 'publish', { streams })).token
+  const vip = [{ streamName: 'vip' }]
+  secured = (await makeToken(sluice, 'publish', { streams: vip, subscribeRequiresAuth: true })).token
+  subscribe = (await makeToken(sluice, 'subscribe', { streams: vip })).token
+  await goOnAir('/api/whip/show', publish)
+  await goOnAir('/api/whip/vip', secured)
+  engine.asked.length = 0
 })
-afterAll(() => server.close())
+afterAll(() => sluice.close())
 
-afterEach(() => {
-  const { engine } = server
+afterEach(async () => {
   engine.negotiated = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
   engine.patched = async () => ({ ok: true, answer: null, etag: 'first' })
-  engine.asked.length = engine.ended.length = engine.patches.length = server.closed.length = 0
+  engine.asked.length = engine.ended.length = engine.patches.length = 0
 })
 
 type Headers = Record<string, string>
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
 
 async function send(method: string, path: string, headers: Headers = {}, body?: string | Uint8Array) {
-  const response = await fetch(server.base + path, {
+  const response = await fetch(sluice.base + path, {
     method,
     headers,
     ...(body === undefined ? {} : { body: body as string }),
@@ -41,6 +46,15 @@ async function send(method: string, path: string, headers: Headers = {}, body?: 
 
 const offer = (path: string, headers: Headers, body: string | Uint8Array = OFFER) =>
   send('POST', path, { 'content-type': 'application/sdp', ...headers }, body)
+
+async function goOnAir(path: string, token: string): Promise<void> {
+  await begin(path, bearer(token))
+  engine.tell({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
+  const [, , , name = ''] = path.split('/')
+  await vi.waitUntil(() => sluice.app.ctx.live.onAir(sluice.accountId, name))
+}
+
+const isOn = () => sluice.app.ctx.live.has(engine.asked.at(-1)!.sessionId)
 
 /** A session, and the path of its resource. */
 async function begin(path = '/api/whip/show', headers = bearer(publish)): Promise<string> {
@@ -63,18 +77,16 @@ describe('an offer', () => {
       '<stun:stun.example.com:3478>; rel="ice-server", <turn:turn.example.com:3478?transport=udp>; rel="ice-server"; ' +
         'username="viewer"; credential="secret"; credential-type="password"',
     )
-    const room = `${server.accountId}/show`
-    expect(server.engine.asked).toMatchObject([
-      { kind: 'publish', room, sourceId: 'main', codec: 'h264', offer: OFFER },
-    ])
+    const room = `${sluice.accountId}/show`
+    expect(engine.asked).toMatchObject([{ kind: 'publish', room, sourceId: 'main', codec: 'h264', offer: OFFER }])
   })
 
   test('of a viewer of an open stream needs no token', async () => {
-    const answer = await offer(`/api/whep/${server.accountId}/show?sourceId=cam2`, {})
+    const answer = await offer(`/api/whep/${sluice.accountId}/show`, {})
     expect(answer.status).toBe(201)
     expect(answer.header('location')).toMatch(/^\/api\/whep\/resource\/[\w-]{43}$/)
-    expect(server.engine.asked).toMatchObject([
-      { kind: 'view', room: `${server.accountId}/show`, sourceId: 'cam2', offer: OFFER },
+    expect(engine.asked).toMatchObject([
+      { kind: 'view', room: `${sluice.accountId}/show`, sourceId: null, offer: OFFER },
     ])
   })
 
@@ -90,7 +102,7 @@ describe('an offer', () => {
   })
 
   test('a header that names no token, as some clients always send, is no token', async () => {
-    const open = `/api/whep/${server.accountId}/show`
+    const open = `/api/whep/${sluice.accountId}/show`
     for (const authorization of ['NoAuth', 'Basic dXNlcjpwYXNz', 'Bearer']) {
       expect((await offer(open, { authorization })).status).toBe(201)
     }
@@ -99,7 +111,7 @@ describe('an offer', () => {
   test('names of 128 characters of any script arrive whole', async () => {
     const name = `studio${'音'.repeat(122)}`
     expect((await offer(`/api/whip/${encodeURIComponent(name)}`, bearer(publish))).status).toBe(201)
-    expect(server.engine.asked[0]!.room).toBe(`${server.accountId}/${name}`)
+    expect(engine.asked[0]!.room).toBe(`${sluice.accountId}/${name}`)
   })
 })
 
@@ -121,20 +133,21 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect(answer.header('content-type')).toBe('text/plain; charset=utf-8')
     expect(answer.header('www-authenticate')).toBe('Bearer')
     expect(answer.header('access-control-allow-origin')).toBe('*')
-    expect(server.engine.asked).toEqual([])
+    expect(engine.asked).toEqual([])
   })
 
   test('a secured stream without a token, and with one', async () => {
-    await begin('/api/whip/vip', bearer(secured))
-    const path = `/api/whep/${server.accountId}/vip`
+    const path = `/api/whep/${sluice.accountId}/vip`
     expect(await offer(path, {})).toMatchObject({ status: 401, text: 'Unauthorized: Invalid token' })
     expect((await offer(path, bearer(subscribe))).status).toBe(201)
   })
 
   test('a stream that nobody publishes: 409, and when to come again', async () => {
-    const answer = await offer(`/api/whep/${server.accountId}/studio`, {})
-    expect(answer).toMatchObject({ status: 409, text: 'Stream not being published' })
-    expect(Number(answer.header('retry-after'))).toBeGreaterThan(0)
+    for (const path of ['studio', 'show?sourceId=second']) {
+      const answer = await offer(`/api/whep/${sluice.accountId}/${path}`, {})
+      expect(answer).toMatchObject({ status: 409, text: 'Stream not being published' })
+      expect(Number(answer.header('retry-after'))).toBeGreaterThan(0)
+    }
   })
 
   test.each([
@@ -153,28 +166,28 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect(answer.header('content-type')).toBe('text/plain; charset=utf-8')
     expect(answer.header('access-control-allow-origin')).toBe('*')
     expect(answer.text).not.toMatch(/[{}]/)
-    expect(server.engine.asked).toEqual([])
+    expect(engine.asked).toEqual([])
   })
 
   test("the engine's own refusal is passed on, and the session that was admitted is closed", async () => {
-    server.engine.negotiated = async () => ({ ok: false, status: 406, problem: 'The offer has no codec that is known' })
+    engine.negotiated = async () => ({ ok: false, status: 406, problem: 'The offer has no codec that is known' })
     const answer = await offer('/api/whip/show', bearer(publish))
     expect(answer).toMatchObject({ status: 406, text: 'The offer has no codec that is known' })
-    expect(server.closed).toHaveLength(1)
+    expect(isOn()).toBe(false)
   })
 
   test('an engine that is gone is a 503 that says when to come again', async () => {
-    server.engine.negotiated = () => Promise.reject(new Error('the child of pid 5 died'))
+    engine.negotiated = () => Promise.reject(new Error('the child of pid 5 died'))
     const answer = await offer('/api/whip/show', bearer(publish))
     expect(answer.status).toBe(503)
     expect(answer.header('retry-after')).toBe('1')
     expect(answer.text).not.toContain('pid')
-    expect(server.closed).toHaveLength(1)
+    expect(isOn()).toBe(false)
   })
 
   test('a session that ends while its offer is answered leaves nothing behind', async () => {
-    server.engine.negotiated = async () => {
-      server.engine.tell({ kind: 'ended', sessionId: server.engine.asked[0]!.sessionId, reason: 'kicked' })
+    engine.negotiated = async () => {
+      engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'kicked' })
       return { ok: true, answer: 'v=0\r\n', etag: 'first' }
     }
     const answer = await offer('/api/whip/show', bearer(publish))
@@ -184,9 +197,9 @@ describe('a refusal is plain text, and the engine is not asked', () => {
 
   test('offers that are being answered are bounded, and the bound passes', async () => {
     const gate = Promise.withResolvers<void>()
-    server.engine.negotiated = () => gate.promise.then(() => ({ ok: true, answer: 'v=0\r\n', etag: 'a' }))
+    engine.negotiated = () => gate.promise.then(() => ({ ok: true, answer: 'v=0\r\n', etag: 'a' }))
     const waiting = [offer('/api/whip/show', bearer(publish)), offer('/api/whip/studio', bearer(publish))]
-    await expect.poll(() => server.engine.asked.length).toBe(2)
+    await expect.poll(() => engine.asked.length).toBe(2)
     expect((await offer('/api/whip/show', bearer(publish))).status).toBe(503)
     gate.resolve()
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([201, 201])
@@ -198,17 +211,17 @@ describe('the resource', () => {
   test('trickle is 204, and goes to its own session', async () => {
     const at = await begin()
     expect(await patch(at)).toMatchObject({ status: 204, text: '' })
-    expect(server.engine.patches).toEqual([{ sessionId: server.engine.asked[0]!.sessionId, fragment: FRAGMENT }])
+    expect(engine.patches).toEqual([{ sessionId: engine.asked[0]!.sessionId, fragment: FRAGMENT }])
   })
 
   test('an ICE restart is 200 with a fragment and a new ETag; the old one no longer matches', async () => {
     const at = await begin()
-    server.engine.patched = async () => ({ ok: true, answer: 'a=ice-ufrag:new\r\n', etag: 'second' })
+    engine.patched = async () => ({ ok: true, answer: 'a=ice-ufrag:new\r\n', etag: 'second' })
     const restarted = await patch(at, { 'if-match': '*' })
     expect(restarted).toMatchObject({ status: 200, text: 'a=ice-ufrag:new\r\n' })
     expect(restarted.header('etag')).toBe('"second"')
     expect(restarted.header('content-type')).toBe('application/trickle-ice-sdpfrag')
-    server.engine.patched = async () => ({ ok: true, answer: null, etag: 'second' })
+    engine.patched = async () => ({ ok: true, answer: null, etag: 'second' })
     expect((await patch(at)).status).toBe(412)
     expect((await patch(at, { 'if-match': '"second"' })).status).toBe(204)
   })
@@ -224,21 +237,21 @@ describe('the resource', () => {
     const answer = await patch(at, headers, body)
     expect(answer.status).toBe(status)
     expect(answer.header('content-type')).toBe('text/plain; charset=utf-8')
-    expect(server.engine.patches).toEqual([])
+    expect(engine.patches).toEqual([])
     expect((await patch(at)).status).toBe(204)
   })
 
   test('what the engine refuses is passed on, and the session goes on', async () => {
     const at = await begin()
-    server.engine.patched = async () => ({ ok: false, status: 422, problem: 'No candidate in it can be used' })
+    engine.patched = async () => ({ ok: false, status: 422, problem: 'No candidate in it can be used' })
     expect(await patch(at)).toMatchObject({ status: 422, text: 'No candidate in it can be used' })
-    expect(server.engine.ended).toEqual([])
+    expect(engine.ended).toEqual([])
   })
 
   test('10,000 PATCHes: each is answered, and at most 8 are under way', async () => {
     const at = await begin()
     let [underWay, most] = [0, 0]
-    server.engine.patched = async () => {
+    engine.patched = async () => {
       most = Math.max(most, ++underWay)
       await new Promise(setImmediate)
       underWay--
@@ -256,17 +269,17 @@ describe('the resource', () => {
 
   test('DELETE ends the session, and after it there is nothing', async () => {
     const at = await begin()
-    const { sessionId } = server.engine.asked[0]!
+    const { sessionId } = engine.asked[0]!
     expect((await send('DELETE', at)).status).toBe(200)
-    expect(server.engine.ended).toEqual([sessionId])
-    expect(server.closed).toEqual([{ sessionId, reason: 'left' }])
+    expect(engine.ended).toEqual([sessionId])
+    expect(isOn()).toBe(false)
     expect((await send('DELETE', at)).status).toBe(404)
     expect((await patch(at)).status).toBe(404)
   })
 
   test('a session that ended by itself has no resource any more', async () => {
     const at = await begin()
-    server.engine.tell({ kind: 'ended', sessionId: server.engine.asked[0]!.sessionId, reason: 'lost' })
+    engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
     expect((await patch(at)).status).toBe(404)
   })
 

@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, startServing, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
+import type { Engine } from '../../src/media/engine.ts'
+import { startServing } from '../../src/serving.ts'
 
 export interface RunningApp {
   app: App
@@ -31,6 +33,8 @@ export interface Answer {
 }
 
 export interface AppSettings {
+  /** What forwards media. */
+  engine?: Engine
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
@@ -39,7 +43,7 @@ export interface AppSettings {
 export const silentLog = createLogger({ level: 'error', format: 'json' })
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
-export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): Promise<RunningApp> {
+export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings = {}): Promise<RunningApp> {
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
@@ -57,7 +61,7 @@ export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): 
   const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
-  const server = await startServing(app)
+  const server = await startServing(app, engine)
   const base = `http://127.0.0.1:${server.port}`
   return {
     app,

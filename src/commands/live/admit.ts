@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
-import type { Bytes } from '../../core/live/types.ts'
+import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type Approach, type Considered } from '../authorize.ts'
@@ -100,9 +100,11 @@ async function enter(ctx: Context, considered: Considered, door: Door): Promise<
     }
   } catch (error) {
     ctx.live.remove(session.id)
+    // Perhaps it was committed all the same; then its end is written with the late ones.
+    ctx.live.leaving.set(session.id, { entry, reason: 'lost', atMs: session.startedAtMs })
     throw error
   }
-  ctx.live.counts.count('admitted', `${session.action} ${session.protocol}`)
+  ctx.live.counts.admitted.add(`${session.action} ${session.protocol}`)
   return { entry }
 }
 
@@ -162,7 +164,7 @@ function refuse<S extends 401 | 409>(
   code: RefusalCode,
   message = REFUSALS[code].text,
 ): Refused<S> {
-  ctx.live.counts.count('refused', code)
+  ctx.live.counts.refused.add(code)
   return { ok: false, status, code, message }
 }
 
@@ -170,7 +172,7 @@ function refuse<S extends 401 | 409>(
 function notNow({ live }: Context): Refused<503> | null {
   const code = live.node === '' ? 'not_serving' : live.isFull ? 'too_many_sessions' : null
   if (code === null) return null
-  live.counts.count('refused', code)
+  live.counts.refused.add(code)
   return { ok: false, status: 503, code, message: NOT_NOW[code] }
 }
 

@@ -65,7 +65,7 @@ async function writeEnd(ctx: Context, leaving: Leaving): Promise<void> {
     ctx.log[level]({ sessionId: id, err: error }, 'the end of a session cannot be written now')
     return
   }
-  if (ctx.live.leaving.delete(id)) ctx.live.counts.count('ended', reason)
+  if (ctx.live.leaving.delete(id)) ctx.live.counts.ended.add(reason)
 }
 
 /** The event of a feed that ends, in the transaction that ends it. */

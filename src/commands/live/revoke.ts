@@ -27,7 +27,7 @@ async function follow(ctx: Context, changed: Changed): Promise<void> {
 }
 
 /** Ends the sessions of a token that it no longer admits. Resolves when they are ended. */
-export async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
+async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
   const entries = ctx.live.ofToken(tokenId)
   if (entries.length === 0) return
   try {
@@ -51,9 +51,9 @@ async function recheckAll(ctx: Context): Promise<void> {
 }
 
 async function endRefused(ctx: Context, entries: readonly LiveEntry[], token: CachedToken | undefined): Promise<void> {
-  const ended = entries.map((entry) => {
+  const ended = entries.flatMap((entry) => {
     const reason = reasonToEnd(ctx, entry, token)
-    return reason === null ? null : endSession(ctx, entry, reason)
+    return reason === null ? [] : [endSession(ctx, entry, reason)]
   })
   await Promise.all(ended)
 }
@@ -84,9 +84,9 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
 export async function endKicked(ctx: Context): Promise<void> {
   if (ctx.live.node === '') return
   const kicked = await ctx.store.read.sessions.kicked(ctx.live.node, KICKS_AT_ONCE)
-  const ended = kicked.map(({ id, reason }) => {
+  const ended = kicked.flatMap(({ id, reason }) => {
     const entry = ctx.live.get(id)
-    return entry && endSession(ctx, entry, reason)
+    return entry ? [endSession(ctx, entry, reason)] : []
   })
   await Promise.all(ended)
 }

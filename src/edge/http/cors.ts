@@ -5,7 +5,7 @@ const MEDIA = /^\/(api\/(whip|whep)|hls)(\/|\?|$)/
 
 export const isMediaPath = (url: string | undefined): boolean => url !== undefined && MEDIA.test(url)
 
-const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id'
+const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id'
 
 /**
  * Lets pages of every origin read the answers of media paths, refusals and accidents included. Called before anything

@@ -4,9 +4,11 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Context } from '../../commands/context.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
+import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
+import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
 import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
@@ -15,6 +17,7 @@ import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
@@ -30,6 +33,8 @@ export interface ServerOptions {
   metricsSecret: string
   /** Signs list cursors. */
   sign: Mac
+  /** Whether `/demo` is there. */
+  demo: boolean
   /** Absent: this server takes no media. */
   webRtc?: WebRtcOptions
   /** Absent: this server packages nothing. */
@@ -74,8 +79,11 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('onRequest', requireSecret(ctx))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
+    analyticsRoutes(api, ctx)
+    sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   await app.ready()

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import { closeSession } from '../../../commands/live/close.ts'
 import type { Engine, Negotiated } from '../../../media/engine.ts'
 import type { LiveSession } from '../../../media/sessions.ts'
 import { preflight } from '../cors.ts'
@@ -7,7 +8,6 @@ import { MAX_OFFER_BYTES, readOffer, type Offer } from './offer.ts'
 import { patchRoute } from './patch.ts'
 import { FRAGMENT, SDP, sendRefusal, UNKNOWN, type Refused } from './refusal.ts'
 import { quotedTag, type Resources } from './resources.ts'
-import type { LiveCommands } from './routes.ts'
 
 /** Who is let in, and how their offer is answered: all in which WHIP and WHEP differ. */
 export interface Door {
@@ -28,7 +28,6 @@ export interface DoorParts {
   readonly links: readonly string[]
   /** Counts the offers that are being answered, over all doors. */
   readonly pending: { count: number; readonly most: number }
-  readonly live: LiveCommands
 }
 
 /** The life cycle that WHIP (RFC 9725) and WHEP share: POST an offer; then PATCH, DELETE at the resource. */
@@ -53,7 +52,7 @@ export function openDoor(app: FastifyInstance, parts: DoorParts, door: Door): vo
     if (resource === undefined) return sendRefusal(reply, UNKNOWN)
     parts.resources.forget(resource.sessionId)
     await parts.engine.end(resource.sessionId)
-    await parts.live.closeSession(parts.ctx, resource.sessionId, 'left')
+    await closeSession(parts.ctx, resource.sessionId, 'left')
     return reply.code(200).send()
   })
   app.setNotFoundHandler((request, reply) => refuseMethod(request, reply, prefix, stream))
@@ -100,7 +99,7 @@ async function begin(
   offer: Offer,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx, resources, links } = parts
+  const { ctx, engine, resources, links } = parts
   // Before the engine is asked: a session that is over before its answer left must not leave a resource behind.
   const resource = resources.open(session.id)
   const negotiated = await door.negotiate(session, offer).catch((error: unknown) => {
@@ -109,16 +108,23 @@ async function begin(
   })
   if (negotiated?.ok !== true) {
     resources.forget(session.id)
-    await parts.live.closeSession(ctx, session.id, 'not_negotiated')
+    await closeSession(ctx, session.id, 'not_negotiated')
     return sendRefusal(reply, negotiated === null ? ENGINE_GONE : { ...negotiated, text: negotiated.problem })
   }
-  if (resources.find(resource.id) === undefined) return sendRefusal(reply, OVER_ALREADY)
+  if (!ctx.live.has(session.id) || resources.find(resource.id) === undefined) {
+    // Cut while its offer was being answered, perhaps before the engine knew of it.
+    resources.forget(session.id)
+    await engine.end(session.id)
+    return sendRefusal(reply, OVER_ALREADY)
+  }
   resource.etag = quotedTag(negotiated.etag)
   reply.headers({
     Location: `${door.prefix}/resource/${resource.id}`,
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
+    // So that a broadcaster, whose token alone knows the account, can tell others where to watch.
+    'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
   })
   if (links.length > 0) reply.header('Link', links)
   return reply.code(201).type(SDP).send(negotiated.answer)

@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Approach } from '../../../commands/authorize.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Engine } from '../../../media/engine.ts'
-import type { LiveFeed, LiveSession } from '../../../media/sessions.ts'
 import type { PeerOf } from '../peer.ts'
 import { openDoor } from './door.ts'
 import { iceLinks } from './iceLinks.ts'
@@ -17,20 +15,6 @@ export interface WebRtcOptions {
   readonly iceServers: readonly string[]
   /** How many offers may be under way at a time. */
   readonly maxPending: number
-  readonly live: LiveCommands
-}
-
-type Refusal = { ok: false; status: number; code: string; message: string }
-type Guest = { sourceId: string | null; cut: (session: LiveSession, reason: string) => Promise<void> }
-
-export interface LiveCommands {
-  admitPublisher(ctx: Context, approach: Approach, guest: Guest): Promise<{ ok: true; session: LiveSession } | Refusal>
-  admitViewer(
-    ctx: Context,
-    approach: Approach,
-    guest: Guest,
-  ): Promise<{ ok: true; session: LiveSession; feed: LiveFeed } | Refusal>
-  closeSession(ctx: Context, sessionId: string, reason: string): Promise<void>
 }
 
 export interface WebRtcParts extends WebRtcOptions {
@@ -45,14 +29,14 @@ export async function webRtcRoutes(
   peerOf: PeerOf,
   options: WebRtcOptions,
 ): Promise<void> {
-  const { engine, live, iceServers, maxPending } = options
+  const { engine, iceServers, maxPending } = options
   const resources = new Resources(ctx.random)
   const unwatch = engine.watch((event) => {
     if (event.kind === 'ended') resources.forget(event.sessionId)
   })
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0, most: maxPending }
-  const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending, live }
+  const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending }
   for (const door of [whipDoor, whepDoor].map((make) => make({ ...options, ctx, peerOf }))) {
     await app.register(
       async (scope) => {
