@@ -174,7 +174,6 @@ export function openDoors(
   })
 }
 
-<<<<<<< HEAD
 /**
  * Starts every room and listens on the configured hosts and ports. Resolves when it does. `rtmpPort` is null when RTMP is
  * switched off. Rooms are stopped in the reverse order: sessions first, while the doors are open, so that long answers to

@@ -165,7 +165,7 @@ test('ffmpeg is told why', async () => {
 
 test('feeds are told of in order, each with one end', async () => {
   await until(() => live().leaving.size === 0)
-  const events = await eventsOf(sluice)
+  const events = await eventsOf(sluice.app)
   const feeds = Map.groupBy(events, ({ data }) => String(data['feedId']))
   for (const told of feeds.values()) expect(told.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
 })

@@ -94,7 +94,12 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
   return (await session.all(open, { limit })).map(fromRow)
 }
 
+/** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
 export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
+  if (session.engine.name === 'postgres') {
+    const key = `${stream.accountId}/${stream.streamName}`
+    await session.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.compile(session.engine.db))
+  }
   return (await session.all(lockOpen, stream)).map(fromRow)
 }
 
