@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+import { buildNative } from './native.mjs'
 
 const MINUTE_MS = 60_000
 
@@ -48,6 +49,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   process.exitCode = 1
 } else {
   for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
+  buildNative()
 }
 
 function provide({ what, debian, without, isThere }) {

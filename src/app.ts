@@ -1,13 +1,8 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
-import { isRunning } from './base/processes.ts'
-import { timeOrderedId } from './base/ids.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
@@ -16,34 +11,19 @@ import { AccessRecorder } from './commands/accessLog.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
-import { followEngine } from './commands/live/engineEvents.ts'
-import { startNode } from './commands/live/nodes.ts'
 import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
-import { openWebhookSecret } from './commands/webhooks.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
 import { checkTarget } from './core/webhooks/target.ts'
-import { createEgress, type Egress } from './delivery/egress.ts'
-import { createRunner } from './delivery/runner.ts'
-import { headerProfile } from './delivery/signature.ts'
-import { buildServer } from './edge/http/server.ts'
-import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { serviceJobs } from './jobs/retention.ts'
-import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
-import type { Engine } from './media/engine.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
-import { createPackager, type Packager } from './media/packager/packager.ts'
-import { Hub } from './media/hub.ts'
-import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
 import { Tally } from './base/tally.ts'
-import { VERSION } from './base/version.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {
@@ -69,18 +49,6 @@ export interface AppOptions {
   log: Logger
   clock?: Clock
   random?: Random
-}
-
-export interface Serving {
-  readonly port: number
-  readonly rtmpPort: number | null
-  stop(): Promise<void>
-}
-
-/** Absent: no WebRTC, or nothing is packaged. */
-interface MediaRooms {
-  readonly engine?: Engine | undefined
-  readonly packager?: Packager
 }
 
 /** Joins the rooms. The one place that knows them all. */
@@ -146,181 +114,6 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   return { config, ctx, key, news, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
-/** The HTTP edge over this app, not listening yet. */
-export function openDoors(
-  { config, ctx, sign, key }: App,
-  { engine, packager }: MediaRooms = {},
-): ReturnType<typeof buildServer> {
-  const { server, metrics, hls, webrtc } = config
-  const { iceServers, pendingOffers: maxPending } = webrtc
-  return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    version: VERSION,
-    bodyLimitBytes: server.bodyLimitBytes,
-    requestTimeoutMs: server.requestTimeoutSeconds * 1000,
-    trustedProxies: server.trustedProxies,
-    metricsSecret: metrics.secret,
-    sign,
-    demo: server.demo,
-    ...(packager
-      ? {
-          hls: {
-            hls: packager.hls,
-            key: derivedKey(key, 'sluice hls tickets'),
-            sessionMs: hls.sessionSeconds * 1000,
-          },
-        }
-      : {}),
-  })
-}
-
-/**
- * Starts every room and listens on the configured hosts and ports. Resolves when it does. `rtmpPort` is null when RTMP is
- * switched off. Rooms are stopped in the reverse order: sessions first, while the doors are open, so that long answers to
- * viewers end with them; deliveries last, so that what happens while stopping is told.
- */
-export async function startServing(app: App, engine?: Engine): Promise<Serving> {
-  const started: { stop(): Promise<void> }[] = []
-  const stop = async (): Promise<void> => {
-    for (let room = started.pop(); room !== undefined; room = started.pop()) await room.stop()
-  }
-  const begin = <T extends { stop(): Promise<void> }>(room: T): T => {
-    started.push(room)
-    return room
-  }
-  try {
-    begin(await startDeliveries(app))
-    if (engine) begin(startEngine(app, engine))
-    const packager = begin(startPackager(app))
-    const { port } = begin(await startHttp(app, { engine, packager }))
-    const rtmp = await openRtmp(app)
-    if (rtmp) begin(rtmp)
-    begin(await startSessions(app))
-    return { port, rtmpPort: rtmp?.port ?? null, stop }
-  } catch (error) {
-    await stop()
-    throw error
-  }
-}
-
-/** Keeps the record true to what the engine reports. The engine itself starts with its first publisher or viewer. */
-function startEngine({ ctx }: App, engine: Engine): { stop(): Promise<void> } {
-  const unfollow = followEngine(ctx, engine)
-  return {
-    async stop() {
-      await engine.stop()
-      unfollow()
-    },
-  }
-}
-
-async function startHttp(app: App, media: MediaRooms): Promise<{ port: number; stop(): Promise<void> }> {
-  const { host, port, shutdownGraceSeconds } = app.config.server
-  const http = await openDoors(app, media)
-  try {
-    await http.listen({ host, port })
-  } catch (error) {
-    await http.close()
-    throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
-  }
-  return {
-    port: (http.server.address() as AddressInfo).port,
-    async stop() {
-      const closed = http.close()
-      const grace = app.ctx.clock.sleep(shutdownGraceSeconds * 1000).then(() => false)
-      if (!(await Promise.race([closed.then(() => true), grace]))) http.server.closeAllConnections()
-      await closed
-    },
-  }
-}
-
-/** Takes publications over RTMP until it is stopped; null when that is switched off. */
-async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
-  if (!rtmp.enabled) return null
-  const { host, port } = rtmp
-  const limits = {
-    maxMessageBytes: rtmp.maxMessageBytes,
-    maxConnections: rtmp.maxConnections,
-    handshakeMs: rtmp.handshakeSeconds * 1000,
-    idleMs: rtmp.idleSeconds * 1000,
-  }
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
-  try {
-    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
-    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
-    return listener
-  } catch (error) {
-    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
-  }
-}
-
-/** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
-  return createPackager({
-    ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
-    maxStreams: hls.maxStreams,
-    idleMs: hls.idleSeconds * 1000,
-    segmentSeconds: hls.segmentSeconds,
-    listSegments: hls.listSegments,
-  })
-}
-
-/** Holds sessions until it is stopped; ends them all then. */
-async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
-  const node = await startNode(ctx, {
-    place: `${hostname()}:${resolve(config.data.dir)}`,
-    pid: process.pid,
-    isRunning,
-    leaseMs: config.sessions.leaseSeconds * 1000,
-  })
-  const tendMs = config.sessions.flushSeconds * 1000
-  const noViewersMs = config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
-  return {
-    async stop() {
-      await jobs.stop()
-      await node.stop()
-    },
-  }
-}
-
-/** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
-async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
-  const { webhooks, server } = config
-  const egress = openEgress(config)
-  const runner = createRunner({
-    ...ctx,
-    ended: ctx.deliveries,
-    egress,
-    profile: headerProfile(webhooks.headerPrefix),
-    userAgent: `Sluice/${VERSION}`,
-    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
-    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
-    limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
-    drainMs: server.shutdownGraceSeconds * 1000,
-  })
-  const wake = () => runner.wake()
-  news.on('news', wake)
-  await runner.start()
-  return {
-    async stop() {
-      news.off('news', wake)
-      await runner.stop()
-      await egress.close()
-    },
-  }
-}
-
-function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
-  try {
-    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
-  } catch (error) {
-    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
-  }
-}
-
 function sealingKey(config: Config, random: Random): Buffer {
   if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
   const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
@@ -342,5 +135,6 @@ function cursorMac(key: Buffer): Mac {
   return (data) => createHmac('sha256', derived).update(data).digest()
 }
 
-const derivedKey = (key: Buffer, purpose: string): KeyObject =>
+/** A key for one purpose, derived from the sealing key (RFC 5869). */
+export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))

@@ -1,9 +1,9 @@
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
-import type { Bytes, FeedFacts, LiveSession } from '../core/live/types.ts'
+import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
-export type { LiveSession } from '../core/live/types.ts'
+export type { LiveSession } from '../core/sessions/types.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
 export type Cut = (session: LiveSession, reason: string) => Promise<void>

@@ -13,6 +13,11 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
     what: 'A feed of this source',
   },
   { columns: 'tokens.value_hash', constraint: 'tokens_value_hash', what: 'A token with this value' },
+  {
+    columns: 'channel_external_ids.account_id, channel_external_ids.external_id',
+    constraint: 'channel_external_ids_pkey',
+    what: 'A channel with this external id',
+  },
 ]
 
 /** `columns` as in SQLite's message, `constraint` as PostgreSQL reports it. */

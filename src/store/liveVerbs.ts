@@ -1,74 +1,101 @@
+import type { LiveReads, LiveTx } from './live.ts'
 import type { Session } from './session.ts'
-import type { Reads, Tx } from './store.ts'
-import {
-  endFeed,
-  endFeedOfSession,
-  endFeedsOfNode,
-  insertFeed,
-  lastFeedEnd,
-  lockOpenFeeds,
-  openFeeds,
-} from './tables/feeds.ts'
-import { beatNode, deleteNode, holdNode, insertNode, listNodes, lockDeadNode } from './tables/nodes.ts'
-import {
-  attachFeed,
-  endSession,
-  endSessionsOfNode,
-  getSession,
-  insertSession,
-  kickedSessions,
-  kickSessions,
-  pageSessions,
-  pruneSessionsAndFeeds,
-} from './tables/sessions.ts'
-import { countUsage } from './tables/usage.ts'
-import { pruneUsage, sumUsage } from './tables/usageReads.ts'
-import { beginViewing, desertedStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
+import * as ladders from './tables/abrLadders.ts'
+import * as channels from './tables/channels.ts'
+import * as distributions from './tables/distributions.ts'
+import * as engines from './tables/engines.ts'
+import * as ingests from './tables/ingests.ts'
 
-/** The verbs of live sessions inside a transaction. */
-export const liveTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
-  nodes: {
-    insert: (node) => insertNode(session, node),
-    beat: (id, seenAtMs, aliveUntilMs) => beatNode(session, id, seenAtMs, aliveUntilMs),
-    hold: (id) => holdNode(session, id),
-    lockDead: (node) => lockDeadNode(session, node),
-    delete: (id) => deleteNode(session, id),
-  },
-  sessions: {
-    insert: (live, node) => insertSession(session, live, node),
-    attach: (id, feedId) => attachFeed(session, id, feedId),
-    end: (id, atMs, reason) => endSession(session, id, atMs, reason),
-    endOfNode: (node, atMs, reason) => endSessionsOfNode(session, node, atMs, reason),
-    kick: (which, reason) => kickSessions(session, which, reason),
-    count: (totals, atMs) => countUsage(session, totals, atMs),
-    prune: (beforeMs, limit) => pruneSessionsAndFeeds(session, beforeMs, limit),
-  },
-  feeds: {
-    insert: (feed) => insertFeed(session, feed),
-    lockOpen: (stream) => lockOpenFeeds(session, stream),
-    lastEnd: (stream) => lastFeedEnd(session, stream),
-    end: (id, atMs) => endFeed(session, id, atMs),
-    endOfSession: (id, atMs) => endFeedOfSession(session, id, atMs),
-    endOfNode: (node, atMs) => endFeedsOfNode(session, node, atMs),
-  },
-  viewing: {
-    attempt: (stream, atMs, quietMs) => noteAttempt(session, stream, atMs, quietMs),
-    begin: (stream) => beginViewing(session, stream),
-    desert: (stream, beforeMs) => desertStream(session, stream, beforeMs),
-    prune: (beforeMs) => pruneViewing(session, beforeMs),
-  },
-  usage: { prune: (beforeMs, limit) => pruneUsage(session, beforeMs, limit) },
-})
+/** The reading verbs of live channels over one session. */
+export function liveReadsOf(session: Session): LiveReads {
+  return {
+    channels: {
+      get: (accountId, id) => channels.getChannel(session, accountId, id),
+      page: (query) => channels.pageChannels(session, query),
+    },
+    ingests: {
+      get: (accountId, id) => ingests.getIngest(session, accountId, id),
+      page: (query) => ingests.pageIngests(session, query),
+      ofChannel: (channelId) => ingests.ingestsOf(session, channelId),
+      findByKeyHash: (hash) => ingests.findIngestByKeyHash(session, hash),
+    },
+    engines: {
+      get: (accountId, id) => engines.getEngine(session, accountId, id),
+      page: (query) => engines.pageEngines(session, query),
+      ofChannel: (channelId) => engines.enginesOf(session, channelId),
+      unstopped: () => engines.unstoppedEngines(session),
+    },
+    distributions: {
+      get: (accountId, id) => distributions.getDistribution(session, accountId, id),
+      page: (query) => distributions.pageDistributions(session, query),
+      ofChannel: (channelId) => distributions.distributionsOf(session, channelId),
+      find: (id) => distributions.findDistribution(session, id),
+      bytes: (distributionId) => distributions.bytesOfDistribution(session, distributionId),
+    },
+    distributionKeys: { list: (distributionId) => distributions.distributionKeysOf(session, distributionId) },
+    abrLadders: {
+      get: (accountId, id) => ladders.getAbrLadder(session, accountId, id),
+      list: (accountId) => ladders.listAbrLadders(session, accountId),
+    },
+  }
+}
 
-/** The reading verbs of live sessions. */
-export const liveReadsOf = (session: Session): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
-  nodes: { list: () => listNodes(session) },
-  sessions: {
-    get: (id) => getSession(session, id),
-    page: (query) => pageSessions(session, query),
-    kicked: (node, limit) => kickedSessions(session, node, limit),
-  },
-  feeds: { open: (limit) => openFeeds(session, limit) },
-  usage: { sum: (query) => sumUsage(session, query) },
-  viewing: { deserted: (beforeMs, limit) => desertedStreams(session, beforeMs, limit) },
-})
+/** The verbs of a transaction over live channels. */
+export function liveTxOf(session: Session): LiveTx {
+  return { ...channelParts(session), ...distributionParts(session) }
+}
+
+function channelParts(session: Session): Pick<LiveTx, 'channels' | 'ingests' | 'engines'> {
+  return {
+    channels: {
+      get: (accountId, id) => channels.getChannel(session, accountId, id),
+      lock: (accountId, id) => channels.lockChannel(session, accountId, id),
+      insert: (channel) => channels.insertChannel(session, channel),
+      replace: (channel) => channels.replaceChannel(session, channel),
+      setStatus: (id, status) => channels.setChannelStatus(session, id, status),
+      delete: (id) => channels.deleteChannel(session, id),
+    },
+    ingests: {
+      get: (accountId, id) => ingests.getIngest(session, accountId, id),
+      ofChannel: (channelId) => ingests.ingestsOf(session, channelId),
+      insert: (ingest) => ingests.insertIngest(session, ingest),
+      replace: (ingest) => ingests.replaceIngest(session, ingest),
+      delete: (id) => ingests.deleteIngest(session, id),
+    },
+    engines: {
+      get: (accountId, id) => engines.getEngine(session, accountId, id),
+      ofChannel: (channelId) => engines.enginesOf(session, channelId),
+      insert: (engine) => engines.insertEngine(session, engine),
+      replace: (engine) => engines.replaceEngine(session, engine),
+      setStatus: (id, status, message) => engines.setEngineStatus(session, id, status, message),
+      delete: (id) => engines.deleteEngine(session, id),
+      usingLadder: (abrLadderId) => engines.engineUsingLadder(session, abrLadderId),
+    },
+  }
+}
+
+function distributionParts(session: Session): Pick<LiveTx, 'distributions' | 'distributionKeys' | 'abrLadders'> {
+  return {
+    distributions: {
+      get: (accountId, id) => distributions.getDistribution(session, accountId, id),
+      ofChannel: (channelId) => distributions.distributionsOf(session, channelId),
+      insert: (distribution) => distributions.insertDistribution(session, distribution),
+      replace: (distribution) => distributions.replaceDistribution(session, distribution),
+      delete: (id) => distributions.deleteDistribution(session, id),
+      addBytes: (rows) => distributions.addDistributionBytes(session, rows),
+    },
+    distributionKeys: {
+      list: (distributionId) => distributions.distributionKeysOf(session, distributionId),
+      insert: (key) => distributions.insertDistributionKey(session, key),
+      delete: (id) => distributions.deleteDistributionKey(session, id),
+    },
+    abrLadders: {
+      get: (accountId, id) => ladders.getAbrLadder(session, accountId, id),
+      lock: (accountId, id) => ladders.lockAbrLadder(session, accountId, id),
+      list: (accountId) => ladders.listAbrLadders(session, accountId),
+      insert: (ladder) => ladders.insertAbrLadder(session, ladder),
+      replace: (ladder) => ladders.replaceAbrLadder(session, ladder),
+      delete: (id) => ladders.deleteAbrLadder(session, id),
+    },
+  }
+}

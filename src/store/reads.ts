@@ -1,3 +1,4 @@
+import { sessionReadsOf } from './sessionVerbs.ts'
 import { liveReadsOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
@@ -19,6 +20,7 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
   return {
+    ...sessionReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),

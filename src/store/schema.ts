@@ -1,10 +1,11 @@
 import type { Generated } from 'kysely'
+import type { LiveTables } from './liveSchema.ts'
 
 /**
  * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON text,
  * bytes are `Uint8Array`: the few types on which SQLite and PostgreSQL agree.
  */
-export interface DB {
+export interface DB extends LiveTables {
   accounts: { id: string; name: string; created_at_ms: number }
   secrets: SecretTable
   credentials: CredentialTable

@@ -1,5 +1,5 @@
 import type { UsageRow } from '../core/usage/report.ts'
-import type { Bytes, FeedFacts, LiveSession } from '../core/live/types.ts'
+import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 
 // The part of the store's interface that live sessions need. Import it from `store.ts`, which is the one door.
 

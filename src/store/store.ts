@@ -12,6 +12,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { LiveReads, LiveTx } from './live.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -26,6 +27,15 @@ export type {
 } from './webhooks.ts'
 
 export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type {
+  StoredIngest,
+  DistributionKey,
+  DistributionBytes,
+  Newest,
+  ChannelListQuery,
+  ChildListQuery,
+  DistributionListQuery,
+} from './live.ts'
 
 /**
  * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
@@ -207,7 +217,7 @@ export interface AccessLogQuery {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads {
+export interface Reads extends LiveReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -266,7 +276,7 @@ export interface Reads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx {
+export interface Tx extends LiveTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>

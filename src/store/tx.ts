@@ -1,3 +1,4 @@
+import { sessionTxOf } from './sessionVerbs.ts'
 import { liveTxOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
@@ -36,6 +37,7 @@ import {
 /** The verbs of a transaction over the session in which it runs. */
 export function txOf(session: Session): Tx {
   return {
+    ...sessionTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
       insert: (secret) => insertSecret(session, secret),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, openDoors, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Approach } from '../../src/commands/authorize.ts'
 import type { Context } from '../../src/commands/context.ts'
@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
+import { openDoors } from '../../src/serving.ts'
 import { silentLog } from './app.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
@@ -114,7 +115,10 @@ export function approachOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use)
   return { ...rest, ...use, address }
 }
 
-function doorOf({ ctx }: LiveNode, use: Use): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+function doorOf(
+  { ctx }: Pick<LiveNode, 'ctx'>,
+  use: Use,
+): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
   const cuts: string[] = []
   const cut: Cut = async (session, reason) => {
     cuts.push(reason)
@@ -124,7 +128,7 @@ function doorOf({ ctx }: LiveNode, use: Use): { cuts: string[]; door: { sourceId
 }
 
 /** A publisher that was let in and sends nothing yet. Throws when it is refused. */
-export async function admit(at: LiveNode, use: Use): Promise<Connection> {
+export async function admit(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
   const { cuts, door } = doorOf(at, use)
   const answer = await admitPublisher(at.ctx, approachOf(use), door)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
@@ -132,21 +136,21 @@ export async function admit(at: LiveNode, use: Use): Promise<Connection> {
 }
 
 /** A publisher on the air. Throws when it is refused. */
-export async function publish(at: LiveNode, use: Use): Promise<Connection> {
+export async function publish(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
   const connection = await admit(at, use)
   await goLive(at.ctx, connection.session.id, silentMedia)
   return connection
 }
 
 /** A viewer. Throws when it is refused. */
-export async function view(at: LiveNode, use: Use = {}): Promise<Connection> {
+export async function view(at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
   const { cuts, door } = doorOf(at, use)
   const answer = await tryToView(at, use, door)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
 
-export const tryToView = (at: LiveNode, use: Use = {}, door = doorOf(at, use).door) =>
+export const tryToView = (at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}, door = doorOf(at, use).door) =>
   admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
 
 /** Whatever answers the management interface. */

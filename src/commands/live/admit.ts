@@ -1,7 +1,7 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
-import type { Bytes } from '../../core/live/types.ts'
+import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type Approach, type Considered } from '../authorize.ts'

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../core/live/types.ts'
+import type { Bytes } from '../../core/sessions/types.ts'
 import type { LiveEntry } from '../../media/sessions.ts'
 import type { Context } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'

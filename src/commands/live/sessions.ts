@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/page/cursor.ts'
-import { readSessionQuery, readStreamStop } from '../../core/live/sessionQuery.ts'
+import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
 import type { StoredSession, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, keysetPage, startOf } from '../keysetPage.ts'

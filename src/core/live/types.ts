@@ -1,43 +1,147 @@
-import type { Action, Protocol } from '../access/types.ts'
+/** What the live management interface manages. Times are epoch milliseconds. */
 
-/** One connection of a publisher or of a viewer that was admitted. */
-export interface LiveSession {
-  /** 22 characters that sort by the time of admission. */
-  readonly id: string
-  readonly action: Action
-  readonly protocol: Protocol
-  readonly accountId: string
-  readonly streamName: string
-  /** Keeps several publishers of one name apart; null: the source without a name. */
-  readonly sourceId: string | null
-  /** The token that admitted it, the parent of a self-signed one; null for anonymous viewers of open streams. */
-  readonly tokenId: number | null
-  /** Of the self-signed token, when it has one. */
-  readonly jti: string | null
-  readonly trackingId: string | null
-  /** Canonical text. */
-  readonly address: string
-  readonly origin: string | null
-  readonly country: string | null
-  readonly startedAtMs: number
+/** How far a channel or one of its engines is; from the most advanced to the least. */
+export const LIVE_STATUSES = [
+  'playing',
+  'ingesting',
+  'waiting',
+  'starting',
+  'deploying',
+  'stopping',
+  'error',
+  'stopped',
+] as const
+export type LiveStatus = (typeof LIVE_STATUSES)[number]
+
+/** Nothing runs and nothing is about to. Everything else keeps a channel from being deleted. */
+export const isIdle = (status: LiveStatus): boolean => status === 'stopped' || status === 'error'
+
+/** A channel is as far as the most advanced of its engines; one without engines is stopped. */
+export function statusOf(engines: readonly LiveStatus[]): LiveStatus {
+  return LIVE_STATUSES.find((status) => engines.includes(status)) ?? 'stopped'
 }
 
-/** A publisher's media on the air, without the media itself. */
-export interface FeedFacts {
-  /** A UUID. */
-  readonly feedId: string
-  readonly sessionId: string
-  readonly accountId: string
-  readonly streamName: string
-  readonly sourceId: string | null
-  readonly tokenId: number
-  /** Viewers need a subscribe token. Taken from the publish token when the feed began. */
-  readonly secured: boolean
-  readonly startedAtMs: number
+export interface ChannelRules {
+  name: string
+  /** The caller's own ids; each is unique within the account. */
+  externalIds: readonly string[]
+  /** After this long without a source the channel is stopped; 0: never. */
+  timeoutSeconds: number
 }
 
-/** Bytes that a session has moved since it began: received from it, and handed to its socket. */
-export interface Bytes {
-  readonly bytesIn: number
-  readonly bytesOut: number
+export interface Channel extends ChannelRules {
+  id: string
+  accountId: string
+  status: LiveStatus
+  createdAtMs: number
 }
+
+/** Ways in which a source can reach an engine that this version serves. */
+export const INGEST_TYPES = ['rtmp-push', 'rtmp-pull', 'srt-pull'] as const
+export type IngestType = (typeof INGEST_TYPES)[number]
+
+/** True when Sluice hands out an address and a key; false when it dials the source itself. */
+export const isPush = (type: IngestType): boolean => type === 'rtmp-push'
+
+export interface Ingest {
+  id: string
+  accountId: string
+  channelId: string
+  name: string
+  type: IngestType
+  region: string
+  createdAtMs: number
+}
+
+export interface Engine {
+  id: string
+  accountId: string
+  channelId: string
+  /** Where its media comes from; null: nowhere yet, so it cannot be started. */
+  ingestId: string | null
+  name: string
+  region: string
+  abrLadderId: string
+  /** -100 to 100; of several engines the one with the lowest number that plays serves new viewers. */
+  priority: number
+  status: LiveStatus
+  /** Why it is in `error`, or what it waits for; a sentence for people. */
+  statusMessage: string | null
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+export interface Rendition {
+  /** Unique within its ladder; names the rendition in playlists. */
+  id: string
+  label: string
+  width: number
+  height: number
+  /** Bits a second. */
+  bitrate: number
+  /** `value / scale` frames a second; null: those of the source. */
+  frameRate: { value: number; scale: number } | null
+}
+
+/** The renditions that an engine makes of its source. */
+export interface AbrLadder {
+  id: string
+  accountId: string
+  name: string
+  /** At least one. */
+  video: readonly Rendition[]
+  /** Kilobits a second of AAC; null: no sound. */
+  audioKbps: number | null
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** Countries and networks: either only these, or all but these. */
+interface ListRule {
+  enabled: boolean
+  mode: 'allow' | 'deny'
+}
+
+export interface DistributionSecurity {
+  geoBlocking: ListRule & { countries: readonly string[] }
+  ipBlocking: ListRule & { cidrs: readonly string[] }
+  refererBlocking: { enabled: boolean; allowedDomains: readonly string[]; allowNativeApps: boolean }
+  /** Whether segment addresses carry a short-lived signature; counts when there are keys. */
+  rewriteSegmentUrls: boolean
+}
+
+export interface DistributionRules {
+  name: string
+  externalId: string | null
+  enabled: boolean
+  /** How far behind the live edge HLS players are asked to stay, in seconds. */
+  hlsLatencySeconds: number
+  hls: boolean
+  /** Bits a second; renditions above are left out of the playlist. Null: all are there. */
+  maxBitrate: number | null
+  /** The engines that feed it, all of its channel. */
+  engineIds: readonly string[]
+  security: DistributionSecurity
+}
+
+export interface Distribution extends DistributionRules {
+  id: string
+  accountId: string
+  channelId: string
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** What the operator has decided about live channels. */
+export interface LiveSettings {
+  readonly regions: readonly string[]
+  /** Where encoders push to, such as `rtmp://live.example.com:1935/live`. */
+  readonly rtmpUrl: string
+  /** Whether sources may be dialled that are not on the public internet. */
+  readonly allowPrivateSources: boolean
+}
+
+/** The most ingests, engines and distributions that one channel may have of each. */
+export const CHILDREN_MAX = 1000
+/** The most viewer-token keys of one distribution. */
+export const KEYS_MAX = 2

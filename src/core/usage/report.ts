@@ -1,4 +1,4 @@
-import type { Bytes } from '../live/types.ts'
+import type { Bytes } from '../sessions/types.ts'
 import { slotOf, slotsOf, type UsageQuestion } from './query.ts'
 
 /** A sum of usage. What it was not grouped by is empty. */

@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccessLogTable } from '../schema.ts'
 import { inSlices, type Session, statement } from '../session.ts'
 import type { AccessLogQuery, AccessLogRow } from '../store.ts'
+import { beyond } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
@@ -46,7 +47,7 @@ export async function pageAccessLog(session: Session, query: AccessLogQuery): Pr
     if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
     if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
     const { after } = query
-    if (after) page = page.where((eb) => eb(eb.refTuple('at_ms', 'id'), '<', eb.tuple(after.atMs, after.id)))
+    if (after) page = page.where(beyond(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
   })
   return rows.map(fromRow)

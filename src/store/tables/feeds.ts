@@ -32,6 +32,11 @@ const lockOpen = statement((db, p: Stream, engine) => {
   return engine === 'postgres' ? rows.forUpdate() : rows
 })
 
+/** Two transactions that both find no open feed have no row to wait for each other at. */
+const lockStream = statement((db, p: { stream: string }) =>
+  db.selectNoFrom(sql<number>`pg_advisory_xact_lock(hashtextextended(${p.stream}, 0)) is null`.as('locked')),
+)
+
 const lastEnd = statement((db, p: Stream) =>
   db
     .selectFrom('feeds')
@@ -94,12 +99,9 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
   return (await session.all(open, { limit })).map(fromRow)
 }
 
-/** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
 export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
-  if (session.engine.name === 'postgres') {
-    const key = `${stream.accountId}/${stream.streamName}`
-    await session.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.compile(session.engine.db))
-  }
+  if (session.engine.name === 'postgres')
+    await session.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
   return (await session.all(lockOpen, stream)).map(fromRow)
 }
 

@@ -1,5 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { LiveSession } from '../../core/live/types.ts'
+import type { LiveSession } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
 import type { SessionQuery, StoredSession, Stream } from '../store.ts'

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Bytes } from '../../core/live/types.ts'
+import type { Bytes } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { inSlices, type Session } from '../session.ts'
 

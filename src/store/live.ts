@@ -1,0 +1,140 @@
+import type { AbrLadder, Channel, Distribution, Engine, Ingest, LiveStatus } from '../core/live/types.ts'
+
+// The part of the store's interface that live channels need. Import it from `store.ts`, which is the one door.
+
+/**
+ * An ingest as stored. What is sealed under `ingest:secret` is the stream key of a push, or the source's address of a
+ * pull, which may hold a passphrase. A stream key is looked up by its SHA-256.
+ */
+export interface StoredIngest extends Ingest {
+  secretSealed: Uint8Array
+  keyHash: Uint8Array | null
+}
+
+/** A key that viewers' tokens are verified with; what is sealed under `distribution:key` is its text. */
+export interface DistributionKey {
+  id: string
+  accountId: string
+  distributionId: string
+  name: string | null
+  keySealed: Uint8Array
+  createdAtMs: number
+}
+
+/** Where a list that is ordered newest first goes on: after this one. */
+export interface Newest {
+  limit: number
+  after?: { atMs: number; id: string }
+}
+
+export interface ChannelListQuery extends Newest {
+  accountId: string
+  name?: string
+  /** The id, or part of the name (any case, ASCII). */
+  search?: string
+  statuses?: readonly LiveStatus[]
+  ids?: readonly string[]
+  externalId?: string
+}
+
+/** A list of ingests or engines: of a channel, or of one of its ingests. */
+export type ChildListQuery = Newest & ({ channelId: string } | { ingestId: string })
+
+export interface DistributionListQuery {
+  channelId: string
+  limit: number
+  after?: { name: string; id: string }
+}
+
+/** Bytes that were served, to be added to those of the same hour. */
+export interface DistributionBytes {
+  accountId: string
+  distributionId: string
+  /** The beginning of the hour. */
+  hourMs: number
+  /** ISO 3166-1 alpha-2, or '' where it is not known. */
+  country: string
+  /** '' for viewers without one. */
+  trackingId: string
+  bytesOut: number
+}
+
+/** `get` asks for what belongs to the account; what is another's is not there. */
+interface Owned<T> {
+  get(accountId: string, id: string): Promise<T | undefined>
+}
+
+interface OfChannel<T> {
+  /** All of a channel, oldest first; there are at most `CHILDREN_MAX`. */
+  ofChannel(channelId: string): Promise<T[]>
+}
+
+export interface LiveReads {
+  channels: Owned<Channel> & {
+    /** Newest first. */
+    page(query: ChannelListQuery): Promise<Channel[]>
+  }
+  ingests: Owned<StoredIngest> &
+    OfChannel<StoredIngest> & {
+      page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
+      findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined>
+    }
+  engines: Owned<Engine> &
+    OfChannel<Engine> & {
+      page(query: ChildListQuery): Promise<Engine[]>
+      /** Of all accounts, those that are not stopped: what a restarted server has to bring back or to close. */
+      unstopped(): Promise<Engine[]>
+    }
+  distributions: Owned<Distribution> &
+    OfChannel<Distribution> & {
+      /** By name, then id. */
+      page(query: DistributionListQuery): Promise<Distribution[]>
+      /** Whosever it is: for those who play it. */
+      find(id: string): Promise<Distribution | undefined>
+      bytes(distributionId: string): Promise<DistributionBytes[]>
+    }
+  distributionKeys: { list(distributionId: string): Promise<DistributionKey[]> }
+  abrLadders: Owned<AbrLadder> & { list(accountId: string): Promise<AbrLadder[]> }
+}
+
+/** `replace` writes what the owner may change over what is there, and leaves the status alone. */
+interface OwnedTx<T> extends Owned<T> {
+  insert(value: T): Promise<void>
+  replace(value: T): Promise<void>
+}
+
+/** Whoever changes something of a channel locks the channel first, so that such changes follow each other. */
+export interface LiveTx {
+  channels: OwnedTx<Channel> & {
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: string): Promise<Channel | undefined>
+    setStatus(id: string, status: LiveStatus): Promise<void>
+    /** Removes the channel with its ingests, engines, distributions and their keys. */
+    delete(id: string): Promise<void>
+  }
+  ingests: OwnedTx<StoredIngest> & OfChannel<StoredIngest> & { delete(id: string): Promise<void> }
+  engines: OwnedTx<Engine> &
+    OfChannel<Engine> & {
+      setStatus(id: string, status: LiveStatus, message: string | null): Promise<void>
+      delete(id: string): Promise<void>
+      /** The first engine, of any channel, that uses this ladder. */
+      usingLadder(abrLadderId: string): Promise<Engine | undefined>
+    }
+  distributions: OwnedTx<Distribution> &
+    OfChannel<Distribution> & {
+      /** With its keys. */
+      delete(id: string): Promise<void>
+      addBytes(rows: readonly DistributionBytes[]): Promise<void>
+    }
+  distributionKeys: {
+    list(distributionId: string): Promise<DistributionKey[]>
+    insert(key: DistributionKey): Promise<void>
+    delete(id: string): Promise<void>
+  }
+  abrLadders: OwnedTx<AbrLadder> & {
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: string): Promise<AbrLadder | undefined>
+    list(accountId: string): Promise<AbrLadder[]>
+    delete(id: string): Promise<void>
+  }
+}

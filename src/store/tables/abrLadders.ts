@@ -1,0 +1,39 @@
+import type { AbrLadder } from '../../core/live/types.ts'
+import { type Session, statement } from '../session.ts'
+import { Resource } from './resource.ts'
+
+const ladders = new Resource<'abr_ladders', AbrLadder>('abr_ladders', {
+  toRow: (ladder) => ({
+    id: ladder.id,
+    account_id: ladder.accountId,
+    name: ladder.name,
+    video: JSON.stringify(ladder.video),
+    audio_kbps: ladder.audioKbps,
+    created_at_ms: ladder.createdAtMs,
+    updated_at_ms: ladder.updatedAtMs,
+  }),
+  fromRow: (row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    video: JSON.parse(row.video) as AbrLadder['video'],
+    audioKbps: row.audio_kbps,
+    createdAtMs: row.created_at_ms,
+    updatedAtMs: row.updated_at_ms,
+  }),
+  kept: [],
+})
+
+const ofAccount = statement((db, p: { accountId: string }) =>
+  db.selectFrom('abr_ladders').selectAll().where('account_id', '=', p.accountId).orderBy('created_at_ms').orderBy('id'),
+)
+
+export const getAbrLadder = ladders.get.bind(ladders)
+export const lockAbrLadder = ladders.lock.bind(ladders)
+export const insertAbrLadder = ladders.insert.bind(ladders)
+export const replaceAbrLadder = ladders.replace.bind(ladders)
+export const deleteAbrLadder = ladders.delete.bind(ladders)
+
+export async function listAbrLadders(session: Session, accountId: string): Promise<AbrLadder[]> {
+  return ladders.read(await session.all(ofAccount, { accountId }))
+}

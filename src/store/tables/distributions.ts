@@ -1,0 +1,158 @@
+import { sql } from 'kysely'
+import type { Distribution, DistributionRules } from '../../core/live/types.ts'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { DistributionBytes, DistributionKey, DistributionListQuery } from '../store.ts'
+import { beyond } from './keyset.ts'
+import { Resource } from './resource.ts'
+
+const distributions = new Resource<'distributions', Distribution>('distributions', {
+  toRow: ({ id, accountId, channelId, name, createdAtMs, updatedAtMs, ...rules }) => ({
+    id,
+    account_id: accountId,
+    channel_id: channelId,
+    name,
+    rules: JSON.stringify(rules),
+    created_at_ms: createdAtMs,
+    updated_at_ms: updatedAtMs,
+  }),
+  fromRow: (row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    channelId: row.channel_id,
+    name: row.name,
+    ...(JSON.parse(row.rules) as Omit<DistributionRules, 'name'>),
+    createdAtMs: row.created_at_ms,
+    updatedAtMs: row.updated_at_ms,
+  }),
+  kept: [],
+})
+
+const keys = new Resource<'distribution_keys', DistributionKey>('distribution_keys', {
+  toRow: (key) => ({
+    id: key.id,
+    account_id: key.accountId,
+    distribution_id: key.distributionId,
+    name: key.name,
+    key_sealed: key.keySealed,
+    created_at_ms: key.createdAtMs,
+  }),
+  fromRow: (row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    distributionId: row.distribution_id,
+    name: row.name,
+    keySealed: row.key_sealed,
+    createdAtMs: row.created_at_ms,
+  }),
+  kept: [],
+})
+
+const ofChannel = statement((db, p: { channelId: string }) =>
+  db
+    .selectFrom('distributions')
+    .selectAll()
+    .where('channel_id', '=', p.channelId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
+)
+
+const byId = statement((db, p: { id: string }) => db.selectFrom('distributions').selectAll().where('id', '=', p.id))
+
+const keysOf = statement((db, p: { distributionId: string }) =>
+  db
+    .selectFrom('distribution_keys')
+    .selectAll()
+    .where('distribution_id', '=', p.distributionId)
+    .orderBy('created_at_ms')
+    .orderBy('id'),
+)
+
+const forgetKeys = statement((db, p: { id: string }) =>
+  db.deleteFrom('distribution_keys').where('distribution_id', '=', p.id),
+)
+
+const bytesOf = statement((db, p: { distributionId: string }) =>
+  db
+    .selectFrom('distribution_bytes')
+    .selectAll()
+    .where('distribution_id', '=', p.distributionId)
+    .orderBy('hour_ms')
+    .orderBy('country')
+    .orderBy('tracking_id'),
+)
+
+export const getDistribution = distributions.get.bind(distributions)
+export const insertDistribution = distributions.insert.bind(distributions)
+export const replaceDistribution = distributions.replace.bind(distributions)
+export const insertDistributionKey = keys.insert.bind(keys)
+export const deleteDistributionKey = keys.delete.bind(keys)
+
+export async function deleteDistribution(session: Session, id: string): Promise<void> {
+  await session.run(forgetKeys, { id })
+  await distributions.delete(session, id)
+}
+
+export async function findDistribution(session: Session, id: string): Promise<Distribution | undefined> {
+  return distributions.read(await session.all(byId, { id }))[0]
+}
+
+export async function distributionsOf(session: Session, channelId: string): Promise<Distribution[]> {
+  return distributions.read(await session.all(ofChannel, { channelId }))
+}
+
+export async function distributionKeysOf(session: Session, distributionId: string): Promise<DistributionKey[]> {
+  return keys.read(await session.all(keysOf, { distributionId }))
+}
+
+export async function pageDistributions(session: Session, query: DistributionListQuery): Promise<Distribution[]> {
+  const { channelId, after, limit } = query
+  const rows = await session.ask((db) => {
+    let page = db.selectFrom('distributions').selectAll().where('channel_id', '=', channelId)
+    if (after) page = page.where(beyond(['name', 'id'], 'asc', [after.name, after.id]))
+    return page.orderBy('name').orderBy('id').limit(limit)
+  })
+  return distributions.read(rows)
+}
+
+export async function addDistributionBytes(session: Session, rows: readonly DistributionBytes[]): Promise<void> {
+  // In one order, so that two nodes that add to the same rows never wait for each other.
+  const values = rows.toSorted(byKey).map((row) => ({
+    distribution_id: row.distributionId,
+    hour_ms: row.hourMs,
+    country: row.country,
+    tracking_id: row.trackingId,
+    account_id: row.accountId,
+    bytes_out: row.bytesOut,
+  }))
+  await inSlices(values, (slice) =>
+    session.change((db) =>
+      db
+        .insertInto('distribution_bytes')
+        .values(slice)
+        .onConflict((c) =>
+          c
+            .columns(['distribution_id', 'hour_ms', 'country', 'tracking_id'])
+            .doUpdateSet({ bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out` }),
+        ),
+    ),
+  )
+}
+
+function byKey(a: DistributionBytes, b: DistributionBytes): number {
+  const [left, right] = [a, b].map((row) =>
+    JSON.stringify([row.distributionId, row.hourMs, row.country, row.trackingId]),
+  )
+  return (left ?? '') < (right ?? '') ? -1 : 1
+}
+
+export async function bytesOfDistribution(session: Session, distributionId: string): Promise<DistributionBytes[]> {
+  const rows = await session.all(bytesOf, { distributionId })
+  return rows.map((row) => ({
+    accountId: row.account_id,
+    distributionId: row.distribution_id,
+    hourMs: row.hour_ms,
+    country: row.country,
+    trackingId: row.tracking_id,
+    bytesOut: row.bytes_out,
+  }))
+}

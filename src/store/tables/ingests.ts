@@ -1,0 +1,61 @@
+import { type Session, statement } from '../session.ts'
+import type { Newest, StoredIngest } from '../store.ts'
+import { beyond } from './keyset.ts'
+import { Resource } from './resource.ts'
+
+const ingests = new Resource<'ingests', StoredIngest>('ingests', {
+  toRow: (ingest) => ({
+    id: ingest.id,
+    account_id: ingest.accountId,
+    channel_id: ingest.channelId,
+    name: ingest.name,
+    type: ingest.type,
+    region: ingest.region,
+    secret_sealed: ingest.secretSealed,
+    key_hash: ingest.keyHash,
+    created_at_ms: ingest.createdAtMs,
+  }),
+  fromRow: (row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    channelId: row.channel_id,
+    name: row.name,
+    type: row.type,
+    region: row.region,
+    secretSealed: row.secret_sealed,
+    keyHash: row.key_hash,
+    createdAtMs: row.created_at_ms,
+  }),
+  kept: [],
+})
+
+const ofChannel = statement((db, p: { channelId: string }) =>
+  db.selectFrom('ingests').selectAll().where('channel_id', '=', p.channelId).orderBy('created_at_ms').orderBy('id'),
+)
+
+const byKeyHash = statement((db, p: { hash: Uint8Array }) =>
+  db.selectFrom('ingests').selectAll().where('key_hash', '=', p.hash),
+)
+
+export const getIngest = ingests.get.bind(ingests)
+export const insertIngest = ingests.insert.bind(ingests)
+export const replaceIngest = ingests.replace.bind(ingests)
+export const deleteIngest = ingests.delete.bind(ingests)
+
+export async function ingestsOf(session: Session, channelId: string): Promise<StoredIngest[]> {
+  return ingests.read(await session.all(ofChannel, { channelId }))
+}
+
+export async function findIngestByKeyHash(session: Session, hash: Uint8Array): Promise<StoredIngest | undefined> {
+  return ingests.read(await session.all(byKeyHash, { hash }))[0]
+}
+
+export async function pageIngests(session: Session, query: Newest & { channelId: string }): Promise<StoredIngest[]> {
+  const { channelId, after, limit } = query
+  const rows = await session.ask((db) => {
+    let page = db.selectFrom('ingests').selectAll().where('channel_id', '=', channelId)
+    if (after) page = page.where(beyond(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
+  })
+  return ingests.read(rows)
+}

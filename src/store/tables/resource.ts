@@ -1,0 +1,79 @@
+import type { Insertable, Kysely, Selectable } from 'kysely'
+import type { LiveTables } from '../liveSchema.ts'
+import { type Session, type Statement, statement } from '../session.ts'
+
+/** Tables whose rows have an id of their own and belong to an account. */
+type ResourceName = {
+  [T in keyof LiveTables]: LiveTables[T] extends Common ? T : never
+}[keyof LiveTables]
+
+interface Common {
+  id: string
+  account_id: string
+}
+
+/** All of them look alike where only the id and the account matter. */
+type AnyTable = Kysely<{ resources: Common }>
+
+/** How a resource is written into a row and read from it. */
+interface Shape<Row, T> {
+  toRow(value: T): Insertable<Row>
+  fromRow(row: Selectable<Row>): T
+  /** Columns that `replace` leaves as they are. */
+  kept: readonly (keyof Row)[]
+}
+
+/** The verbs that every table of resources has, written once. */
+export class Resource<N extends ResourceName, T extends { id: string }> {
+  readonly #table: 'resources'
+  readonly #shape: Shape<LiveTables[N], T>
+  readonly #byId: Statement<{ accountId: string; id: string }, Common>
+  readonly #lock: Statement<{ accountId: string; id: string }, Common>
+  readonly #remove: Statement<{ id: string }, unknown>
+
+  constructor(table: N, shape: Shape<LiveTables[N], T>) {
+    const name = table as unknown as 'resources'
+    this.#table = name
+    this.#shape = shape
+    const owned = (db: unknown, p: { accountId: string; id: string }) =>
+      (db as AnyTable).selectFrom(name).selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId)
+    this.#byId = statement(owned)
+    this.#lock = statement((db, p: { accountId: string; id: string }, engine) =>
+      engine === 'postgres' ? owned(db, p).forUpdate() : owned(db, p),
+    )
+    this.#remove = statement((db, p: { id: string }) =>
+      (db as unknown as AnyTable).deleteFrom(name).where('id', '=', p.id),
+    )
+  }
+
+  /** Rows of any query on this table as resources. */
+  read(rows: readonly unknown[]): T[] {
+    return rows.map((row) => this.#shape.fromRow(row as Selectable<LiveTables[N]>))
+  }
+
+  async get(session: Session, accountId: string, id: string): Promise<T | undefined> {
+    return this.read(await session.all(this.#byId, { accountId, id }))[0]
+  }
+
+  async lock(session: Session, accountId: string, id: string): Promise<T | undefined> {
+    return this.read(await session.all(this.#lock, { accountId, id }))[0]
+  }
+
+  async insert(session: Session, value: T): Promise<void> {
+    const row = this.#shape.toRow(value) as unknown as Common
+    await session.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(row))
+  }
+
+  async replace(session: Session, value: T): Promise<void> {
+    const kept = new Set<PropertyKey>(['id', ...this.#shape.kept])
+    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !kept.has(column))
+    const row = Object.fromEntries(entries) as Partial<Common>
+    await session.change((db) =>
+      (db as unknown as AnyTable).updateTable(this.#table).set(row).where('id', '=', value.id),
+    )
+  }
+
+  async delete(session: Session, id: string): Promise<void> {
+    await session.run(this.#remove, { id })
+  }
+}
