@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LiveSession } from '../../src/core/live/types.ts'
+import type { LiveSession } from '../../src/core/sessions/types.ts'
 import { Conflict, type Node, type StoredFeed } from '../../src/store/store.ts'
 import { insert, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
