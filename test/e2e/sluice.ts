@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 import { openBrowser } from './browser.ts'
@@ -23,6 +23,8 @@ export interface Stage {
   rtmp(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
+  /** The relay processes. */
+  relays(): number[]
   close(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
       if (made.status !== 200) throw new Error(JSON.stringify(made))
       return made.data as Token
     },
+    relays: () => childrenOf(pidOf(server)).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
       await browser.close()
       await pages.close()
@@ -74,3 +77,16 @@ function rtmpPort(server: Served): number {
     .find((text) => text.includes('"taking RTMP"'))
   return (JSON.parse(line ?? '{}') as { port: number }).port
 }
+
+const pidOf = (server: Served): number => {
+  const line = server
+    .log()
+    .split('\n')
+    .find((text) => text.includes('"message":"ready"'))
+  return (JSON.parse(line ?? '{}') as { pid: number }).pid
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
