@@ -125,7 +125,7 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
 /** Kills every ffmpeg that this process has started; answers how many. */
 function kill(): number {
   const out = execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', String(process.pid)]).toString()
-  const pids = out.split('\n').flatMap((line) => (/ ffmpeg$/.test(line) ? [Number.parseInt(line, 10)] : []))
+  const pids = out.split('\n').flatMap((line) => (line.endsWith(' ffmpeg') ? [Number.parseInt(line, 10)] : []))
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   return pids.length
 }
