@@ -88,12 +88,12 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
 
   it('leave exactly one feed when many go live on one source at once', async () => {
     const { token } = await makeToken(at, 'publish')
-    await Promise.all(Array.from({ length: 10 }, () => publish(at, { presented: token })))
+    await Promise.all(Array.from({ length: 20 }, () => publish(at, { presented: token })))
     await until(() => at.ctx.live.size === 1 && at.ctx.live.leaving.size === 0)
     expect(at.ctx.live.feeds()).toHaveLength(1)
     const told = await names()
-    expect(told.filter((name) => name === 'feeds started')).toHaveLength(10)
-    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(9)
+    expect(told.filter((name) => name === 'feeds started')).toHaveLength(20)
+    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(19)
     expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.live.feeds()[0]?.feedId }])
   })
 
