@@ -30,9 +30,10 @@ import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
+import { feedEngine } from './media/rtmp/engineFeed.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 
 export interface Serving {
@@ -78,10 +79,11 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
     if (engine) parts.add('engine', followed(app, engine))
-    const packager = startPackager(app)
+    const ffmpeg = startFfmpeg(app)
+    const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const rtmp = await openRtmp(app)
+    const rtmp = await openRtmp(app, ffmpeg, engine)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const port = await listen(app, { engine, packager }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
@@ -138,7 +140,7 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+async function openRtmp({ config: { rtmp }, ctx }: App, ffmpeg: Ffmpeg, engine?: Engine): Promise<RtmpListener | null> {
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -147,7 +149,12 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  const { transcodeBFrames } = rtmp
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    feed: engine && ((feed, media) => feedEngine(media, feed, { ...ctx, engine, ffmpeg, transcodeBFrames })),
+  })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -157,12 +164,16 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
   }
 }
 
+/** The processes of everybody who converts; the packager, which is stopped last of them, ends it. */
+const startFfmpeg = ({ config: { ffmpeg }, ctx }: App): Ffmpeg =>
+  createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+
 /** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
+function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
+  const { hls } = config
   const packager = createPackager({
     ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    ffmpeg,
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
