@@ -1,17 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ManualClock, systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Frame, FrameSink, Track } from '../../src/media/frame.ts'
-import type { Engine } from '../../src/media/engine.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { createFfmpeg, type Ffmpeg } from '../../src/media/packager/ffmpeg.ts'
 import { MatroskaWriter } from '../../src/media/packager/matroska.ts'
-import { feedEngine } from '../../src/media/rtmp/engineFeed.ts'
 import { webRtcMedia } from '../../src/media/rtmp/opus.ts'
 import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
 import { silentLog } from '../support/app.ts'
-import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 let place: Place
 let ffmpeg: Ffmpeg
@@ -194,59 +191,26 @@ test('a source that ends takes its processes along', async () => {
   await until(() => ffmpeg.running === 0)
 })
 
-describe('a media engine', () => {
-  class Room extends ScriptedEngine {
-    readonly fed: Parameters<Engine['feed']>[0][] = []
-    failures = 0
-    override async feed(request?: Parameters<Engine['feed']>[0]): Promise<void> {
-      if (this.failures-- > 0) throw new Error('not now')
-      if (request) this.fed.push(request)
-    }
-  }
-  const feed = { sessionId: 's1', accountId: 'abc123', streamName: 'show', sourceId: 'cam' }
-  const begin = (engine: Engine, hub: Hub) => {
-    const clock = new ManualClock()
-    feedEngine(hub, feed, { engine, ffmpeg, clock, log: silentLog, transcodeBFrames: true })
-    return clock
-  }
-
-  test('is brought a feed until that ends, and starts no process while nobody listens', async () => {
-    const engine = new Room()
-    const hub = new Hub()
-    begin(engine, hub)
-    const { tracks, frames } = await recorded('-bf 0')
-    hub.tracks(tracks)
-    for (const frame of frames) hub.frame(frame)
-    expect(engine.fed).toMatchObject([{ sessionId: 's1-feed', room: 'abc123/show', sourceId: 'cam' }])
-    expect(ffmpeg.running).toBe(0)
+test('no process runs while nobody listens', async () => {
+  const hub = new Hub()
+  const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  const { media, stop } = webRtcMedia(hub, options)
+  const { tracks, frames } = await recorded('-bf 0')
+  hub.tracks(tracks)
+  for (const frame of frames) hub.frame(frame)
+  expect(ffmpeg.running).toBe(0)
+  for (const _ of ['once', 'again']) {
     const out = new Collected()
-    const leave = engine.fed[0]?.source.subscribe(out)
+    const leave = media.subscribe(out)
     await until(() => out.of('audio').length > 10)
     expect(out.of('video')[0]?.key).toBe(true)
-    leave?.()
+    leave()
     await until(() => ffmpeg.running === 0)
-    hub.end()
-    expect(engine.ended).toEqual(['s1-feed'])
-  })
-
-  test('is brought it again when its process died, and when it could not take it', async () => {
-    const engine = new Room()
-    engine.failures = 1
-    const hub = new Hub()
-    const clock = begin(engine, hub)
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(engine.fed).toHaveLength(0)
-    clock.advance(2000)
-    await until(() => engine.fed.length === 1)
-    engine.tell({ kind: 'ended', sessionId: 's1-feed', reason: 'engine_died' })
-    await until(() => engine.fed.length === 2)
-    engine.tell({ kind: 'ended', sessionId: 's1-feed', reason: 'replaced' })
-    engine.tell({ kind: 'ended', sessionId: 's1', reason: 'engine_died' })
-    hub.end()
-    engine.tell({ kind: 'ended', sessionId: 's1-feed', reason: 'engine_died' })
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(engine.fed).toHaveLength(2)
-  })
+  }
+  await stop()
+  const late = new Collected()
+  media.subscribe(late)
+  expect([late.ended, late.lists]).toEqual([true, []])
 })
 
 /** When the tone begins, seconds: what a decoder makes of the frames, from the time of the first one on. */
