@@ -6,21 +6,37 @@ import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
 import { VERSION } from './base/version.ts'
 import { followEngine } from './commands/live/engineEvents.ts'
+import type { Context } from './commands/context.ts'
 import { startNode } from './commands/live/nodes.ts'
+import {
+  abandonedRecordings,
+  beginRecording,
+  completeRecording,
+  endRecording,
+  failRecording,
+  forgetRecording,
+} from './commands/recordingsLife.ts'
+import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
+import { recordingsDir } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { type ConvertForWebRtc, engineFeeds } from './media/engineFeeds.ts'
+import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
+import type { RecordingBook } from './media/packager/recordings.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { webRtcMedia } from './media/rtmp/opus.ts'
+import { streamKey } from './media/sessions.ts'
 
 export interface Serving {
   readonly port: number
@@ -65,9 +81,11 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
     if (engine) parts.add('engine', followed(app, engine))
-    const packager = startPackager(app)
-    parts.add('packager', () => packager.stop())
-    const rtmp = await openRtmp(app)
+    const ffmpeg = openFfmpeg(app)
+    const packager = startPackager(app, ffmpeg)
+    const graceMs = app.config.server.shutdownGraceSeconds * 1000
+    parts.add('packager', () => packager.stop(graceMs))
+    const rtmp = await openRtmp(app, ffmpeg, engine)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const port = await listen(app, { engine, packager }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
@@ -93,7 +111,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    ...(packager ? { hls: { hls: packager.hls, ...tickets } } : {}),
+    ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -124,7 +142,8 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine?: Engine): Promise<RtmpListener | null> {
+  const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -133,7 +152,13 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engine && engineFeeds({ ...ctx, engine, convert })
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    feed: show && ((feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media)),
+  })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -143,18 +168,63 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
   }
 }
 
+/** H.264 and AAC as WebRTC wants them. */
+const toWebRtc =
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (media, name) =>
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
+
+/** All children of all rooms: they share one bound. The packager ends what is left of them. */
+const openFfmpeg = ({ config: { ffmpeg }, ctx }: App): Ffmpeg =>
+  createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+
 /** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
-  return createPackager({
+function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
+  const { hls } = config
+  const packager = createPackager({
     ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    ffmpeg,
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
+    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
+    capture: (feed, image) => captureThumbnail(ctx, feed, image),
+    recordings: {
+      dir: recordingsDir(config),
+      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
+      newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
+      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+    },
   })
+  const unwatch = ctx.live.watchFeeds((feed, what) => {
+    if (what === 'started') packager.feedStarted(feed)
+    else packager.feedEnded(feed.feedId)
+  })
+  return {
+    ...packager,
+    async stop(graceMs) {
+      await packager.stop(graceMs)
+      unwatch()
+    },
+  }
 }
+
+const recordingFiles = ({ files, recordings }: Packager): RecordingRouteOptions => ({
+  pathOf: (id) => files.finished(id),
+  removeDeleted: () => recordings.removeDeleted(),
+})
+
+/** Where recordings of one place are put on record. */
+const recordingBook = (ctx: Context, place: string): RecordingBook => ({
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
+  end: (id, atMs) => endRecording(ctx, id, atMs),
+  complete: (id, file) => completeRecording(ctx, id, file),
+  fail: (id, problem) => failRecording(ctx, id, problem),
+  forget: (id) => forgetRecording(ctx, id),
+  abandoned: () => abandonedRecordings(ctx, place),
+})
 
 /** Holds sessions until it is stopped; ends them all then. */
 async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {

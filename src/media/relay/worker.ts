@@ -39,7 +39,10 @@ export class Worker {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })
     this.#child.on('error', (error) => this.#die(error.message))
-    this.#child.on('close', (code, signal) => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
+    // Not `close`, which does not come when it was us who hung up. What it said last is read in the meantime.
+    this.#child.on('exit', (code, signal) => {
+      setImmediate(() => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
+    })
     this.#ready = this.#start()
   }
 
@@ -77,10 +80,10 @@ export class Worker {
   /** Ends the process, gently at first. */
   async stop(): Promise<void> {
     if (this.#isDead) return
-    const closed = new Promise<void>((resolve) => this.#child.once('close', () => resolve()))
+    const gone = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()))
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), 2000)
     if (this.#child.connected) this.#child.disconnect()
-    await closed
+    await gone
     clearTimeout(timer)
   }
 
@@ -97,7 +100,7 @@ export class Worker {
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
         else this.#options.heard(message)
       })
-      this.#child.once('close', () => settle(false))
+      this.#child.once('exit', () => settle(false))
       this.#child.once('error', () => settle(false))
       this.tell({ kind: 'start', settings: this.#options.settings })
     })
