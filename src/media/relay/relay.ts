@@ -4,6 +4,7 @@ import type { FrameSink, Track as TrackInfo } from '../frame.ts'
 import { Directory } from './directory.ts'
 import type { Fingerprint, Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
+import type { NativeBackEnd } from './fanoutNative.ts'
 import { FrameFeed } from './frameFeed.ts'
 import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
@@ -32,7 +33,8 @@ export interface RelayOptions {
   /** Bits per second that each publisher may send. */
   readonly maxBitrate: number
   readonly maxSessions: number
-  readonly createFanout?: () => Fanout
+  /** The back end in C, where it is used. */
+  readonly native?: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
   emit(event: EngineEvent): void
 }
@@ -279,7 +281,8 @@ export class Relay {
       if (owner !== undefined) this.#directory.locate(owner, from)
     }
     const send = (datagram: Uint8Array, to: Endpoint): void => this.#options.send(datagram, to)
-    return new Peer({ credentials, identity, fingerprint, events, send, located }, nowMs)
+    const native = this.#options.native ?? null
+    return new Peer({ credentials, identity, fingerprint, events, native, send, located }, nowMs)
   }
 
   #connected(session: Session | undefined): void {
@@ -368,13 +371,18 @@ export class Relay {
         rtxPayloadType === null
           ? null
           : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
-      peer: { sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload) },
+      peer: {
+        sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload),
+        get native() {
+          return holder.peer?.native ?? null
+        },
+      },
       firstIndex: random.readUInt16BE(8) & 0x7fff,
     })
   }
 
   #createFanout(): Fanout {
-    return (this.#options.createFanout ?? createJsFanout)()
+    return this.#options.native?.createFanout() ?? createJsFanout()
   }
 
   #newCredentials(): Credentials {
