@@ -188,6 +188,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
     thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
     capture: (feed, image) => captureThumbnail(ctx, feed, image),
     recordings: {
