@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
 import { Ingest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
-import { sizeOfSps } from '../../../src/media/rtmp/sps.ts'
-import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, videoFrame } from './media.ts'
+import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, recordOf, videoFrame } from './media.ts'
 
 class Seen implements FrameSink {
   readonly order: string[] = []
@@ -44,7 +43,7 @@ describe('media', () => {
     const { order, lists, problems } = taken(aacConfig(), avcConfig(), videoFrame(0), audioFrame(5), avcConfig())
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
     expect(lists[0]).toMatchObject([
-      { width: 320, height: 240, config: Uint8Array.from(AVC_CONFIG) },
+      { width: 320, height: 240, config: AVC_CONFIG },
       { sampleRate: 44_100, channels: 2, config: Uint8Array.from(AAC_CONFIG) },
     ])
   })
@@ -138,6 +137,7 @@ describe('the size of a picture', () => {
     ['67f4001e919b281405ff3e0220000003002000000641e2c5b2c0', 640, 362],
     ['6764001eacd940b424d8088000000300800000190f8a14cb', 720, 576],
   ])('%s', (hex, width, height) => {
-    expect(sizeOfSps(Buffer.from(hex, 'hex'))).toEqual({ width, height })
+    const config = avcConfig(recordOf(Buffer.from(hex, 'hex')))
+    expect(taken(config, videoFrame(0)).lists[0]).toMatchObject([{ width, height }])
   })
 })
