@@ -30,10 +30,13 @@ import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { type ConvertForWebRtc, engineFeeds } from './media/engineFeeds.ts'
+import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { webRtcMedia } from './media/rtmp/opus.ts'
+import { streamKey } from './media/sessions.ts'
 
 export interface Serving {
   readonly port: number
@@ -78,10 +81,11 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
     if (engine) parts.add('engine', followed(app, engine))
-    const packager = startPackager(app)
+    const ffmpeg = openFfmpeg(app)
+    const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const rtmp = await openRtmp(app)
+    const rtmp = await openRtmp(app, ffmpeg, engine)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const port = await listen(app, { engine, packager }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
@@ -138,7 +142,8 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine?: Engine): Promise<RtmpListener | null> {
+  const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -147,7 +152,13 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engine && engineFeeds({ ...ctx, engine, convert })
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    feed: show && ((feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media)),
+  })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -157,12 +168,22 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
   }
 }
 
+/** H.264 and AAC as WebRTC wants them. */
+const toWebRtc =
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (media, name) =>
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
+
+/** All children of all rooms: they share one bound. The packager ends what is left of them. */
+const openFfmpeg = ({ config: { ffmpeg }, ctx }: App): Ffmpeg =>
+  createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+
 /** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
+function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
+  const { hls } = config
   const packager = createPackager({
     ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    ffmpeg,
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,

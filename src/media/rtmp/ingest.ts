@@ -25,18 +25,18 @@ export class Ingest {
   take({ type, timestamp, payload }: Message): Result<void, string> {
     const parsed = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
     if (!parsed.ok) return parsed
-    return this.#apply(parsed.value, this.#timeline.at(timestamp))
+    return this.#apply(parsed.value, timestamp)
   }
 
-  #apply(media: FlvPayload, atMs: number): Result<void, string> {
+  #apply(media: FlvPayload, timestamp: number): Result<void, string> {
     switch (media.kind) {
       case 'track':
         this.#configure(media)
         return DONE
       case 'video':
-        return this.#videoFrame(media, atMs)
+        return this.#videoFrame(media, this.#timeline.at(timestamp))
       case 'audio':
-        return this.#audioFrame(media.data, atMs)
+        return this.#audioFrame(media.data, this.#timeline.at(timestamp))
       case 'ignored':
         return DONE
     }
@@ -77,7 +77,7 @@ export class Ingest {
   }
 }
 
-/** Milliseconds that go on where the 32 bits of RTMP begin anew, after 49 days. */
+/** Milliseconds of frames that go on where the 32 bits of RTMP begin anew, after 49 days. Configurations have none. */
 class Timeline {
   #last: number | null = null
   #time = 0
