@@ -1,4 +1,5 @@
 import { liveReadsOf } from './liveVerbs.ts'
+import { runReadsOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
@@ -7,6 +8,7 @@ import { recentAudit } from './tables/audit.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
+import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
@@ -20,6 +22,7 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 export function readsOf(session: Session): Reads {
   return {
     ...liveReadsOf(session),
+    ...runReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),
@@ -51,6 +54,7 @@ export function readsOf(session: Session): Reads {
       page: (query) => pageDeliveries(session, query),
       payload: (id) => getPayload(session, id),
       due: (query) => dueWebhooks(session, query),
+      isRetryDue: (nowMs) => isRetryDue(session, nowMs),
     },
     audit: { recent: (accountId, limit) => recentAudit(session, accountId, limit) },
   }

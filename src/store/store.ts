@@ -1,6 +1,7 @@
 import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
 import type { Token } from '../core/tokens/types.ts'
 import type { LiveReads, LiveTx } from './live.ts'
+import type { RunReads, RunTx } from './runs.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -13,6 +14,21 @@ export type {
   ClaimedDelivery,
   DeliveryEnd,
 } from './webhooks.ts'
+
+export type {
+  StoredLife,
+  Run,
+  RunConfig,
+  RunQuery,
+  ScheduledChannel,
+  Scheduler,
+  SchedulerSort,
+  SchedulerQuery,
+  SkippedOccurrence,
+  LiveWebhook,
+  LoggedAttempt,
+  LogQuery,
+} from './runs.ts'
 
 export type {
   StoredIngest,
@@ -201,7 +217,7 @@ export interface AccessLogQuery {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads extends LiveReads {
+export interface Reads extends LiveReads, RunReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -255,7 +271,7 @@ export interface Reads extends LiveReads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx extends LiveTx {
+export interface Tx extends LiveTx, RunTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>

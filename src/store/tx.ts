@@ -1,4 +1,5 @@
 import { liveTxOf } from './liveVerbs.ts'
+import { runTxOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
@@ -17,6 +18,7 @@ import {
   skipDeliveries,
   startDeliveries,
 } from './tables/deliveries.ts'
+import { giveUpDeliveries, releaseRetries, retryDelivery } from './tables/deliveryRetries.ts'
 import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
@@ -37,6 +39,7 @@ import {
 export function txOf(session: Session): Tx {
   return {
     ...liveTxOf(session),
+    ...runTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
       insert: (secret) => insertSecret(session, secret),
@@ -108,6 +111,9 @@ function deliveryVerbs(session: Session): Tx['deliveries'] {
     start: (node, atMs, claimed) => startDeliveries(session, node, atMs, claimed),
     finish: (node, ends) => finishDeliveries(session, node, ends),
     skip: (input) => skipDeliveries(session, input),
+    retry: (input) => retryDelivery(session, input),
+    release: (nowMs, limit) => releaseRetries(session, nowMs, limit),
+    giveUp: (webhookId, reason, atMs) => giveUpDeliveries(session, webhookId, reason, atMs),
     keepAlive: (node, untilMs) => keepNodeAlive(session, node, untilMs),
     expire: (input) => expireDeliveries(session, input),
     prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),

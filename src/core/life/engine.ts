@@ -1,4 +1,4 @@
-import type { EngineStatus } from './status.ts'
+import type { LiveStatus } from '../live/types.ts'
 
 /**
  * The life of an engine as a pure function: what happened and when goes in, the next state and what has to be done come
@@ -15,7 +15,7 @@ export const CAUSES = ['api', 'dashboard', 'scheduler', 'timeout', 'error', 'shu
 export type CauseType = (typeof CAUSES)[number]
 
 export interface EngineLife {
-  readonly status: EngineStatus
+  readonly status: LiveStatus
   /** Since when there has been no source, epoch milliseconds; null while there is one, or while it is stopped. */
   readonly idleSinceMs: number | null
   /** Failures since it last played; the pause before the next try grows with them. */
@@ -51,7 +51,7 @@ export type EngineEffect =
   | { readonly do: 'openRun'; readonly cause: Cause }
   | { readonly do: 'closeRun'; readonly cause: Cause }
   /** To be told to webhooks as `engine.<status>`. */
-  | { readonly do: 'tell'; readonly status: EngineStatus }
+  | { readonly do: 'tell'; readonly status: LiveStatus }
 
 export interface Step {
   readonly life: EngineLife
@@ -111,7 +111,7 @@ const isUp = (life: EngineLife): boolean => hasSource(life) || hasNoSource(life)
 
 const unchanged = (life: EngineLife): Step => ({ life, effects: [] })
 
-function moved(life: EngineLife, status: EngineStatus, ...effects: EngineEffect[]): Step {
+function moved(life: EngineLife, status: LiveStatus, ...effects: EngineEffect[]): Step {
   return { life: { ...life, status }, effects: [{ do: 'tell', status }, ...effects] }
 }
 

@@ -4,12 +4,14 @@ import type { EngineName } from '../session.ts'
 import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
 import * as live from './0004_live.ts'
+import * as runs from './0005_runs.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
   '0001_init': init.up,
   '0002_webhooks': webhooks.up,
   '0004_live': live.up,
+  '0005_runs': runs.up,
 }
 
 /** The database was written by a newer version of this program. */
