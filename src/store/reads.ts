@@ -1,3 +1,4 @@
+import { sessionReadsOf } from './sessionVerbs.ts'
 import { liveReadsOf } from './liveVerbs.ts'
 import { runReadsOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
@@ -23,6 +24,7 @@ export function readsOf(session: Session): Reads {
   return {
     ...liveReadsOf(session),
     ...runReadsOf(session),
+    ...sessionReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),
@@ -44,6 +46,7 @@ export function readsOf(session: Session): Reads {
     revocations: { list: (tokenId) => listRevocations(session, tokenId) },
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    ...liveReadsOf(session),
     webhooks: {
       get: (accountId, id) => getWebhook(session, accountId, id),
       list: (query) => listWebhooks(session, query),

@@ -1,3 +1,4 @@
+import { sessionTxOf } from './sessionVerbs.ts'
 import { liveTxOf } from './liveVerbs.ts'
 import { runTxOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
@@ -23,7 +24,7 @@ import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
-import { deleteToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
+import { deleteToken, holdToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
 import { insertUser } from './tables/users.ts'
 import {
   deleteWebhook,
@@ -40,6 +41,7 @@ export function txOf(session: Session): Tx {
   return {
     ...liveTxOf(session),
     ...runTxOf(session),
+    ...sessionTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
       insert: (secret) => insertSecret(session, secret),
@@ -56,6 +58,7 @@ export function txOf(session: Session): Tx {
     tokens: {
       insert: (token) => insertToken(session, token),
       lock: (accountId, kind, id) => lockToken(session, accountId, kind, id),
+      hold: (id) => holdToken(session, id),
       replace: (token) => replaceToken(session, token),
       delete: (token) => deleteToken(session, token),
     },
@@ -75,6 +78,7 @@ export function txOf(session: Session): Tx {
       prune: (beforeMs) => pruneChanges(session, beforeMs),
     },
     outbox: { append: (event) => appendOutbox(session, event), take: (limit) => takeOutbox(session, limit) },
+    ...liveTxOf(session),
     webhooks: webhookVerbs(session),
     deliveries: deliveryVerbs(session),
     audit: {

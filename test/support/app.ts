@@ -7,6 +7,7 @@ import { createLogger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
+import type { Engine } from '../../src/media/engine.ts'
 
 export interface RunningApp {
   app: App
@@ -29,6 +30,8 @@ export interface Answer {
 }
 
 export interface AppSettings {
+  /** What forwards media. */
+  engine?: Engine
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
@@ -37,7 +40,7 @@ export interface AppSettings {
 export const silentLog = createLogger({ level: 'error', format: 'json' })
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
-export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): Promise<RunningApp> {
+export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings = {}): Promise<RunningApp> {
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
@@ -50,7 +53,7 @@ export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): 
   const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
-  const server = await startServing(app)
+  const server = await startServing(app, engine)
   const base = `http://127.0.0.1:${server.port}`
   return {
     app,

@@ -153,11 +153,12 @@ describe('a store of its own', () => {
     const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0' }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
     const otherKey = Buffer.alloc(32, 7).toString('base64')
-    const [healthy, blocked, misconfigured, wrongKey] = await Promise.all([
+    const [healthy, blocked, misconfigured, wrongKey, noCertificates] = await Promise.all([
       doctor(free),
       doctor({ ...free, SLUICE_SERVER_PORT: String(port) }),
       doctor({ SLUICE_SERVER_PORT: 'many', SLUICE_LOG_LEVEL: 'loud' }),
       doctor({ ...free, SLUICE_SECRETS_SEALING_KEY: otherKey }),
+      doctor({ ...free, SLUICE_WEBHOOKS_CA_FILE: join(dir, 'no-such.pem') }),
     ])
     blocker.close()
     expect(healthy.status).toBe(0)
@@ -168,6 +169,8 @@ describe('a store of its own', () => {
     expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_SERVER_PORT: server\.port: /m)
     expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_LOG_LEVEL: log\.level: /m)
     expect(wrongKey).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +sealing key /m) })
+    const aboutFile = /^FAIL +webhook certificates .*no-such\.pem cannot be read/m
+    expect(noCertificates).toMatchObject({ status: 1, stdout: expect.stringMatching(aboutFile) })
     expect(wrongKey.stdout + wrongKey.stderr).not.toContain(otherKey)
   })
 

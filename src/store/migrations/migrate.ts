@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { EngineName } from '../session.ts'
 import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
+import * as sessions from './0003_sessions.ts'
 import * as live from './0004_live.ts'
 import * as runs from './0005_runs.ts'
 
@@ -10,6 +11,7 @@ import * as runs from './0005_runs.ts'
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
   '0001_init': init.up,
   '0002_webhooks': webhooks.up,
+  '0003_sessions': sessions.up,
   '0004_live': live.up,
   '0005_runs': runs.up,
 }
