@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{conformance,delivery,http,commands,crash,system,media/packager}/**/*.test.ts'],
+          include: ['test/{conformance,delivery,http,commands,crash,system,e2e,media/packager}/**/*.test.ts'],
           globalSetup: ['test/support/postgres.setup.ts'],
           pool: 'forks',
           maxWorkers: 2,

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 if (existsSync(compiler)) {
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.sign.json'], { cwd: root, stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.sign.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  })
   process.exitCode = status ?? 1
 }

@@ -1,13 +1,8 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
-import { isRunning } from './base/processes.ts'
-import { timeOrderedId } from './base/ids.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
@@ -16,31 +11,19 @@ import { AccessRecorder } from './commands/accessLog.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
-import { followEngine } from './commands/live/engineEvents.ts'
-import { startNode } from './commands/live/nodes.ts'
 import { followChanges, lookElsewhere } from './commands/live/revoke.ts'
 import { openTokenValue } from './commands/tokenValue.ts'
-import { openWebhookSecret } from './commands/webhooks.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
 import { checkTarget } from './core/webhooks/target.ts'
-import { createEgress, type Egress } from './delivery/egress.ts'
-import { createRunner } from './delivery/runner.ts'
-import { headerProfile } from './delivery/signature.ts'
-import { buildServer } from './edge/http/server.ts'
 import { serviceJobs } from './jobs/retention.ts'
-import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
-import type { Engine } from './media/engine.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
-import { createPackager, type Packager } from './media/packager/packager.ts'
 import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
 import { Tally } from './base/tally.ts'
-import { VERSION } from './base/version.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {
@@ -131,141 +114,6 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   return { config, ctx, key, news, sign: cursorMac(key), close: () => (closing ??= close()) }
 }
 
-/** What carries media; what is missing is not served. */
-interface Media {
-  readonly engine?: Engine
-  readonly packager?: Packager
-}
-
-/** The HTTP edge over this app, not listening yet. */
-export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
-  const { server, metrics, hls, webrtc } = config
-  const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager } = media
-  return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    version: VERSION,
-    bodyLimitBytes: server.bodyLimitBytes,
-    requestTimeoutMs: server.requestTimeoutSeconds * 1000,
-    trustedProxies: server.trustedProxies,
-    metricsSecret: metrics.secret,
-    sign,
-    demo: server.demo,
-    ...(packager
-      ? {
-          hls: {
-            hls: packager.hls,
-            key: derivedKey(key, 'sluice hls tickets'),
-            sessionMs: hls.sessionSeconds * 1000,
-          },
-        }
-      : {}),
-  })
-}
-
-/** Listens on the configured host and port. Resolves when it does. */
-export async function startServing(app: App, engine?: Engine): Promise<{ port: number; stop(): Promise<void> }> {
-  const { server } = app.config
-  const deliveries = await startDeliveries(app)
-  const sessions = await startSessions(app)
-  const unfollow = engine ? followEngine(app.ctx, engine) : () => undefined
-  const packager = startPackager(app)
-  const http = await openDoors(app, { ...(engine ? { engine } : {}), packager })
-  try {
-    await http.listen({ host: server.host, port: server.port })
-  } catch (error) {
-    await http.close()
-    await packager.stop()
-    await sessions.stop()
-    await deliveries.stop()
-    throw new CannotStart(`cannot listen on ${server.host} port ${server.port}: ${(error as Error).message}`)
-  }
-  const { port } = http.server.address() as AddressInfo
-  const graceMs = server.shutdownGraceSeconds * 1000
-  return {
-    port,
-    async stop() {
-      // First, while the doors are open: long answers to viewers end with their sessions.
-      await sessions.stop()
-      await packager.stop()
-      const closed = http.close()
-      const drained = await Promise.race([closed.then(() => true), app.ctx.clock.sleep(graceMs).then(() => false)])
-      if (!drained) http.server.closeAllConnections()
-      await closed
-      await engine?.stop()
-      unfollow()
-      await deliveries.stop()
-    },
-  }
-}
-
-/** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
-  return createPackager({
-    ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
-    maxStreams: hls.maxStreams,
-    idleMs: hls.idleSeconds * 1000,
-    segmentSeconds: hls.segmentSeconds,
-    listSegments: hls.listSegments,
-  })
-}
-
-/** Holds sessions until it is stopped; ends them all then. */
-async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
-  const node = await startNode(ctx, {
-    place: `${hostname()}:${resolve(config.data.dir)}`,
-    pid: process.pid,
-    isRunning,
-    leaseMs: config.sessions.leaseSeconds * 1000,
-  })
-  const tendMs = config.sessions.flushSeconds * 1000
-  const noViewersMs = config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
-  return {
-    async stop() {
-      await jobs.stop()
-      await node.stop()
-    },
-  }
-}
-
-/** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
-async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
-  const { webhooks, server } = config
-  const egress = openEgress(config)
-  const runner = createRunner({
-    ...ctx,
-    ended: ctx.deliveries,
-    egress,
-    profile: headerProfile(webhooks.headerPrefix),
-    userAgent: `Sluice/${VERSION}`,
-    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
-    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
-    limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
-    drainMs: server.shutdownGraceSeconds * 1000,
-  })
-  const wake = () => runner.wake()
-  news.on('news', wake)
-  await runner.start()
-  return {
-    async stop() {
-      news.off('news', wake)
-      await runner.stop()
-      await egress.close()
-    },
-  }
-}
-
-function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
-  try {
-    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
-  } catch (error) {
-    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
-  }
-}
-
 function sealingKey(config: Config, random: Random): Buffer {
   if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
   const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
@@ -287,5 +135,6 @@ function cursorMac(key: Buffer): Mac {
   return (data) => createHmac('sha256', derived).update(data).digest()
 }
 
-const derivedKey = (key: Buffer, purpose: string): KeyObject =>
+/** A key for one purpose, derived from the sealing key (RFC 5869). */
+export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))

@@ -97,6 +97,50 @@ const schema = {
     }),
   },
   rtmp: {
+    enabled: toggle({
+      default: true,
+      about: 'Whether encoders may publish over RTMP.',
+    }),
+    host: text({
+      default: '0.0.0.0',
+      allowed: 'an IPv4 or IPv6 address, or a host name',
+      rule: hostToListenOn,
+      about: 'The address that RTMP listens on; `::` listens on IPv6 and, on most systems, IPv4 too.',
+    }),
+    port: integer({
+      default: 1935,
+      min: 0,
+      max: 65_535,
+      about: 'The TCP port that RTMP listens on; 0 takes any free one and logs it.',
+    }),
+    maxConnections: integer({
+      default: 1000,
+      min: 1,
+      max: 100_000,
+      about: 'How many RTMP connections may be open at a time; those that do not publish yet give way to new ones.',
+    }),
+    maxMessageBytes: integer({
+      default: 8_388_608,
+      min: 65_536,
+      max: 16_777_215,
+      about: 'The largest RTMP message, in bytes: one picture must fit into it.',
+    }),
+    handshakeSeconds: integer({
+      default: 10,
+      min: 1,
+      max: 300,
+      about: 'How long an encoder may take from the connection to the wish to publish, in seconds.',
+    }),
+    idleSeconds: integer({
+      default: 10,
+      min: 1,
+      max: 300,
+      about: 'How long a publishing encoder may send neither picture nor sound before it counts as gone, in seconds.',
+    }),
+    transcodeBFrames: toggle({
+      default: true,
+      about: 'Whether video with B-frames is encoded anew for WebRTC, which cannot carry them; else only HLS shows it.',
+    }),
     ipFilters: choice(['refuse', 'enforce'], {
       default: 'refuse',
       about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',

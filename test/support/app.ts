@@ -1,13 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, startServing, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { Engine } from '../../src/media/engine.ts'
+import { startServing } from '../../src/serving.ts'
 
 export interface RunningApp {
   app: App
@@ -15,6 +16,8 @@ export interface RunningApp {
   /** The API secret of the first account. */
   secret: string
   base: string
+  /** Where RTMP is taken; null when it is switched off. */
+  rtmpPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -44,7 +47,12 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
-    flags: { ...flags, server: { host: '127.0.0.1', port: 0, ...flags.server }, data: { dir } },
+    flags: {
+      ...flags,
+      server: { host: '127.0.0.1', port: 0, ...flags.server },
+      rtmp: { host: '127.0.0.1', port: 0, ...flags.rtmp },
+      data: { dir },
+    },
   })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
@@ -60,6 +68,7 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
     accountId: account.id,
     secret: made.value.value,
     base,
+    rtmpPort: server.rtmpPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
     async close() {

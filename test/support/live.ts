@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, openDoors, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Approach } from '../../src/commands/authorize.ts'
 import type { Context } from '../../src/commands/context.ts'
@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
+import { openDoors } from '../../src/serving.ts'
 import { silentLog } from './app.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
@@ -23,6 +24,8 @@ export interface LiveNode {
   node: ServingNode
   accountId: string
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
+  /** What Prometheus gets. */
+  scrape(): Promise<string>
   /** Leaves the sessions as they are, as a crash does. */
   crash(): Promise<void>
   close(): Promise<void>
@@ -77,6 +80,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
       const answer = await http.inject({ method, url: url_, headers, ...(payload ? { payload } : {}) })
       return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
     },
+    scrape: async () => (await http.inject({ url: '/metrics' })).body,
     crash,
     async close() {
       await node.stop()
@@ -149,12 +153,12 @@ export async function view(at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {
 export const tryToView = (at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}, door = doorOf(at, use).door) =>
   admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
 
-/** Something that answers requests of the first account. */
-interface Callable {
-  call(method: 'POST', path: string, body?: object): Promise<Answered>
+/** Whatever answers the management interface. */
+interface Managed {
+  call(method: 'POST', path: string, body: object): Promise<Answered>
 }
 
-export async function makeToken(at: Callable, kind: 'publish' | 'subscribe', body: object = {}) {
+export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body: object = {}) {
   const streams = [{ streamName: '.*', isRegex: true }]
   const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))

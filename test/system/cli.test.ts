@@ -204,7 +204,7 @@ describe('serve', () => {
     await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
     const elsewhere = join(dir, 'second')
     const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', elsewhere]
-    const second = await sluice(again)
+    const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0' } })
     expect(second).toMatchObject({ status: 1, stdout: '' })
     expect(second.stderr).toMatch(/^sluice: 127\.0\.0\.1 port \d+ is in use by another process.*\n$/)
     expect(existsSync(elsewhere)).toBe(false)
@@ -243,7 +243,7 @@ describe('serve', () => {
     chmodSync(unreadable, 0o600)
     const [config, key] = await Promise.all([
       sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
-      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir]),
+      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], { env: { SLUICE_RTMP_PORT: '0' } }),
     ])
     expect(config).toMatchObject({ status: 1, stdout: '' })
     expect(config.stderr).toMatch(/config\.yaml:2: server\.port: .*allowed: /)

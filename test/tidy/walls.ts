@@ -14,6 +14,7 @@ interface Room {
 export const WALLS: Readonly<Record<string, Room>> = {
   'main.ts': { from: ['*'], node: 'all' },
   'app.ts': { from: ['*'], node: 'all' },
+  'serving.ts': { from: ['*'], node: 'all' },
   'sign.ts': { from: ['base', 'core'], node: 'all' },
   base: { from: [], node: 'all' },
   config: { from: ['base'], node: 'all' },

@@ -6,6 +6,10 @@ export function panel(root, labels) {
     find,
   )
   const values = new Map(labels.map((label) => [label, figure(find('.figures'), label)]))
+  const lit = (on) => {
+    screen.classList.toggle('on', on)
+    video.controls = on && !video.hasAttribute('data-own')
+  }
   return {
     form,
     video,
@@ -18,9 +22,9 @@ export function panel(root, labels) {
     /** Shows media, or nothing. */
     picture(media) {
       video.srcObject = media
-      screen.classList.toggle('on', media !== null)
+      lit(media !== null)
     },
-    lit: (on) => screen.classList.toggle('on', on),
+    lit,
     figures(shown) {
       for (const [label, value] of values) value.textContent = shown[label] || '–'
     },

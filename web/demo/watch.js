@@ -6,7 +6,7 @@ import { explain } from './words.js'
 const NOT_LIVE = 409
 
 export function watchTab(root) {
-  const names = ['Bitrate', 'Resolution', 'Frame rate', 'Codecs', 'Time to first frame', 'Packets lost']
+  const names = ['Bitrate', 'Resolution', 'Frame rate', 'Codecs', 'First frame', 'Packets lost']
   const view = panel(root, names)
   let current = null
 
@@ -77,7 +77,7 @@ async function playWhep(view, signal) {
   const stop = everySecond(async () => {
     const { bitrate, resolution, frameRate, codecs, lost } = await read()
     const figures = { Bitrate: bitrate, Resolution: resolution, 'Frame rate': frameRate, Codecs: codecs }
-    view.figures({ ...figures, 'Packets lost': lost, 'Time to first frame': first() })
+    view.figures({ ...figures, 'Packets lost': lost, 'First frame': first() })
   })
   await over(session.pc, signal)
   stop()
@@ -143,7 +143,7 @@ function hlsFigures(hls, video, first) {
     Resolution: video.videoWidth === 0 ? '' : `${video.videoWidth} × ${video.videoHeight}`,
     'Frame rate': level?.frameRate ? `${Math.round(level.frameRate)} fps` : '',
     Codecs: [level?.videoCodec, level?.audioCodec].filter(Boolean).join(' + '),
-    'Time to first frame': first,
+    'First frame': first,
   }
 }
 

@@ -82,14 +82,23 @@ export class FragmentReader {
 
   #begin(bytes: Buffer): void {
     this.#held = []
-    this.#init = { bytes, tracks: tracksOf(viewOf(bytes)) }
+    this.#init = { bytes, tracks: whole(() => tracksOf(viewOf(bytes))) }
     this.#onInit(this.#init)
   }
 
   #fragment(bytes: Buffer, init: Init): void {
     this.#held = []
-    const timing = timingOf(viewOf(bytes), init.tracks)
+    const timing = whole(() => timingOf(viewOf(bytes), init.tracks))
     if (timing !== null) this.#onFragment({ bytes, ...timing })
+  }
+}
+
+/** A box that is shorter than its own fields say cannot be read to its end. */
+function whole<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof RangeError ? new BadStream('a box that is cut short') : error
   }
 }
 

@@ -32,6 +32,11 @@ const lockOpen = statement((db, p: Stream, engine) => {
   return engine === 'postgres' ? rows.forUpdate() : rows
 })
 
+/** Two transactions that both find no open feed have no row to wait for each other at. */
+const lockStream = statement((db, p: { stream: string }) =>
+  db.selectNoFrom(sql<number>`pg_advisory_xact_lock(hashtextextended(${p.stream}, 0)) is null`.as('locked')),
+)
+
 const lastEnd = statement((db, p: Stream) =>
   db
     .selectFrom('feeds')
@@ -95,6 +100,8 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
 }
 
 export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
+  if (session.engine.name === 'postgres')
+    await session.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
   return (await session.all(lockOpen, stream)).map(fromRow)
 }
 

@@ -59,10 +59,11 @@ export class RtmpClient {
   }
 
   /** Resolves with the first status (onStatus, _error) that satisfies; fails when the connection ends without one. */
-  async status(code?: string): Promise<{ level: AmfValue; code: AmfValue; description: AmfValue }> {
+  async status(code?: string): Promise<{ level: string; code: string; description: string }> {
     for (;;) {
       const found = this.statuses().find((status) => code === undefined || status.get('code') === code)
-      if (found) return { level: found.get('level'), code: found.get('code'), description: found.get('description') }
+      if (found)
+        return { level: text(found, 'level'), code: text(found, 'code'), description: text(found, 'description') }
       if (this.socket.closed) throw new Error('the connection ended without a status')
       await this.#arrived.promise
     }
@@ -72,7 +73,7 @@ export class RtmpClient {
   async publish(app: string, name: string): Promise<void> {
     this.socket.write(opening(app, name))
     const { code, description } = await this.status()
-    if (code !== 'NetStream.Publish.Start') throw new Error(`refused: ${String(code)} ${String(description)}`)
+    if (code !== 'NetStream.Publish.Start') throw new Error(`refused: ${code} ${description}`)
   }
 
   statuses(): AmfObject[] {
@@ -100,4 +101,9 @@ export class RtmpClient {
     this.#arrived.resolve()
     this.#arrived = Promise.withResolvers()
   }
+}
+
+function text(object: AmfObject, name: string): string {
+  const value = object.get(name)
+  return typeof value === 'string' ? value : ''
 }
