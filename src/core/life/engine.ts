@@ -42,6 +42,8 @@ export type EngineEvent =
   | { readonly kind: 'died'; readonly message: string }
   /** The process is gone, as it was told. */
   | { readonly kind: 'ended' }
+  /** The node that ran it is gone, and with it the process. */
+  | { readonly kind: 'lost' }
   /** Time passes: a try may be due. */
   | { readonly kind: 'tick' }
 
@@ -78,6 +80,8 @@ export function advanceEngine(life: EngineLife, event: EngineEvent, nowMs: numbe
       return stop(life, event.cause)
     case 'ended':
       return life.status === 'stopping' ? moved(NEW_LIFE, 'stopped') : unchanged(life)
+    case 'lost':
+      return lost(life)
     case 'tick':
       return life.retryAtMs !== null && life.retryAtMs <= nowMs ? retry(life) : unchanged(life)
     case 'died':
@@ -133,6 +137,13 @@ function died(life: EngineLife, message: string, nowMs: number): Step {
   const failures = life.failures + 1
   const retryAtMs = nowMs + retryAfterMs(failures)
   return moved({ failures, retryAtMs, message, status: 'error', idleSinceMs: life.idleSinceMs ?? nowMs }, 'error')
+}
+
+/** The run ended with the node, whenever that was. */
+function lost(life: EngineLife): Step {
+  if (life.status === 'stopped') return unchanged(life)
+  if (life.status === 'stopping') return moved(NEW_LIFE, 'stopped')
+  return moved(NEW_LIFE, 'stopped', { do: 'closeRun', cause: { type: 'error', id: '' } })
 }
 
 function retry(life: EngineLife): Step {

@@ -70,7 +70,7 @@ describe('an engine', () => {
     const event = fc.oneof(
       ...[START, STOP].map((one) => fc.constant(one)),
       fc
-        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'tick')
+        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'tick')
         .map((kind) => ({ kind })),
       fc.constant({ kind: 'died', message: 'it died' }),
     ) as fc.Arbitrary<EngineEvent>
