@@ -29,14 +29,13 @@ import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
 import { VERSION } from './base/version.ts'
+import { refuseViewerKey } from './base/viewerKey.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {
   readonly config: Config
   readonly ctx: Context
-  /** Signs list cursors; the same on every node that has the same sealing key. */
-  readonly sign: Mac
-  /** Says `news` when this process has committed something to deliver. */
+  /** Says `news` when this process has committed something to deliver, and `live` with each change of a live resource. */
   readonly news: EventEmitter
   /** Writes what waits and closes the store. Idempotent. */
   close(): Promise<void>
@@ -86,6 +85,9 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     liveStreams: () => undefined,
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
+    sign: cursorMac(key),
+    liveSettings: { ...config.live, refuseKey: refuseViewerKey },
+    liveChanged: (change) => news.emit('live', change),
   }
   await ensureAccount(ctx)
   await cache.start()
@@ -106,18 +108,18 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, news, sign: cursorMac(key), close: () => (closing ??= close()) }
+  return { config, ctx, news, close: () => (closing ??= close()) }
 }
 
 /** The HTTP edge over this app, not listening yet. */
-export function openDoors({ config: { server, metrics }, ctx, sign }: App): ReturnType<typeof buildServer> {
+export function openDoors({ config: { server, metrics }, ctx }: App): ReturnType<typeof buildServer> {
   return buildServer(ctx, {
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
-    sign,
+    sign: ctx.sign,
   })
 }
 

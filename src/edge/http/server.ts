@@ -14,6 +14,8 @@ import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
+import { liveApi } from './v2/api.ts'
+import { liveErrorHandler } from './v2/problem.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 
 export interface ServerOptions {
@@ -46,7 +48,10 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => void errorHandler(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      const answer = request.url.startsWith('/v2/') ? liveErrorHandler : errorHandler
+      void answer(ctx.log)(error, request, reply)
+    },
   })
   app.addHook('preClose', (done) => {
     closing = true
@@ -55,8 +60,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   app.setValidatorCompiler(() => () => true)
   app.setErrorHandler(errorHandler(ctx.log))
   app.decorateRequest('secret', null)
+  app.decorateRequest('credential', null)
   readJsonBodies(app)
-  answerUnknownRoutes(app)
+  const methodsAt = answerUnknownRoutes(app)
   observe(app, ctx, metrics)
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
@@ -67,6 +73,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     accessRoutes(api, ctx, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
   await app.ready()
   return app
 }
@@ -100,6 +107,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
   })
   app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
     const route = request.routeOptions.url ?? 'none'
+    const holder = request.secret ?? request.credential
     metrics.answered(request.method, route, reply.statusCode)
     if (route !== '/api/access/check' || reply.statusCode >= 500) {
       ctx.log.info(
@@ -109,7 +117,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
           route,
           status: reply.statusCode,
           durationMs: Math.round(reply.elapsedTime * 10) / 10,
-          ...(request.secret ? { accountId: request.secret.accountId } : {}),
+          ...(holder ? { accountId: holder.accountId } : {}),
         },
         'answered',
       )
