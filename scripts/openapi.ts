@@ -11,15 +11,11 @@ const config = loadConfig({ env: {}, flags: { data: { dir } } })
 if (!config.ok) throw new Error(JSON.stringify(config.error))
 const app = await openApp({ config: config.value, log: createLogger({ level: 'error', format: 'pretty' }) })
 const http = await openDoors(app)
-for (const [name, path] of [
-  ['tokens', '/api/openapi.json'],
-  ['live', '/v2/openapi.json'],
-]) {
+const documents = { tokens: '/api/openapi.json', live: '/v2/openapi.json' }
+for (const [name, path] of Object.entries(documents)) {
   const { body } = await http.inject(path)
-  writeFileSync(
-    new URL(`../api/${name}.openapi.json`, import.meta.url),
-    `${JSON.stringify(JSON.parse(body), null, 2)}\n`,
-  )
+  const text = `${JSON.stringify(JSON.parse(body), null, 2)}\n`
+  writeFileSync(new URL(`../api/${name}.openapi.json`, import.meta.url), text)
 }
 await http.close()
 await app.close()
