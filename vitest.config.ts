@@ -7,7 +7,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{base,config,core,fuzz,cli}/**/*.test.ts', 'test/*.test.ts'],
+          include: ['test/{base,config,core,fuzz,cli}/**/*.test.ts', 'test/media/wire/**/*.test.ts', 'test/*.test.ts'],
           pool: 'threads',
           isolate: false,
           sequence: { groupOrder: 0 },
@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['test/{conformance,delivery,http,commands,crash,system}/**/*.test.ts'],
+          include: ['test/{conformance,delivery,http,commands,crash,system,e2e,media/packager}/**/*.test.ts'],
           globalSetup: ['test/support/postgres.setup.ts'],
           pool: 'forks',
           maxWorkers: 2,

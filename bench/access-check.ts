@@ -14,8 +14,8 @@ import { median, report } from './lib/report.ts'
 
 const TOKENS = 50_000
 const CONNECTIONS = 32
-const SLICE_MS = 2000
-const SLICES = 5
+const SLICE_MS = 1000
+const SLICES = 12
 
 const question = (token: string): string =>
   JSON.stringify({
@@ -96,11 +96,13 @@ async function compare(): Promise<void> {
     measured.bare.push(await perCpuSecond(bare, barePort, request))
   }
   const [ours, theirs] = [median(measured.sluice), median(measured.bare)]
+  // Neighbours in time share the machine's mood, so the ratio is taken of each pair.
+  const ratio = median(measured.sluice.map((each, slice) => each / (measured.bare[slice] ?? Number.NaN)))
   report({
     what: 'access decision over HTTP, requests per CPU second, of bare node:http',
-    ratio: ours / theirs,
+    ratio,
     target: '>= 0.8',
-    met: ours / theirs >= 0.8,
+    met: ratio >= 0.8,
     detail: `${Math.round(ours)} against ${Math.round(theirs)}; ${(1e6 / ours).toFixed(1)} us against ${(1e6 / theirs).toFixed(1)} us`,
   })
   sluice.disconnect()

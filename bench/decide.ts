@@ -40,6 +40,10 @@ const parent: TokenSnapshot = {
   subscribeRequiresAuth: false,
   trackingId: 'customer-1',
   revokedBeforeMs: null,
+  multisource: true,
+  record: false,
+  enableThumbnails: false,
+  endSessionsOnUpdate: true,
   revokedJtis: new Set(),
 }
 const byHash = new Map([[hash('sha256', value, 'hex'), parent]])

@@ -45,7 +45,8 @@ report({
 
 async function oneStart(idle: boolean): Promise<{ startMs: number; memoryMb: number }> {
   const startedAt = performance.now()
-  const server = spawn(process.execPath, [entry, 'serve', '--data', dir, '--port', '0', '--host', '127.0.0.1'])
+  const argv = [entry, 'serve', '--data', dir, '--port', '0', '--host', '127.0.0.1']
+  const server = spawn(process.execPath, argv, { env: { ...process.env, SLUICE_RTMP_PORT: '0' } })
   for await (const line of createInterface(server.stdout)) {
     if ((JSON.parse(line) as { message: string }).message === 'ready') break
   }

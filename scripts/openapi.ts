@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, openDoors } from '../src/app.ts'
+import { openApp } from '../src/app.ts'
+import { openDoors } from '../src/serving.ts'
 import { createLogger } from '../src/base/log.ts'
 import { loadConfig } from '../src/config/load.ts'
 

@@ -5,13 +5,36 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
+import { buildNative } from './native.mjs'
 
 const MINUTE_MS = 60_000
 
 /** Programs that are needed for a purpose: how to see them, who brings them, and what goes without them. */
 const PROGRAMS = [
   {
-    for: 'test',
+    for: ['start', 'test'],
+    what: 'ffmpeg',
+    isThere: () => isOnPath('ffmpeg'),
+    debian: 'ffmpeg',
+    without:
+      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. HLS, recordings, thumbnails and the sound of RTMP do not.',
+  },
+  {
+    for: ['test'],
+    what: 'Chromium',
+    isThere: () => Boolean(process.env.CHROMIUM) || isOnPath('chromium'),
+    debian: 'chromium',
+    without: 'Everything runs, except the tests in a real browser; CHROMIUM may name one for them instead.',
+  },
+  {
+    for: ['test'],
+    what: 'aiortc, a second WebRTC implementation',
+    isThere: () => hasPythonModule('aiortc'),
+    debian: 'python3-aiortc',
+    without: 'Everything runs, except the tests with a WebRTC peer that is no browser.',
+  },
+  {
+    for: ['test'],
     what: 'PostgreSQL server programs (initdb, postgres)',
     isThere: () => Boolean(process.env.PG_TEST_URL) || hasPostgres(),
     debian: 'postgresql',
@@ -25,7 +48,8 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   console.error(NO_NODE)
   process.exitCode = 1
 } else {
-  for (const program of PROGRAMS) if (program.for === purpose && !program.isThere()) provide(program)
+  for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
+  buildNative()
 }
 
 function provide({ what, debian, without, isThere }) {
@@ -59,8 +83,21 @@ function install(name) {
 function hasPostgres() {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian) : []
-  const places = [...(process.env.PATH ?? '').split(delimiter), ...versions.map((v) => join(debian, v, 'bin'))]
+  const places = [...onPath(), ...versions.map((v) => join(debian, v, 'bin'))]
   return places.some((place) => isProgram(join(place, 'initdb')) && isProgram(join(place, 'postgres')))
+}
+
+function onPath() {
+  return (process.env.PATH ?? '').split(delimiter)
+}
+
+function isOnPath(name) {
+  return onPath().some((place) => isProgram(join(place, name)))
+}
+
+/** Debian's own Python: another one on the PATH does not see what apt-get installs. */
+function hasPythonModule(name) {
+  return existsSync(`/usr/lib/python3/dist-packages/${name}`)
 }
 
 function isProgram(path) {

@@ -13,7 +13,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadConfig,
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
-  startServing: async (opened) => (await app()).startServing(opened as App),
+  startServing: async (opened) => (await import('./serving.ts')).startServing(opened as App),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')
     return verifySignature({ ...received, profile: headerProfile(headerPrefix) })

@@ -36,6 +36,14 @@ function base58(value: bigint): string {
   return text
 }
 
+/** A random UUID (RFC 9562, version 4). */
+export function uuid(random: Random): string {
+  const bytes = random.bytes(16)
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const LETTERS_AND_DIGITS = `${LETTERS}0123456789`
 

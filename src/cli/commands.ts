@@ -6,6 +6,7 @@ import { doctorCommand } from './doctor.ts'
 import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
+import { sessionCommands } from './sessions.ts'
 import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  ...sessionCommands,
   ...webhookCommands,
   listenCommand,
   doctorCommand,

@@ -1,7 +1,14 @@
 import { ok } from '../base/result.ts'
 import { command } from './command.ts'
 import { checkClock } from './doctorClock.ts'
-import { checkConfig, checkDataDirectory, checkNode, checkTools, type Finding } from './doctorMachine.ts'
+import {
+  checkConfig,
+  checkDataDirectory,
+  checkNode,
+  checkTools,
+  checkWebhookCertificates,
+  type Finding,
+} from './doctorMachine.ts'
 import { checkPort } from './doctorPort.ts'
 import { checkStore } from './doctorStore.ts'
 import { table } from './print.ts'
@@ -12,7 +19,9 @@ import type { Call } from './command.ts'
 export const doctorCommand = command({
   path: ['doctor'],
   summary: 'Look for what keeps Sluice from running well, and say what to do',
-  detail: 'Exit status 1 when a line says FAIL. It changes nothing, and may run beside a server.',
+  detail:
+    'Exit status 1 when a line says FAIL. It may run beside a server. Like any start it brings the tables of an older ' +
+    'version up to date; else it changes nothing.',
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
   run: async (call) => {
     const findings = await examine(call)
@@ -34,5 +43,14 @@ async function examine(call: Call): Promise<Finding[]> {
   const usable = directory.every((finding) => finding.outcome === 'ok')
   const store = usable ? await checkStore(call, config.value) : []
   const clock = usable ? checkClock(config.value) : []
-  return [...machine, ...directory, ...store, ...clock, await checkPort(config.value), ...(await checkTools())]
+  const certificates = checkWebhookCertificates(config.value)
+  return [
+    ...machine,
+    ...directory,
+    ...store,
+    ...clock,
+    ...certificates,
+    await checkPort(config.value),
+    ...(await checkTools()),
+  ]
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import type { Result } from '../base/result.ts'
 import { storageUrl } from '../config/places.ts'
@@ -53,6 +54,19 @@ export function checkDataDirectory(config: Config): Finding[] {
     ]
   }
   return [found('ok', check, `${dir} can be read and written`)]
+}
+
+/** A file of certificates that cannot be read keeps the server from starting. */
+export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Finding[] {
+  if (caFile === '') return []
+  const check = 'webhook certificates'
+  try {
+    createSecureContext({ ca: readFileSync(caFile) })
+    return [found('ok', check, `${caFile} is used to check receivers`)]
+  } catch (error) {
+    const { message } = error as Error
+    return [found('FAIL', check, `${caFile} cannot be read as certificates: ${message}; see webhooks.caFile`)]
+  }
 }
 
 /** SQLite keeps its file in (or under) a directory of ours; PostgreSQL is somewhere else. */

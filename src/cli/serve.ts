@@ -28,11 +28,17 @@ export const serveCommand = command({
     const server = { ...(host === undefined ? {} : { host }), ...(port === undefined ? {} : { port }) }
     const config = readConfig(call, { server })
     if (!config.ok) return config
-    const listening = await portProblem(config.value.server.host, config.value.server.port)
+    const listening =
+      (await portProblem(config.value.server.host, config.value.server.port)) ?? (await rtmpProblem(config.value))
     if (listening !== null) return err(failure('unavailable', listening.message))
     return serve(call, config.value)
   },
 })
+
+const RTMP_INSTEAD = { port: 'rtmp.port (or switch it off with rtmp.enabled)', host: 'rtmp.host' }
+
+const rtmpProblem = async ({ rtmp: { enabled, host, port } }: Config): Promise<{ message: string } | null> =>
+  enabled ? portProblem(host, port, RTMP_INSTEAD) : null
 
 async function serve(
   { globals, host }: Call,

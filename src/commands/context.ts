@@ -6,9 +6,11 @@ import type { Mac } from '../core/page/cursor.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
+import type { Tally } from '../base/tally.ts'
 import type { Sealer } from '../base/sealer.ts'
 import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
+import type { Live } from '../media/sessions.ts'
 import type { AccessRecorder } from './accessLog.ts'
 import type { BindingStamps } from './bindings.ts'
 
@@ -30,7 +32,11 @@ export interface Context {
   /** True when a country database is loaded; without one, country rules refuse or pass everybody alike. */
   readonly hasCountries: () => boolean
   readonly liveStreams: LiveStreams
+  /** Who is on at this node, and what is on the air. */
+  readonly live: Live
   readonly recorder: AccessRecorder
+  /** How deliveries to webhooks by this process have ended. */
+  readonly deliveries: Tally
   readonly stamps: BindingStamps
   /** May a webhook point there? The refusal is a sentence for the person who asks. */
   readonly checkTarget: CheckUrl

@@ -35,6 +35,13 @@ export const base64Of32Bytes: TextRule = (value) => {
   return value === '' || (canonical && bytes.length === 32) ? undefined : 'is not the base64 of 32 bytes'
 }
 
+/** `stun:host:port`, or `turn:host:port?transport=udp user credential` (RFC 7064, RFC 7065). */
+export const iceServer: TextRule = (value) => {
+  if (/^stuns?:[^\s<>"?]+$/.test(value)) return undefined
+  const isTurn = /^turns?:[^\s<>"]+ [^\s"\\]+ [^\s"\\]+$/.test(value)
+  return isTurn ? undefined : 'is neither stun:HOST:PORT nor turn:HOST:PORT with a user name and a credential'
+}
+
 const MIN_SECRET = 16
 
 /** Nothing, or visible ASCII (it travels in a header) that is long enough not to be guessed. */

@@ -5,6 +5,7 @@ import {
   headerPrefix,
   headerSecret,
   hostToListenOn,
+  iceServer,
   notEmpty,
   regionName,
   rtmpAddress,
@@ -46,6 +47,10 @@ const schema = {
       min: 1,
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
+    }),
+    demo: toggle({
+      default: true,
+      about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',
     }),
     shutdownGraceSeconds: integer({
       default: 10,
@@ -94,9 +99,113 @@ const schema = {
     }),
   },
   rtmp: {
+    enabled: toggle({
+      default: true,
+      about: 'Whether encoders may publish over RTMP.',
+    }),
+    host: text({
+      default: '0.0.0.0',
+      allowed: 'an IPv4 or IPv6 address, or a host name',
+      rule: hostToListenOn,
+      about: 'The address that RTMP listens on; `::` listens on IPv6 and, on most systems, IPv4 too.',
+    }),
+    port: integer({
+      default: 1935,
+      min: 0,
+      max: 65_535,
+      about: 'The TCP port that RTMP listens on; 0 takes any free one and logs it.',
+    }),
+    maxConnections: integer({
+      default: 1000,
+      min: 1,
+      max: 100_000,
+      about: 'How many RTMP connections may be open at a time; those that do not publish yet give way to new ones.',
+    }),
+    maxMessageBytes: integer({
+      default: 8_388_608,
+      min: 65_536,
+      max: 16_777_215,
+      about: 'The largest RTMP message, in bytes: one picture must fit into it.',
+    }),
+    handshakeSeconds: integer({
+      default: 10,
+      min: 1,
+      max: 300,
+      about: 'How long an encoder may take from the connection to the wish to publish, in seconds.',
+    }),
+    idleSeconds: integer({
+      default: 10,
+      min: 1,
+      max: 300,
+      about: 'How long a publishing encoder may send neither picture nor sound before it counts as gone, in seconds.',
+    }),
+    transcodeBFrames: toggle({
+      default: true,
+      about: 'Whether video with B-frames is encoded anew for WebRTC, which cannot carry them; else only HLS shows it.',
+    }),
     ipFilters: choice(['refuse', 'enforce'], {
       default: 'refuse',
       about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
+    }),
+  },
+  ffmpeg: {
+    path: text({
+      default: 'ffmpeg',
+      allowed: 'the path of a program, or a name that is found in PATH',
+      rule: notEmpty,
+      about: 'The ffmpeg program that packages, records and converts media; version 5.1 or newer.',
+    }),
+    maxProcesses: integer({
+      default: 32,
+      min: 1,
+      max: 1024,
+      about: 'How many ffmpeg processes may run at a time; what would need one more is refused.',
+    }),
+  },
+  webrtc: {
+    iceServers: list({
+      default: [],
+      allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
+      rule: iceServer,
+      about: 'The STUN and TURN servers that publishers and viewers are told of; needed only behind strict firewalls.',
+    }),
+    pendingOffers: integer({
+      default: 64,
+      min: 1,
+      max: 4096,
+      about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
+    }),
+  },
+  hls: {
+    segmentSeconds: integer({
+      default: 2,
+      min: 1,
+      max: 10,
+      about: 'How long a segment is at least; it ends at the first keyframe after that, in seconds.',
+    }),
+    listSegments: integer({
+      default: 6,
+      min: 3,
+      max: 60,
+      about: 'How many segments a playlist names; all of them are kept in memory.',
+    }),
+    maxStreams: integer({
+      default: 16,
+      min: 1,
+      max: 1024,
+      about: 'How many feeds may be packaged for HLS at a time; each has an ffmpeg process.',
+    }),
+    idleSeconds: integer({
+      default: 30,
+      min: 1,
+      max: 3600,
+      about: 'How long a feed is still packaged after the last request for it, in seconds.',
+    }),
+    sessionSeconds: integer({
+      default: 20,
+      min: 1,
+      max: 3600,
+      about: 'How long after its last request a viewer of HLS is taken to have left, in seconds.',
     }),
   },
   access: {
@@ -162,6 +271,46 @@ const schema = {
       min: 1,
       max: 300,
       about: 'How often the last use of bound addresses is written to the store, in seconds.',
+    }),
+  },
+  sessions: {
+    max: integer({
+      default: 10_000,
+      min: 1,
+      max: 1_000_000,
+      about: 'How many broadcasters and viewers one process takes at a time; more are refused with 503.',
+    }),
+    flushSeconds: integer({
+      default: 3,
+      min: 1,
+      max: 10,
+      about: 'How often the bytes of sessions are written, in seconds; a crash loses this much counting, at most 10 s.',
+    }),
+    leaseSeconds: integer({
+      default: 15,
+      min: 5,
+      max: 300,
+      about: 'How long a process is believed to be alive after its last sign of life, in seconds.',
+    }),
+    noViewersSeconds: integer({
+      default: 60,
+      min: 1,
+      max: 3600,
+      about: 'How long after the last viewer left the event `NoActiveViewers` is sent, in seconds.',
+    }),
+    retentionDays: integer({
+      default: 30,
+      min: 1,
+      max: 3650,
+      about: 'How long sessions and feeds that have ended are kept, in days.',
+    }),
+  },
+  analytics: {
+    retentionDays: integer({
+      default: 400,
+      min: 31,
+      max: 3650,
+      about: 'How long the hourly sums of bytes are kept, in days.',
     }),
   },
   webhooks: {

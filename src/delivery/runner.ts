@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import type { Tally } from '../base/tally.ts'
 import type { Store } from '../store/store.ts'
 import { begin, type Begun } from './begin.ts'
 import { Bell } from './bell.ts'
@@ -18,6 +19,8 @@ export interface RunnerOptions extends Sender {
   readonly log: Pick<Logger, 'info' | 'warn'>
   /** Of this process, new at each start: what an earlier one left behind is given up as `unknown`. */
   readonly nodeId: string
+  /** Counts how attempts have ended. */
+  readonly ended?: Tally
   readonly limits?: LaneLimits
   /** How long a node is believed to be alive after its last sign of life. Default 30000. */
   readonly leaseMs?: number
@@ -215,6 +218,7 @@ class DeliveryRunner implements Runner {
     if (batch.length === 0) return false
     await this.#how.store.transaction((tx) => record(tx, this.#how.nodeId, batch))
     this.#ended.splice(0, batch.length)
+    for (const { end } of batch) this.#how.ended?.add(end.state)
     for (const { webhookId } of batch) this.#lanes = finish(this.#lanes, webhookId)
     this.#claiming.ring()
     return true

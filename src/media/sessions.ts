@@ -1,38 +1,224 @@
-import type { Protocol } from '../core/access/types.ts'
+import { Tally } from '../base/tally.ts'
+import type { AccessRequest } from '../core/access/types.ts'
+import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
-/** How a session is cut. Resolves after its last media byte. */
-export type Cut = (reason: string) => Promise<void>
+export type { LiveSession } from '../core/sessions/types.ts'
 
-/** Somebody who is on, at this node. */
-export interface LiveSession {
-  readonly id: string
-  readonly action: 'publish' | 'view'
-  readonly protocol: Protocol
-  readonly accountId: string
-  readonly streamName: string
-  readonly sourceId: string | null
-  /** The token that admitted it; null for anonymous viewers of open streams. */
-  readonly tokenId: number | null
-  readonly jti: string | null
-  readonly trackingId: string | null
-  /** Canonical text. */
-  readonly address: string
-  readonly origin: string | null
-  readonly country: string | null
-  readonly startedAtMs: number
-}
+/** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
+export type Cut = (session: LiveSession, reason: string) => Promise<void>
 
 /** A feed on the air at this node: a publisher whose media has begun. */
-export interface LiveFeed {
-  readonly feedId: string
-  readonly sessionId: string
-  readonly accountId: string
-  readonly streamName: string
-  readonly sourceId: string | null
-  readonly tokenId: number
-  readonly secured: boolean
-  readonly startedAtMs: number
+export interface LiveFeed extends FeedFacts {
+  /** The token asks for recordings. */
+  readonly record: boolean
+  /** The token asks for thumbnails. */
+  readonly thumbnails: boolean
   /** Its media, for HLS, recording and thumbnails. */
   readonly media: FrameSource
+}
+
+/** What this node keeps of somebody who is on. */
+export interface LiveEntry {
+  readonly session: LiveSession
+  readonly cut: Cut
+  /** What was decided on, to decide again when the token changes. */
+  readonly request: AccessRequest
+  /** SHA-256 of the token's value at admission, in hex; null without a token. */
+  tokenHash: string | null
+  /** The version of the token on which the session was last found to be right. */
+  tokenVersion: number | null
+  /** Totals so far. */
+  bytes: Bytes
+  /** Totals as last written. */
+  written: Bytes
+  /** Set once, when we end it: everybody who wants the end waits for the same one. */
+  ending: { readonly reason: string; readonly done: Promise<void> } | null
+}
+
+/** Somebody who has left, and whose end is not written yet. */
+export interface Leaving {
+  readonly entry: LiveEntry
+  readonly reason: string
+  readonly atMs: number
+}
+
+const NOTHING: ReadonlySet<LiveEntry> = new Set()
+
+/**
+ * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
+ * knows the same, durably. Bounded: `isFull` is asked before anybody is let in.
+ */
+export class Live {
+  /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
+  node = ''
+  /** Ended here and not yet in the store, by session id. */
+  readonly leaving = new Map<string, Leaving>()
+  /** Tokens that have changed while the store could not be asked, so that their sessions are still to be looked at. */
+  readonly unchecked = new Set<number>()
+  /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
+  readonly attempts = new Map<string, number>()
+  readonly counts = new LiveCounts()
+  readonly #max: number
+  readonly #entries = new Map<string, LiveEntry>()
+  readonly #byToken = new Index<number>()
+  readonly #byStream = new Index<string>()
+  readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
+  readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
+  #elsewhere: ReadonlyMap<string, boolean> = new Map()
+
+  constructor(maxSessions: number) {
+    this.#max = maxSessions
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get isFull(): boolean {
+    return this.#entries.size + this.leaving.size >= this.#max
+  }
+
+  /** Is this session still on? An edge asks after it has attached the media of somebody who may have been cut before. */
+  has(sessionId: string): boolean {
+    return this.#entries.has(sessionId)
+  }
+
+  get(sessionId: string): LiveEntry | undefined {
+    return this.#entries.get(sessionId)
+  }
+
+  /** In the order of admission. A copy: it stays as it is while sessions come and go. */
+  all(): LiveEntry[] {
+    return [...this.#entries.values()]
+  }
+
+  ofToken(tokenId: number): LiveEntry[] {
+    return [...this.#byToken.get(tokenId)]
+  }
+
+  ofStream(accountId: string, streamName: string): LiveEntry[] {
+    return [...this.#byStream.get(streamKey(accountId, streamName))]
+  }
+
+  add(entry: LiveEntry): void {
+    const { id, tokenId, accountId, streamName } = entry.session
+    this.#entries.set(id, entry)
+    if (tokenId !== null) this.#byToken.add(tokenId, entry)
+    this.#byStream.add(streamKey(accountId, streamName), entry)
+  }
+
+  /** Forgets a session and its feed. */
+  remove(sessionId: string): void {
+    const entry = this.#entries.get(sessionId)
+    if (!entry) return
+    const { tokenId, accountId, streamName } = entry.session
+    this.#entries.delete(sessionId)
+    if (tokenId !== null) this.#byToken.remove(tokenId, entry)
+    this.#byStream.remove(streamKey(accountId, streamName), entry)
+    for (const feed of this.feedsOf(accountId, streamName)) {
+      if (feed.sessionId === sessionId) this.removeFeed(feed)
+    }
+  }
+
+  /** On the air at this node. */
+  feeds(): LiveFeed[] {
+    return [...this.#feeds.values()].flatMap((sources) => [...sources.values()])
+  }
+
+  /** The feeds of one stream at this node, by age. */
+  feedsOf(accountId: string, streamName: string): LiveFeed[] {
+    return [...(this.#feeds.get(streamKey(accountId, streamName))?.values() ?? [])]
+  }
+
+  /** The feed of one source; without a source id the one without an id, or else the oldest. */
+  feed(accountId: string, streamName: string, sourceId: string | null): LiveFeed | undefined {
+    const sources = this.#feeds.get(streamKey(accountId, streamName))
+    const [oldest] = sources?.values() ?? []
+    return sources?.get(sourceId) ?? (sourceId === null ? oldest : undefined)
+  }
+
+  /** Puts a feed on the air in the place of an older one of the same source. */
+  addFeed(feed: LiveFeed): void {
+    const key = streamKey(feed.accountId, feed.streamName)
+    const sources = this.#feeds.get(key) ?? new Map<string | null, LiveFeed>()
+    const replaced = sources.get(feed.sourceId)
+    if (replaced) this.removeFeed(replaced)
+    sources.set(feed.sourceId, feed)
+    this.#feeds.set(key, sources)
+    this.#tell(feed, 'started')
+  }
+
+  removeFeed(feed: LiveFeed): void {
+    const key = streamKey(feed.accountId, feed.streamName)
+    const sources = this.#feeds.get(key)
+    if (sources?.get(feed.sourceId)?.feedId !== feed.feedId) return
+    sources.delete(feed.sourceId)
+    if (sources.size === 0) this.#feeds.delete(key)
+    this.#tell(feed, 'ended')
+  }
+
+  /** Calls `listener` when a feed of this node begins or ends; it must not throw. Returns the function that stops it. */
+  watchFeeds(listener: (feed: LiveFeed, what: 'started' | 'ended') => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Is a stream on the air, here or elsewhere? With several sources it is secured when any of them says so. */
+  onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
+    const here = this.feedsOf(accountId, streamName)
+    const there = this.#elsewhere.get(streamKey(accountId, streamName))
+    if (here.length === 0 && there === undefined) return undefined
+    return { secured: there === true || here.some((feed) => feed.secured) }
+  }
+
+  /** Takes note of what is on the air at other nodes. */
+  setElsewhere(feeds: readonly Pick<FeedFacts, 'accountId' | 'streamName' | 'secured'>[]): void {
+    const streams = new Map<string, boolean>()
+    for (const { accountId, streamName, secured } of feeds) {
+      const key = streamKey(accountId, streamName)
+      streams.set(key, secured || streams.get(key) === true)
+    }
+    this.#elsewhere = streams
+  }
+
+  #tell(feed: LiveFeed, what: 'started' | 'ended'): void {
+    for (const listener of this.#listeners) listener(feed, what)
+  }
+}
+
+/** `accountId/streamName`, as people write a stream. */
+export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
+
+/** What has happened at this node since it started, for metrics. */
+class LiveCounts {
+  /** By action and protocol. */
+  readonly admitted = new Tally()
+  /** By code. */
+  readonly refused = new Tally()
+  /** By reason. */
+  readonly ended = new Tally()
+  bytesIn = 0
+  bytesOut = 0
+}
+
+/** Entries by something that several share. */
+class Index<K> {
+  readonly #map = new Map<K, Set<LiveEntry>>()
+
+  get(key: K): ReadonlySet<LiveEntry> {
+    return this.#map.get(key) ?? NOTHING
+  }
+
+  add(key: K, entry: LiveEntry): void {
+    const entries = this.#map.get(key)
+    if (entries) entries.add(entry)
+    else this.#map.set(key, new Set([entry]))
+  }
+
+  remove(key: K, entry: LiveEntry): void {
+    const entries = this.#map.get(key)
+    entries?.delete(entry)
+    if (entries?.size === 0) this.#map.delete(key)
+  }
 }

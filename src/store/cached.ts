@@ -17,6 +17,11 @@ export interface CachedToken {
   signingKey(): KeyObject
 }
 
+/** What may have changed: one token, who is to be ended, what is on the air; or it is not known what. */
+export type Changed = { readonly kind: 'token'; readonly id: number } | { readonly kind: 'kick' | 'feed' | 'all' }
+
+export type ChangeListener = (changed: Changed) => void
+
 export interface AccessCacheOptions {
   store: Store
   /** The value of a token, from its sealed form. */
@@ -58,6 +63,7 @@ export class AccessCache {
   #lookedAtMs = Number.NEGATIVE_INFINITY
   #catchingUp: Promise<void> | null = null
   #stopWatching: () => void = () => {}
+  readonly #listeners = new Set<ChangeListener>()
 
   constructor(options: AccessCacheOptions) {
     this.#store = options.store
@@ -79,6 +85,12 @@ export class AccessCache {
 
   stop(): void {
     this.#stopWatching()
+  }
+
+  /** Calls `listener` after something may have changed, here or elsewhere; it must not throw. Returns what stops it. */
+  onChange(listener: ChangeListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** The token that has this value, or undefined. */
@@ -119,6 +131,7 @@ export class AccessCache {
   forgetToken(id: number): void {
     this.#generation++
     this.#tokensById.delete(id)
+    this.#tell({ kind: 'token', id })
   }
 
   /** After a committed change of any API secret on this node. There are few: all are forgotten. */
@@ -159,6 +172,7 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id)
         if (change.kind === 'secret') this.forgetSecrets()
+        if (change.kind === 'kick' || change.kind === 'feed') this.#tell({ kind: change.kind })
       }
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()
@@ -174,6 +188,11 @@ export class AccessCache {
     this.#idByHash.clear()
     this.#digests.clear()
     this.#secrets.clear()
+    this.#tell({ kind: 'all' })
+  }
+
+  #tell(what: Changed): void {
+    for (const listener of this.#listeners) listener(what)
   }
 
   /**

@@ -7,6 +7,11 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
   { columns: 'secrets.hash', constraint: 'secrets_hash', what: 'A secret with this value' },
   { columns: 'credentials.key', constraint: 'credentials_key', what: 'A credential with this key' },
   { columns: 'users.email', constraint: 'users_email', what: 'A user with this e-mail address' },
+  {
+    columns: 'feeds.account_id, feeds.stream_name, feeds.source',
+    constraint: 'feeds_source',
+    what: 'A feed of this source',
+  },
   { columns: 'tokens.value_hash', constraint: 'tokens_value_hash', what: 'A token with this value' },
   {
     columns: 'channel_external_ids.account_id, channel_external_ids.external_id',

@@ -1,3 +1,4 @@
+import { sessionReadsOf } from './sessionVerbs.ts'
 import { liveReadsOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
@@ -19,7 +20,7 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
   return {
-    ...liveReadsOf(session),
+    ...sessionReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
       findByHash: (hash) => findSecret(session, hash),
@@ -41,6 +42,7 @@ export function readsOf(session: Session): Reads {
     revocations: { list: (tokenId) => listRevocations(session, tokenId) },
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
+    ...liveReadsOf(session),
     webhooks: {
       get: (accountId, id) => getWebhook(session, accountId, id),
       list: (query) => listWebhooks(session, query),

@@ -39,6 +39,13 @@ export interface DB extends LiveTables {
   }
   /** Who sends, and until when it is believed to be alive. */
   delivery_nodes: { id: string; alive_until_ms: number }
+  /** Processes that serve. */
+  nodes: { id: string; place: string; pid: number; seen_at_ms: number; alive_until_ms: number }
+  sessions: SessionTable
+  feeds: FeedTable
+  /** By stream: when somebody tried to view it in vain, and whether it has, or just had, viewers. */
+  viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: Flag }
+  usage_hourly: UsageTable
   audit: AuditTable
   access_log: AccessLogTable
   /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
@@ -100,7 +107,7 @@ interface ChangeTable {
   seq: Generated<number>
   /** PostgreSQL only: the transaction that wrote the row, because there `seq` is not the order of commits. */
   xid: Generated<string>
-  kind: 'token' | 'secret' | 'credential'
+  kind: 'token' | 'secret' | 'credential' | 'kick' | 'feed'
   account_id: string
   ref_id: number
   at_ms: number
@@ -152,6 +159,57 @@ export interface DeliveryTable {
   redelivery_of: string | null
   /** Who started it. */
   node: string | null
+}
+
+export interface SessionTable {
+  id: string
+  action: string
+  protocol: string
+  account_id: string
+  stream_name: string
+  source_id: string | null
+  token_id: number | null
+  jti: string | null
+  tracking_id: string | null
+  address: string
+  origin: string | null
+  country: string | null
+  node: string
+  feed_id: string | null
+  started_at_ms: number
+  ended_at_ms: number | null
+  end_reason: string | null
+  /** Why it is to be ended. */
+  kick: string | null
+  bytes_in: number
+  bytes_out: number
+}
+
+export interface FeedTable {
+  id: string
+  session_id: string
+  account_id: string
+  stream_name: string
+  /** Empty: the source without a name. */
+  source: string
+  token_id: number
+  secured: Flag
+  node: string
+  started_at_ms: number
+  ended_at_ms: number | null
+}
+
+/** Unknown: 0 or empty. */
+export interface UsageTable {
+  account_id: string
+  hour_ms: number
+  stream_name: string
+  protocol: string
+  token_id: number
+  tracking_id: string
+  country: string
+  bytes_in: number
+  bytes_out: number
 }
 
 interface AuditTable {

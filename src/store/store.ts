@@ -1,5 +1,17 @@
 import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
 import type { Token } from '../core/tokens/types.ts'
+import type {
+  FeedReads,
+  FeedTx,
+  NodeReads,
+  NodeTx,
+  SessionReads,
+  SessionTx,
+  UsageReads,
+  UsageTx,
+  ViewingReads,
+  ViewingTx,
+} from './sessions.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
@@ -14,6 +26,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
+export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
 export type {
   StoredIngest,
   DistributionKey,
@@ -71,9 +84,12 @@ export class Conflict extends Error {
   }
 }
 
-/** What may have to be forgotten: one token, one API secret, or one credential. */
+/**
+ * What may have to be forgotten: one token, one API secret, or one credential. `kick`: sessions are to be ended; `feed`:
+ * a feed began or ended (both without an id: they are looked up).
+ */
 export interface Change {
-  readonly kind: 'token' | 'secret' | 'credential'
+  readonly kind: 'token' | 'secret' | 'credential' | 'kick' | 'feed'
   readonly accountId: string
   readonly id: number
 }
@@ -247,6 +263,11 @@ export interface Reads extends LiveReads {
     pending(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
   webhooks: WebhookReads
+  nodes: NodeReads
+  sessions: SessionReads
+  feeds: FeedReads
+  viewing: ViewingReads
+  usage: UsageReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -282,6 +303,8 @@ export interface Tx extends LiveTx {
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
+    /** The version and value of a token, which nobody changes until the transaction ends; undefined: it is gone. */
+    hold(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
     /** Writes the whole record over the old one and raises its version by one. The row must be locked. */
     replace(token: StoredToken): Promise<StoredToken>
     /** Removes the token with its streams, bindings and revocations. */
@@ -323,6 +346,11 @@ export interface Tx extends LiveTx {
     take(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
   webhooks: WebhookTx
+  nodes: NodeTx
+  sessions: SessionTx
+  feeds: FeedTx
+  viewing: ViewingTx
+  usage: UsageTx
   deliveries: DeliveryTx
   audit: {
     append(row: AuditRow): Promise<void>

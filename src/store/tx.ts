@@ -1,3 +1,4 @@
+import { sessionTxOf } from './sessionVerbs.ts'
 import { liveTxOf } from './liveVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
@@ -21,7 +22,7 @@ import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
-import { deleteToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
+import { deleteToken, holdToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
 import { insertUser } from './tables/users.ts'
 import {
   deleteWebhook,
@@ -36,7 +37,7 @@ import {
 /** The verbs of a transaction over the session in which it runs. */
 export function txOf(session: Session): Tx {
   return {
-    ...liveTxOf(session),
+    ...sessionTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
       insert: (secret) => insertSecret(session, secret),
@@ -53,6 +54,7 @@ export function txOf(session: Session): Tx {
     tokens: {
       insert: (token) => insertToken(session, token),
       lock: (accountId, kind, id) => lockToken(session, accountId, kind, id),
+      hold: (id) => holdToken(session, id),
       replace: (token) => replaceToken(session, token),
       delete: (token) => deleteToken(session, token),
     },
@@ -72,6 +74,7 @@ export function txOf(session: Session): Tx {
       prune: (beforeMs) => pruneChanges(session, beforeMs),
     },
     outbox: { append: (event) => appendOutbox(session, event), take: (limit) => takeOutbox(session, limit) },
+    ...liveTxOf(session),
     webhooks: webhookVerbs(session),
     deliveries: deliveryVerbs(session),
     audit: {

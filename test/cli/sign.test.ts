@@ -121,3 +121,10 @@ describe('signSubscribeToken', () => {
     expect(sign).toThrow(`signSubscribeToken: ${option} `)
   })
 })
+
+it('comes as a package entry that any Node from 20 on can import, without types to strip', async () => {
+  const entry = import.meta.resolve('sluice/sign')
+  expect(entry).toMatch(/\/dist\/sign\.js$/)
+  const built = (await import(entry)) as typeof import('../../src/sign.ts')
+  expect(built.signSubscribeToken({ ...basics, now })).toBe(KNOWN)
+})

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/commands/accounts.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
-import { credential } from '../support/live.ts'
+import { credential } from '../support/v2.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { type Ground, type Item, LISTS, type ListCase, newGround } from './lists.ts'
 

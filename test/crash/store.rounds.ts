@@ -1,21 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
 import { expect } from 'vitest'
-
-/**
- * Bundles the writing program into one file, which starts in a third of the time: a round is mostly the start of a process.
- * Answers the path of the program.
- */
-export async function bundleWriter(outDir: string): Promise<string> {
-  const entry = fileURLToPath(new URL('./store.writer.ts', import.meta.url))
-  const ssr = { noExternal: true as const, external: ['pg-native'] }
-  await build({ configFile: false, logLevel: 'error', ssr, build: { ssr: entry, outDir, target: 'node24' } })
-  return join(outDir, 'store.writer.js')
-}
 
 /** What a database holds of one account, read in one snapshot: the keys in each of the three tables. */
 export interface Written {

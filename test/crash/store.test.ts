@@ -7,10 +7,8 @@ import { afterAll, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
-import { type Acknowledged, bundleWriter, expectWhole, killWriters, type Target, type Written } from './store.rounds.ts'
-
-/** 200 where it counts; fewer at the desk, because every round starts a process. */
-const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? (process.env['CI'] ? 200 : 25))
+import { bundle, ROUNDS } from './bundle.ts'
+import { type Acknowledged, expectWhole, killWriters, type Target, type Written } from './store.rounds.ts'
 
 /** One statement, hence one snapshot, over the three tables. */
 const EVERYTHING = `
@@ -60,7 +58,7 @@ test(
   `${targets.map((target) => target.name).join(' and ')} lose and tear nothing acknowledged in ${ROUNDS} kills`,
   async () => {
     for (const { url } of targets) await openStore({ url, log: quiet }).then((store) => store.close())
-    const acknowledged = await killWriters(await bundleWriter(join(folder, 'bundle')), targets, ROUNDS)
+    const acknowledged = await killWriters(await bundle('store.writer.ts', join(folder, 'bundle')), targets, ROUNDS)
     for (const [at, target] of targets.entries()) await expectAllThere(target, acknowledged[at]!)
     expectSound()
   },

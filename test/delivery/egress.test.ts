@@ -1,3 +1,4 @@
+import { appendFile } from 'node:fs'
 import { createServer } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createEgress, type Egress, type EgressOptions } from '../../src/delivery/egress.ts'
@@ -74,6 +75,21 @@ describe('an exchange', () => {
     await receiver.stop()
     const outcome = await post(egress(), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'connect', code: 'connection_refused', status: null })
+  })
+
+  test('to a receiver whose disk is full fails with what it answers, and the next receiver gets its own', async () => {
+    const full = await opened(
+      httpReceiver((_request, response) => {
+        // A device that is always full: the write fails as it does on a real one.
+        appendFile('/dev/full', BODY, (error) => response.writeHead(error ? 507 : 200).end(error?.code))
+      }),
+    )
+    const healthy = await opened(httpReceiver())
+    const from = egress()
+    const [refused, taken] = await Promise.all([post(from, full.port), post(from, healthy.port)])
+    expect(refused).toMatchObject({ kind: 'answered', status: 507, answer: 'ENOSPC' })
+    expect(failureOf(refused)).toBe('the receiver answered with status 507')
+    expect(taken).toMatchObject({ kind: 'answered', status: 200 })
   })
 
   test('ends when its caller no longer wants it, and when the egress is closed', async () => {

@@ -205,6 +205,10 @@ function snapshot(parent: ParentParts): TokenSnapshot {
     subscribeRequiresAuth: false,
     trackingId: parent.rules.trackingId,
     revokedBeforeMs: null,
+    multisource: true,
+    record: false,
+    enableThumbnails: false,
+    endSessionsOnUpdate: true,
     revokedJtis: new Set(),
   }
 }

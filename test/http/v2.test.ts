@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { createAccount } from '../../src/commands/accounts.ts'
-import { credential, type LiveClient, runLive } from '../support/live.ts'
+import { credential, type LiveClient, runLive } from '../support/v2.ts'
 
 let live: LiveClient
 let stranger: string

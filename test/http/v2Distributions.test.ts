@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { type LiveClient, runLive } from '../support/live.ts'
+import { type LiveClient, runLive } from '../support/v2.ts'
 
 let live: LiveClient
 beforeAll(async () => {

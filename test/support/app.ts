@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, startServing, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
+import type { Engine } from '../../src/media/engine.ts'
+import { startServing } from '../../src/serving.ts'
 
 export interface RunningApp {
   app: App
@@ -14,6 +16,8 @@ export interface RunningApp {
   /** The API secret of the first account. */
   secret: string
   base: string
+  /** Where RTMP is taken; null when it is switched off. */
+  rtmpPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
@@ -29,6 +33,8 @@ export interface Answer {
 }
 
 export interface AppSettings {
+  /** What forwards media. */
+  engine?: Engine
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string
@@ -37,11 +43,16 @@ export interface AppSettings {
 export const silentLog = createLogger({ level: 'error', format: 'json' })
 
 /** Sluice in this process, on a free loopback port, with a fresh data directory and one API secret. */
-export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): Promise<RunningApp> {
+export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings = {}): Promise<RunningApp> {
   const dir = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-test-')))
   const config = loadConfig({
     env: {},
-    flags: { ...flags, server: { host: '127.0.0.1', port: 0, ...flags.server }, data: { dir } },
+    flags: {
+      ...flags,
+      server: { host: '127.0.0.1', port: 0, ...flags.server },
+      rtmp: { host: '127.0.0.1', port: 0, ...flags.rtmp },
+      data: { dir },
+    },
   })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
@@ -50,13 +61,14 @@ export async function runApp({ flags = {}, clock, dataDir }: AppSettings = {}): 
   const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
-  const server = await startServing(app)
+  const server = await startServing(app, engine)
   const base = `http://127.0.0.1:${server.port}`
   return {
     app,
     accountId: account.id,
     secret: made.value.value,
     base,
+    rtmpPort: server.rtmpPort,
     dataDir: dir,
     call: (method, path, body, headers) => call(base, made.value.value, method, path, body, headers),
     async close() {

@@ -1,44 +1,184 @@
-import { createCredential } from '../../src/commands/credentials.ts'
-import { type Answer, type AppSettings, type RunningApp, runApp } from './app.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApp, type App } from '../../src/app.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import type { Approach } from '../../src/commands/authorize.ts'
+import type { Context } from '../../src/commands/context.ts'
+import { admitPublisher, admitViewer } from '../../src/commands/live/admit.ts'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { goLive } from '../../src/commands/live/goLive.ts'
+import { type ServingNode, startNode } from '../../src/commands/live/nodes.ts'
+import { createSecret } from '../../src/commands/secrets.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { parseAddress } from '../../src/core/access/address.ts'
+import type { FrameSource } from '../../src/media/frame.ts'
+import type { Cut, LiveSession } from '../../src/media/sessions.ts'
+import { openDoors } from '../../src/serving.ts'
+import { silentLog } from './app.ts'
 
-export interface LiveClient {
-  running: RunningApp
-  /** `Authorization` of a credential that may write. */
-  authorization: string
-  /** A request to `/v2` with that credential; the body is sent as JSON. */
-  v2(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** The same, of which `data` is wanted. Throws when it is refused. */
-  made(method: string, path: string, body?: unknown): Promise<Answer['json']>
+/** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
+export interface LiveNode {
+  app: App
+  ctx: Context
+  node: ServingNode
+  accountId: string
+  call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
+  /** What Prometheus gets. */
+  scrape(): Promise<string>
+  /** Leaves the sessions as they are, as a crash does. */
+  crash(): Promise<void>
   close(): Promise<void>
 }
 
-/** Sluice in this process, seen through the live management interface. */
-export async function runLive(settings: AppSettings = {}): Promise<LiveClient> {
-  const running = await runApp(settings)
-  const authorization = await credential(running, 'write')
-  const v2: LiveClient['v2'] = (method, path, body, headers = {}) =>
-    running.call(method, `/v2${path}`, body, { authorization, ...headers })
+interface Answered {
+  status: number
+  json: ReturnType<typeof JSON.parse>
+}
+
+export interface NodeSettings {
+  url: string
+  clock?: Clock
+  place?: string
+  leaseMs?: number
+  isRunning?: (pid: number) => boolean
+  max?: number
+}
+
+export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
+  const { url, clock, leaseMs = 15_000, isRunning = () => true, max = 10_000 } = settings
+  const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  // A clock that a test moves makes the store look silent.
+  const access = { staleSeconds: 3600 }
+  const flags = { data: { dir }, storage: { url }, secrets, access, sessions: { max } }
+  const config = loadConfig({ env: {}, flags })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
+  const { ctx } = app
+  const place = settings.place ?? dir
+  const pid = settings.place ? 1 : process.pid
+  const node = await startNode(ctx, { place, pid, isRunning, leaseMs })
+  const http = await openDoors(app)
+  const [account] = await ctx.store.read.accounts.list()
+  if (!account) throw new Error('no account')
+  const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
+  const secret = await createSecret(ctx, actor, `test ${Math.random()}`)
+  if (!secret.ok) throw new Error(JSON.stringify(secret.error))
+  const headers = { authorization: `Bearer ${secret.value.value}` }
+  const crash = async () => {
+    await http.close()
+    await app.close()
+    await rm(dir, { recursive: true, force: true })
+  }
   return {
-    running,
-    authorization,
-    v2,
-    async made(method, path, body) {
-      const answer = await v2(method, path, body)
-      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
-      return answer.json?.data
+    app,
+    ctx,
+    node,
+    accountId: account.id,
+    async call(method, url_, payload) {
+      const answer = await http.inject({ method, url: url_, headers, ...(payload ? { payload } : {}) })
+      return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
     },
-    close: () => running.close(),
+    scrape: async () => (await http.inject({ url: '/metrics' })).body,
+    crash,
+    async close() {
+      await node.stop()
+      await crash()
+    },
   }
 }
 
-/** The header of a new credential; of another account when one is named. */
-export async function credential(
-  { app, accountId }: RunningApp,
-  scope: 'read' | 'write',
-  account = accountId,
-): Promise<string> {
-  const actor = { accountId: account, name: 'cli', address: null, requestId: null }
-  const made = await createCredential(app.ctx, actor, `test ${Math.random()}`, scope)
-  if (!made.ok) throw new Error(JSON.stringify(made.error))
-  return `Basic ${Buffer.from(made.value.value).toString('base64')}`
+/** Media of nobody: nothing ever comes. */
+export const silentMedia: FrameSource = { subscribe: () => () => undefined }
+
+/** A connection that remembers how it was cut, and closes its session as an edge does. */
+export interface Connection {
+  session: LiveSession
+  cuts: string[]
+}
+
+export type Use = Partial<Omit<Approach, 'address'>> & { ip?: string; sourceId?: string | null }
+
+export function approachOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use): Approach {
+  const address = parseAddress(ip)
+  if (!address) throw new Error(ip)
+  const protocol = use.action === 'view' ? 'whep' : 'whip'
+  const rest = {
+    action: 'publish',
+    protocol,
+    accountId: null,
+    streamName: 'show',
+    presented: null,
+    origin: null,
+  } as const
+  return { ...rest, ...use, address }
+}
+
+function doorOf(
+  { ctx }: Pick<LiveNode, 'ctx'>,
+  use: Use,
+): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+  const cuts: string[] = []
+  const cut: Cut = async (session, reason) => {
+    cuts.push(reason)
+    await closeSession(ctx, session.id, 'left')
+  }
+  return { cuts, door: { sourceId: use.sourceId ?? null, cut } }
+}
+
+/** A publisher that was let in and sends nothing yet. Throws when it is refused. */
+export async function admit(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
+  const { cuts, door } = doorOf(at, use)
+  const answer = await admitPublisher(at.ctx, approachOf(use), door)
+  if (!answer.ok) throw new Error(`refused: ${answer.code}`)
+  return { session: answer.session, cuts }
+}
+
+/** A publisher on the air. Throws when it is refused. */
+export async function publish(at: Pick<LiveNode, 'ctx'>, use: Use): Promise<Connection> {
+  const connection = await admit(at, use)
+  await goLive(at.ctx, connection.session.id, silentMedia)
+  return connection
+}
+
+/** A viewer. Throws when it is refused. */
+export async function view(at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
+  const { cuts, door } = doorOf(at, use)
+  const answer = await tryToView(at, use, door)
+  if (!answer.ok) throw new Error(`refused: ${answer.code}`)
+  return { session: answer.session, cuts }
+}
+
+export const tryToView = (at: Pick<LiveNode, 'ctx' | 'accountId'>, use: Use = {}, door = doorOf(at, use).door) =>
+  admitViewer(at.ctx, approachOf({ action: 'view', accountId: at.accountId, ...use }), door)
+
+/** Whatever answers the management interface. */
+interface Managed {
+  call(method: 'POST', path: string, body: object): Promise<Answered>
+}
+
+export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body: object = {}) {
+  const streams = [{ streamName: '.*', isRegex: true }]
+  const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
+  return answer.json.data as { id: number; token: string }
+}
+
+/** What is in the outbox, oldest first. */
+export async function eventsOf({ ctx }: Pick<LiveNode, 'ctx'>) {
+  const rows = await ctx.store.read.outbox.pending(10_000)
+  return rows.map((row) => ({
+    name: `${row.type} ${row.event}`,
+    data: JSON.parse(row.data) as Record<string, unknown>,
+  }))
+}
+
+/** Resolves when `holds` does; fails after `ms`. */
+export async function until(holds: () => boolean | Promise<boolean>, ms = 5000): Promise<void> {
+  const giveUpAt = performance.now() + ms
+  while (!(await holds())) {
+    if (performance.now() > giveUpAt) throw new Error(`not within ${ms} ms: ${holds.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
 }

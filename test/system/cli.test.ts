@@ -153,11 +153,12 @@ describe('a store of its own', () => {
     const free = { SLUICE_SERVER_HOST: '127.0.0.1', SLUICE_SERVER_PORT: '0' }
     const doctor = (env: Record<string, string>) => command(['--data', dir, 'doctor'], { env })
     const otherKey = Buffer.alloc(32, 7).toString('base64')
-    const [healthy, blocked, misconfigured, wrongKey] = await Promise.all([
+    const [healthy, blocked, misconfigured, wrongKey, noCertificates] = await Promise.all([
       doctor(free),
       doctor({ ...free, SLUICE_SERVER_PORT: String(port) }),
       doctor({ SLUICE_SERVER_PORT: 'many', SLUICE_LOG_LEVEL: 'loud' }),
       doctor({ ...free, SLUICE_SECRETS_SEALING_KEY: otherKey }),
+      doctor({ ...free, SLUICE_WEBHOOKS_CA_FILE: join(dir, 'no-such.pem') }),
     ])
     blocker.close()
     expect(healthy.status).toBe(0)
@@ -168,6 +169,8 @@ describe('a store of its own', () => {
     expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_SERVER_PORT: server\.port: /m)
     expect(misconfigured.stdout).toMatch(/^FAIL +configuration +SLUICE_LOG_LEVEL: log\.level: /m)
     expect(wrongKey).toMatchObject({ status: 1, stdout: expect.stringMatching(/^FAIL +sealing key /m) })
+    const aboutFile = /^FAIL +webhook certificates .*no-such\.pem cannot be read/m
+    expect(noCertificates).toMatchObject({ status: 1, stdout: expect.stringMatching(aboutFile) })
     expect(wrongKey.stdout + wrongKey.stderr).not.toContain(otherKey)
   })
 
@@ -201,7 +204,7 @@ describe('serve', () => {
     await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
     const elsewhere = join(dir, 'second')
     const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', elsewhere]
-    const second = await sluice(again)
+    const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0' } })
     expect(second).toMatchObject({ status: 1, stdout: '' })
     expect(second.stderr).toMatch(/^sluice: 127\.0\.0\.1 port \d+ is in use by another process.*\n$/)
     expect(existsSync(elsewhere)).toBe(false)
@@ -240,7 +243,7 @@ describe('serve', () => {
     chmodSync(unreadable, 0o600)
     const [config, key] = await Promise.all([
       sluice(['serve', '--config', file, '--data', join(dir, 'data')]),
-      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir]),
+      sluice(['serve', '--host', '127.0.0.1', '--port', '0', '--data', dir], { env: { SLUICE_RTMP_PORT: '0' } }),
     ])
     expect(config).toMatchObject({ status: 1, stdout: '' })
     expect(config.stderr).toMatch(/config\.yaml:2: server\.port: .*allowed: /)

@@ -127,7 +127,8 @@ export async function listen(secret: string): Promise<Listening> {
 
 /** Starts a server on a free loopback port and waits until it says that it is ready. */
 export async function serve(argv: readonly string[], env: Record<string, string> = {}): Promise<Served> {
-  const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], env)
+  const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0' }
+  const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], { ...rtmp, ...env })
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

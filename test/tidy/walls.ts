@@ -14,6 +14,7 @@ interface Room {
 export const WALLS: Readonly<Record<string, Room>> = {
   'main.ts': { from: ['*'], node: 'all' },
   'app.ts': { from: ['*'], node: 'all' },
+  'serving.ts': { from: ['*'], node: 'all' },
   'sign.ts': { from: ['base', 'core'], node: 'all' },
   base: { from: [], node: 'all' },
   config: { from: ['base'], node: 'all' },
@@ -22,10 +23,18 @@ export const WALLS: Readonly<Record<string, Room>> = {
   media: { from: ['base', 'type core'], node: 'all' },
   delivery: { from: ['base', 'core', 'store/store.ts'], node: 'all' },
   commands: {
-    from: ['base', 'core', 'store/store.ts', 'type store/cached.ts', 'media/engine.ts', 'media/sessions.ts'],
+    from: [
+      'base',
+      'core',
+      'store/store.ts',
+      'type store/cached.ts',
+      'media/engine.ts',
+      'media/sessions.ts',
+      'media/frame.ts',
+    ],
     node: 'types',
   },
-  edge: { from: ['base', 'core', 'type config', 'commands'], node: 'all' },
+  edge: { from: ['base', 'core', 'type config', 'commands', 'type media'], node: 'all' },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
   cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
 }

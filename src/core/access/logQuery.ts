@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { readLimit } from '../page/page.ts'
+import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
 import { parseAddress } from './address.ts'
 import { REFUSALS } from './refusals.ts'
 
@@ -14,11 +14,10 @@ export interface AccessLogFilter {
   untilMs?: number
 }
 
-const NAMES = ['tokenId', 'streamName', 'address', 'code', 'allowed', 'from', 'until', 'limit', 'cursor'] as const
+type Reader = ParameterReader<AccessLogFilter>
 
-type Reader = (text: string) => Result<Partial<AccessLogFilter>, string>
-
-const READERS: Record<Exclude<(typeof NAMES)[number], 'limit' | 'cursor'>, Reader> = {
+/** The filters that lists of connections share. */
+export const CONNECTION_FILTERS = {
   tokenId: (text) =>
     /^\d{1,15}$/.test(text) ? ok({ tokenId: Number(text) }) : err('must be a token id, a whole number'),
   streamName: (text) => (text.length <= 256 ? ok({ streamName: text }) : err('must have at most 128 characters')),
@@ -26,6 +25,10 @@ const READERS: Record<Exclude<(typeof NAMES)[number], 'limit' | 'cursor'>, Reade
     const address = parseAddress(text)
     return address ? ok({ address: address.text }) : err('must be an IPv4 or IPv6 address')
   },
+} satisfies Record<string, Reader>
+
+const READERS: Readonly<Record<string, Reader>> = {
+  ...CONNECTION_FILTERS,
   code: (text) =>
     Object.hasOwn(REFUSALS, text) ? ok({ code: text }) : err(`must be one of ${Object.keys(REFUSALS).join(', ')}`),
   allowed: (text) =>
@@ -35,32 +38,8 @@ const READERS: Record<Exclude<(typeof NAMES)[number], 'limit' | 'cursor'>, Reade
 }
 
 /** Reads the query of `GET /api/access/log`; all errors at once. `from` is inclusive, `until` exclusive. */
-export function readAccessLogQuery(
-  query: Record<string, unknown>,
-): Result<AccessLogFilter & { limit: number; cursor?: string }, FieldErrors> {
-  const errors: FieldErrors = {}
-  const read: AccessLogFilter & { limit: number; cursor?: string } = { limit: 20 }
-  for (const [name, value] of Object.entries(query)) {
-    if (typeof value !== 'string') errors[name] = ['may be given once']
-    else if (name === 'cursor') read.cursor = value
-    else if (name === 'limit') assign(errors, read, name, limitOf(value))
-    else if (isFilter(name)) assign(errors, read, name, READERS[name](value))
-    else errors[name.slice(0, 64)] = [`is not a parameter of this list; allowed: ${NAMES.join(', ')}`]
-  }
-  return Object.keys(errors).length > 0 ? err(errors) : ok(read)
-}
-
-const isFilter = (name: string): name is keyof typeof READERS => Object.hasOwn(READERS, name)
-
-function limitOf(text: string): Result<{ limit: number }, string> {
-  const limit = readLimit(text)
-  return limit.ok ? ok({ limit: limit.value }) : limit
-}
-
-function assign(errors: FieldErrors, target: object, name: string, read: Result<object, string>): void {
-  if (read.ok) Object.assign(target, read.value)
-  else errors[name] = [read.error]
-}
+export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & Part, FieldErrors> =>
+  readListQuery(query, READERS)
 
 function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {
   const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)

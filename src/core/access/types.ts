@@ -37,6 +37,13 @@ export interface TokenSnapshot {
   readonly deniedCountries: ReadonlySet<string>
   /** Publish tokens: viewers of the stream need a subscribe token. */
   readonly subscribeRequiresAuth: boolean
+  /** Publish tokens: several sources may publish under one name. */
+  readonly multisource: boolean
+  /** Publish tokens: what it starts is recorded; images of it are taken. */
+  readonly record: boolean
+  readonly enableThumbnails: boolean
+  /** An edit that no longer admits a live session ends it. */
+  readonly endSessionsOnUpdate: boolean
   /** Subscribe tokens: the id under which bytes are counted. */
   readonly trackingId: string | null
   /** Self-signed children issued before this time are refused; null when no such revocation was made. */

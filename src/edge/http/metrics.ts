@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../../commands/context.ts'
+import { registerLiveMetrics } from './liveMetrics.ts'
 
 export interface Metrics {
   contentType: string
@@ -49,6 +50,7 @@ export function createMetrics(ctx: Context): Metrics {
       },
     }),
   )
+  registerLiveMetrics(registry, ctx)
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),

@@ -38,8 +38,12 @@ const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
 /** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
 export function errorHandler(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    sendFailure(reply, BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, request.id))
+    sendFailure(reply, failureFrom(error, log, request.id))
 }
+
+/** The same for whatever Fastify hands over, its own refusals included. */
+export const failureFrom = (error: FastifyError, log: Logger, requestId: string): Failure =>
+  BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, requestId)
 
 /** What the client is told of something that was thrown. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {

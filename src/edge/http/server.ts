@@ -4,19 +4,26 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Context } from '../../commands/context.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
+import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
+import { demoRoutes } from './demoRoutes.ts'
+import { isMediaPath, openToPages } from './cors.ts'
+import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { liveApi } from './v2/api.ts'
 import { liveErrorHandler } from './v2/problem.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
+import { plainErrorHandler } from './webrtc/refusal.ts'
+import { webRtcRoutes, type WebRtcOptions } from './webrtc/routes.ts'
 
 export interface ServerOptions {
   version: string
@@ -28,6 +35,12 @@ export interface ServerOptions {
   metricsSecret: string
   /** Signs list cursors. */
   sign: Mac
+  /** Whether `/demo` is there. */
+  demo: boolean
+  /** Absent: this server takes no media. */
+  webRtc?: WebRtcOptions
+  /** Absent: this server packages nothing. */
+  hls?: HlsRouteOptions
 }
 
 /**
@@ -48,10 +61,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => {
-      const answer = request.url.startsWith('/v2/') ? liveErrorHandler : errorHandler
-      void answer(ctx.log)(error, request, reply)
-    },
+    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.log)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
@@ -71,11 +81,22 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('onRequest', requireSecret(ctx))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
+    analyticsRoutes(api, ctx)
+    sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
   })
+  if (options.demo) demoRoutes(app)
+  if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
+  if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
   await app.ready()
   return app
+}
+
+/** Each interface answers in its own words, also where no route was found to ask. */
+function errorsAt(url: string) {
+  if (url.startsWith('/v2/')) return liveErrorHandler
+  return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
@@ -88,6 +109,7 @@ function listenerOf(
 ): Server {
   const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
   return createServer(timeouts, (request, response) => {
+    openToPages(request, response)
     if (isLeft(request, response)) handler(request, response)
   })
 }
@@ -99,7 +121,10 @@ function requestIds(): () => string {
   return () => `${process}-${(count++).toString(36)}`
 }
 
-/** Every answer carries its request id, is counted, and (but for the hot check route) leaves one log line. */
+/** Asked so often that a line for each would be most of the log. */
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA])
+
+/** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
 function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
     reply.header('X-Request-Id', request.id)
@@ -109,7 +134,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
     const route = request.routeOptions.url ?? 'none'
     const holder = request.secret ?? request.credential
     metrics.answered(request.method, route, reply.statusCode)
-    if (route !== '/api/access/check' || reply.statusCode >= 500) {
+    if (!QUIET.has(route) || reply.statusCode >= 500) {
       ctx.log.info(
         {
           requestId: request.id,

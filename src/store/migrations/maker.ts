@@ -53,8 +53,9 @@ export class Maker {
     })
   }
 
-  async unique(name: string, table: string, columns: string[]): Promise<void> {
-    await this.#db.schema.createIndex(name).on(table).columns(columns).unique().execute()
+  async unique(name: string, table: string, columns: string[], only?: string): Promise<void> {
+    const index = this.#db.schema.createIndex(name).on(table).columns(columns).unique()
+    await (only ? index.where(sql<boolean>`${sql.raw(only)}`) : index).execute()
   }
 
   async index(name: string, table: string, columns: string[], only?: string): Promise<void> {

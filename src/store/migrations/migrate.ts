@@ -3,12 +3,14 @@ import { type Migration, Migrator } from 'kysely/migration'
 import type { EngineName } from '../session.ts'
 import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
+import * as sessions from './0003_sessions.ts'
 import * as live from './0004_live.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
   '0001_init': init.up,
   '0002_webhooks': webhooks.up,
+  '0003_sessions': sessions.up,
   '0004_live': live.up,
 }
 

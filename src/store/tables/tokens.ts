@@ -22,6 +22,11 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
   return engine === 'postgres' ? row.forUpdate() : row
 })
 
+const held = statement((db, p: { id: number }, engine) => {
+  const row = db.selectFrom('tokens').select(['version', 'value_hash']).where('id', '=', p.id)
+  return engine === 'postgres' ? row.forShare() : row
+})
+
 const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))
 
 const replace = statement((db, p: TokenValues & { id: number; known: number }) =>
@@ -58,6 +63,14 @@ export async function getToken(session: Session, id: number): Promise<StoredToke
 export async function findToken(session: Session, hash: Uint8Array): Promise<StoredToken | undefined> {
   const row = await session.first(byHash, { hash })
   return row && fromTokenRow(row)
+}
+
+export async function holdToken(
+  session: Session,
+  id: number,
+): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
+  const row = await session.first(held, { id })
+  return row && { version: row.version, valueHash: row.value_hash }
 }
 
 export async function lockToken(

@@ -25,6 +25,10 @@ const token: TokenSnapshot = {
   subscribeRequiresAuth: false,
   trackingId: null,
   revokedBeforeMs: null,
+  multisource: true,
+  record: false,
+  enableThumbnails: false,
+  endSessionsOnUpdate: true,
   revokedJtis: new Set(),
 }
 

@@ -130,6 +130,10 @@ function snapshotOf({ token, revoked }: DecisionCase): TokenSnapshot {
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     trackingId: token.tracking?.trackingId ?? null,
     revokedBeforeMs: inSeconds(revoked.issuedBeforeInSeconds),
+    multisource: true,
+    record: false,
+    enableThumbnails: false,
+    endSessionsOnUpdate: true,
     revokedJtis: new Set(revoked.jtis),
   }
 }

@@ -1,0 +1,60 @@
+// Builds native/fanout.c, the fast back end of the relay, when this machine can. Plain JavaScript that runs on Node 20. It is
+// never needed: without it, or when it does not fit, the relay forwards with JavaScript alone.
+//   node scripts/native.mjs
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
+const SOURCE = path('native/fanout.c')
+const OUTPUT = path(`build/native/fanout-${process.platform}-${process.arch}.node`)
+
+/** Says in one line what became of it, or nothing when there was nothing to do. */
+export function buildNative() {
+  if (process.platform !== 'linux' || isFresh()) return
+  const headers = findHeaders()
+  if (headers === undefined) return skip('the headers of Node are not here')
+  if (spawnSync('cc', ['--version'], { timeout: 10_000 }).status !== 0) return skip('no C compiler is here')
+  const problem = compile(headers)
+  if (problem !== undefined) return skip(problem)
+  console.log('setup: built the native fan-out of the relay')
+}
+
+const skip = (why) => console.log(`setup: ${why}; media is forwarded by JavaScript alone, which costs more CPU`)
+
+const isFresh = () => existsSync(OUTPUT) && statSync(OUTPUT).mtimeMs >= statSync(SOURCE).mtimeMs
+
+/** Those of the Node that npm installed, of the one that runs, or of the system. */
+function findHeaders() {
+  const places = [
+    path(`node_modules/node-linux-${process.arch}/include/node`),
+    join(dirname(dirname(process.execPath)), 'include/node'),
+    '/usr/include/node',
+  ]
+  return places.find((place) => existsSync(join(place, 'node_api.h')) && existsSync(join(place, 'openssl/evp.h')))
+}
+
+/** Compiles beside the output and moves it there, so that nobody ever loads half a file. What went wrong, or undefined. */
+function compile(headers) {
+  mkdirSync(dirname(OUTPUT), { recursive: true })
+  const made = `${OUTPUT}.${process.pid}`
+  // With `now`, a Node that lacks one of the functions refuses to load it instead of dying at the first call.
+  const flags = [
+    '-O2',
+    '-std=gnu11',
+    '-shared',
+    '-fPIC',
+    '-fvisibility=hidden',
+    '-fstack-protector-strong',
+    '-Wl,-z,now',
+  ]
+  const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
+  const args = [...flags, ...warnings, `-I${headers}`, '-o', made, SOURCE]
+  const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })
+  if (status !== 0) return `the native fan-out does not compile: ${(error?.message ?? stderr).trim().split('\n', 1)[0]}`
+  renameSync(made, OUTPUT)
+  return undefined
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) buildNative()

@@ -1,0 +1,20 @@
+/** Far more kinds than there are; whatever brings still more is counted together. */
+const KINDS_MAX = 200
+
+/** Counts how often each of a bounded number of kinds has happened. */
+export class Tally {
+  readonly #counts = new Map<string, number>()
+
+  add(kind: string, count = 1): void {
+    const known = this.#counts.has(kind) || this.#counts.size < KINDS_MAX ? kind : 'other'
+    this.#counts.set(known, (this.#counts.get(known) ?? 0) + count)
+  }
+
+  get(kind: string): number {
+    return this.#counts.get(kind) ?? 0
+  }
+
+  [Symbol.iterator](): IterableIterator<[kind: string, count: number]> {
+    return this.#counts.entries()
+  }
+}

@@ -1,0 +1,103 @@
+import { uuid } from '../../base/ids.ts'
+import type { FrameSource } from '../../media/frame.ts'
+import type { LiveEntry, LiveFeed } from '../../media/sessions.ts'
+import { Conflict, type StoredFeed, type Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { emitFeed } from '../webhooksEmit.ts'
+import { tokenOf } from './admit.ts'
+import { endSession, feedData, tellEnd } from './close.ts'
+
+/** Two nodes may go live on one source at once; the later one finds the earlier one's feed and replaces it. */
+const ATTEMPTS = 5
+
+/**
+ * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
+ * before this one starts, also in the events and their times, and its session is cut. With a token that is not
+ * `multisource` every feed of the stream is replaced. Undefined when the session is over; its media is to be dropped.
+ * @throws StoreUnavailable when the feed cannot be recorded: it is not on the air then
+ */
+export async function goLive(ctx: Context, sessionId: string, media: FrameSource): Promise<LiveFeed | undefined> {
+  const entry = ctx.live.get(sessionId)
+  if (!entry || entry.ending) return undefined
+  const { accountId, streamName } = entry.session
+  const known = ctx.live.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
+  if (known) return known
+  const begun = await begin(ctx, entry)
+  if (!begun) return undefined
+  for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
+  // Cut between the commit and this line: whoever did it has ended the feed in the store.
+  if (!ctx.live.has(sessionId)) return undefined
+  const token = tokenOf(entry.request.credential)
+  const { node: _node, ...facts } = begun.feed
+  const feed: LiveFeed = {
+    ...facts,
+    record: token?.record === true,
+    thumbnails: token?.enableThumbnails === true,
+    media,
+  }
+  ctx.live.addFeed(feed)
+  return feed
+}
+
+interface Begun {
+  readonly feed: StoredFeed
+  readonly replaced: readonly StoredFeed[]
+}
+
+async function begin(ctx: Context, entry: LiveEntry): Promise<Begun | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ctx.store.transaction((tx) => replace(ctx, tx, entry))
+    } catch (error) {
+      if (!(error instanceof Conflict) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): Promise<Begun | undefined> {
+  const token = tokenOf(request.credential)
+  if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
+  const open = await tx.feeds.lockOpen(session)
+  const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
+  const endedAtMs = Math.max(ctx.clock.now(), ...replaced.map((feed) => feed.startedAtMs))
+  for (const old of replaced) await drop(tx, old, endedAtMs)
+  const lastEnd = await tx.feeds.lastEnd(session)
+  const feed: StoredFeed = {
+    feedId: uuid(ctx.random),
+    sessionId: session.id,
+    accountId: session.accountId,
+    streamName: session.streamName,
+    sourceId: session.sourceId,
+    tokenId: session.tokenId,
+    secured: token.subscribeRequiresAuth,
+    startedAtMs: Math.max(ctx.clock.now(), session.startedAtMs, (lastEnd ?? 0) + 1),
+    node: ctx.live.node,
+  }
+  if (!(await tx.sessions.attach(session.id, feed.feedId))) return undefined
+  await tx.feeds.insert(feed)
+  await tellStart(tx, feed)
+  return { feed, replaced }
+}
+
+/** Its session is ended by the node that holds it, with its last bytes. */
+async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
+  await tx.feeds.end(old.feedId, atMs)
+  await tellEnd(tx, old, atMs)
+  await tx.sessions.kick({ accountId: old.accountId, id: old.sessionId }, 'replaced')
+  await tx.changes.append({ kind: 'kick', accountId: old.accountId, id: 0, atMs })
+}
+
+async function tellStart(tx: Tx, feed: StoredFeed): Promise<void> {
+  const on = { accountId: feed.accountId, atMs: feed.startedAtMs }
+  await emitFeed(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
+  await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
+}
+
+function dropReplaced(ctx: Context, sessionId: string): void {
+  const entry = ctx.live.get(sessionId)
+  if (!entry) return
+  const { accountId, streamName } = entry.session
+  const feed = ctx.live.feedsOf(accountId, streamName).find((one) => one.sessionId === sessionId)
+  if (feed) ctx.live.removeFeed(feed)
+  void endSession(ctx, entry, 'replaced')
+}

@@ -1,0 +1,51 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { CONNECTION_FILTERS } from '../access/logQuery.ts'
+import { checkStreamName } from '../access/streamName.ts'
+import type { FieldErrors } from '../errors.ts'
+import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
+
+export interface SessionFilter {
+  tokenId?: number
+  streamName?: string
+  address?: string
+  protocol?: string
+  action?: string
+}
+
+export const PROTOCOLS = ['whip', 'rtmp', 'whep', 'hls'] as const
+export const ACTIONS = ['publish', 'view'] as const
+
+const READERS: Readonly<Record<string, ParameterReader<SessionFilter>>> = {
+  ...CONNECTION_FILTERS,
+  protocol: (text) => oneOf(PROTOCOLS, text, { protocol: text }),
+  action: (text) => oneOf(ACTIONS, text, { action: text }),
+}
+
+const oneOf = <T>(allowed: readonly string[], text: string, value: T): Result<T, string> =>
+  allowed.includes(text) ? ok(value) : err(`must be one of ${allowed.join(', ')}`)
+
+/** Reads the query of `GET /api/sessions`; all errors at once. */
+export const readSessionQuery = (query: Record<string, unknown>): Result<SessionFilter & Part, FieldErrors> =>
+  readListQuery(query, READERS)
+
+/** Reads `{streamId: "accountId/streamName"}`. */
+export function readStreamStop(body: unknown): Result<{ accountId: string; streamName: string }, FieldErrors> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return err({ body: ['must be a JSON object with streamId'] })
+  }
+  const unknown = Object.keys(body).filter((name) => name !== 'streamId')
+  const errors: FieldErrors = {}
+  for (const name of unknown) errors[name.slice(0, 64)] = ['is not a property of this request; allowed: streamId']
+  const stream = readStreamId('streamId' in body ? body.streamId : undefined)
+  if (!stream.ok) errors['streamId'] = [stream.error]
+  return stream.ok && unknown.length === 0 ? stream : err(errors)
+}
+
+function readStreamId(value: unknown): Result<{ accountId: string; streamName: string }, string> {
+  const [, accountId, streamName] = typeof value === 'string' ? (/^([^/]{1,64})\/([^]+)$/.exec(value) ?? []) : []
+  if (accountId === undefined || streamName === undefined) return err('is required, as accountId/streamName')
+  const problem = checkStreamName(streamName)
+  return problem === null
+    ? ok({ accountId, streamName })
+    : err(`must be accountId/streamName, and the stream name ${problem}`)
+}

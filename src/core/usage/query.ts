@@ -1,0 +1,128 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { checkStreamName } from '../access/streamName.ts'
+import type { FieldErrors } from '../errors.ts'
+
+export type Resolution = 'Hour' | 'Day' | 'Month'
+
+/** What one endpoint takes beside the dates. */
+export interface UsageParameters {
+  /** The parameter that names what is asked about. */
+  readonly names?: 'trackingIds' | 'streamNames'
+  readonly resolutions?: readonly Resolution[]
+}
+
+/** A question about usage, parsed. The time is half open. */
+export interface UsageQuestion {
+  readonly fromMs: number
+  readonly untilMs: number
+  /** Empty when the endpoint takes none. In the order asked, each once. */
+  readonly names: readonly string[]
+  readonly resolution: Resolution
+}
+
+const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAYS_MAX = 366
+const NAMES_MAX = 10
+
+type Query = Record<string, unknown>
+
+/** Reads the query of an analytics endpoint; all errors at once, nothing is clamped. */
+export function readUsageQuery(query: Query, takes: UsageParameters): Result<UsageQuestion, FieldErrors> {
+  const errors: FieldErrors = {}
+  const note = <T>(field: string, read: Result<T, string>): T | undefined => {
+    if (read.ok) return read.value
+    errors[field] = [read.error]
+    return undefined
+  }
+  refuseUnknown(query, takes, errors)
+  const fromMs = note('startDate', readDate(query['startDate']))
+  const untilMs = note('stopDate', readDate(query['stopDate']))
+  const names = takes.names ? note(takes.names, readNames(query[takes.names], takes.names)) : []
+  const resolution = note('resolution', readResolution(query['resolution'], takes.resolutions))
+  if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan(fromMs, untilMs, resolution))
+  if (Object.keys(errors).length > 0) return err(errors)
+  return ok({ fromMs: fromMs ?? 0, untilMs: untilMs ?? 0, names: names ?? [], resolution: resolution ?? 'Hour' })
+}
+
+function refuseUnknown(query: Query, takes: UsageParameters, errors: FieldErrors): void {
+  const allowed = ['startDate', 'stopDate', ...(takes.names ? [takes.names] : [])]
+  if (takes.resolutions) allowed.push('resolution')
+  for (const name of Object.keys(query)) {
+    if (!allowed.includes(name)) {
+      errors[name.slice(0, 64)] = [`is not a parameter of this report; allowed: ${allowed.join(', ')}`]
+    }
+  }
+}
+
+const DATE_RULE = 'must be a date such as 2026-01-31 (UTC), or an ISO 8601 time with a zone on a whole hour'
+
+function readDate(value: unknown): Result<number, string> {
+  if (value === undefined) return err(`is required; it ${DATE_RULE}`)
+  if (typeof value !== 'string') return err('may be given once')
+  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:00(:00(\.0{1,3})?)?(Z|[+-]\d{2}:00))?$/.test(value)
+  const ms = wellFormed ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(ms) || !isOnTheCalendar(value)) return err(DATE_RULE)
+  return ok(ms)
+}
+
+/** The engine reads 30 February as 2 March; people who write it have made a mistake. */
+function isOnTheCalendar(text: string): boolean {
+  const day = text.slice(0, 10)
+  const ms = Date.parse(day)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day)
+}
+
+function readNames(value: unknown, parameter: string): Result<string[], string> {
+  const given = value === undefined ? [] : [value].flat()
+  const texts = given.flatMap((one) => {
+    if (typeof one !== 'string') return ['']
+    return parameter === 'trackingIds' ? one.split(',') : [one]
+  })
+  const names = [...new Set(texts)]
+  if (names.length < 1 || names.length > NAMES_MAX) return err(`must name 1 to ${NAMES_MAX}`)
+  // Tracking ids are bounded like stream names.
+  const problem = names.map(checkStreamName).find((one) => one !== null)
+  return problem === undefined ? ok(names) : err(`each ${problem}`)
+}
+
+function readResolution(value: unknown, allowed: readonly Resolution[] | undefined): Result<Resolution, string> {
+  if (!allowed) return ok('Hour')
+  const found = allowed.find((one) => one === value)
+  return found ? ok(found) : err(`is required, one of ${allowed.join(', ')}`)
+}
+
+function checkSpan(fromMs: number, untilMs: number, resolution: Resolution | undefined): Result<null, string> {
+  if (untilMs <= fromMs) return err('must be later than startDate; it is exclusive')
+  if (untilMs - fromMs > DAYS_MAX * DAY_MS) return err(`must be at most ${DAYS_MAX} days after startDate`)
+  if (resolution === 'Day' && (fromMs % DAY_MS !== 0 || untilMs % DAY_MS !== 0)) {
+    return err('and startDate must be days (UTC) when the resolution is Day')
+  }
+  const areMonths = isFirstOfMonth(fromMs) && isFirstOfMonth(untilMs)
+  return resolution === 'Month' && !areMonths
+    ? err('and startDate must be the first day of a month when the resolution is Month')
+    : ok(null)
+}
+
+const isFirstOfMonth = (ms: number): boolean => ms % DAY_MS === 0 && new Date(ms).getUTCDate() === 1
+
+/** The beginning of the slot in which a time falls. */
+export function slotOf(ms: number, resolution: Resolution): number {
+  if (resolution === 'Hour') return ms - (ms % HOUR_MS)
+  if (resolution === 'Day') return ms - (ms % DAY_MS)
+  const date = new Date(ms)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
+}
+
+/** The beginnings of all slots of a time, in order. At most 8784. */
+export function slotsOf({ fromMs, untilMs, resolution }: UsageQuestion): number[] {
+  const slots: number[] = []
+  for (let ms = slotOf(fromMs, resolution); ms < untilMs; ms = next(ms, resolution)) slots.push(ms)
+  return slots
+}
+
+/** No month has more than 31 days, so 32 days later is in the next one. */
+function next(slotMs: number, resolution: Resolution): number {
+  if (resolution === 'Hour') return slotMs + HOUR_MS
+  return resolution === 'Day' ? slotMs + DAY_MS : slotOf(slotMs + 32 * DAY_MS, 'Month')
+}

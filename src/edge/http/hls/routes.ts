@@ -1,0 +1,169 @@
+import type { KeyObject } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import { admitViewer } from '../../../commands/live/admit.ts'
+import { closeSession } from '../../../commands/live/close.ts'
+import { countBytes } from '../../../commands/live/count.ts'
+import { REFUSALS } from '../../../core/access/refusals.ts'
+import type { Hls } from '../../../media/packager/hls.ts'
+import type { HlsStream } from '../../../media/packager/hlsStream.ts'
+import { preflight } from '../cors.ts'
+import type { PeerOf } from '../peer.ts'
+import { rangeHeaders, readRange } from '../range.ts'
+import { approachOf } from '../webrtc/offer.ts'
+import { plainErrorHandler, type Refused, sendRefusal } from '../webrtc/refusal.ts'
+import { masterPlaylist } from './master.ts'
+import { Tickets } from './tickets.ts'
+import { type Viewer, Viewers } from './viewers.ts'
+
+export interface HlsRouteOptions {
+  readonly hls: Hls
+  /** Signs the URLs of sessions; the same on every node of an installation. */
+  readonly key: KeyObject
+  /** A session is over when nothing was asked for in this time. */
+  readonly sessionMs: number
+}
+
+interface Parts extends HlsRouteOptions {
+  readonly ctx: Context
+  readonly peerOf: PeerOf
+  readonly viewers: Viewers
+  readonly tickets: Tickets
+}
+
+type Stream = { Params: { accountId: string; streamName: string }; Querystring: { sourceId?: unknown } }
+type Child = { Params: { feedId: string; file: string }; Querystring: { t?: unknown } }
+
+const MASTER = '/hls/:accountId/:streamName/index.m3u8'
+/** Playlists and segments of a session. */
+export const HLS_MEDIA = '/hls/:accountId/:streamName/:feedId/:file'
+
+const PLAYLIST = 'application/vnd.apple.mpegurl'
+/** The first request of a stream that nobody watches waits for the first segment. */
+const START_MAX_MS = 6000
+const SWEEP_MS = 1000
+/** Longer than any player waits between the playlist and what it names. */
+const MEDIA_TICKET_MS = 60_000
+
+const NO_TICKET: Refused = { status: 401, text: REFUSALS.invalid_token.text }
+const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
+const NOT_YET: Refused = { status: 503, text: 'Stream is starting: try again in a moment' }
+
+/** HLS: everything under `/hls`. A master playlist opens a session; the tickets in it open the rest. */
+export async function hlsRoutes(
+  app: FastifyInstance,
+  ctx: Context,
+  peerOf: PeerOf,
+  options: HlsRouteOptions,
+): Promise<void> {
+  const parts: Parts = { ...options, ctx, peerOf, viewers: new Viewers(ctx.clock), tickets: new Tickets(options.key) }
+  const stopping = new AbortController()
+  void sweep(parts, stopping.signal)
+  app.addHook('onClose', async () => stopping.abort())
+  await app.register(async (scope) => {
+    scope.setErrorHandler(plainErrorHandler(ctx.log))
+    for (const path of [MASTER, HLS_MEDIA])
+      scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
+    scope.get<Stream>(MASTER, (request, reply) => master(parts, request, reply))
+    scope.get<Child>(HLS_MEDIA, (request, reply) => child(parts, request, reply))
+  })
+}
+
+/** Ends the sessions of players that went away: they do not say goodbye. */
+async function sweep({ ctx, viewers, sessionMs }: Parts, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for (const { sessionId } of viewers.idle(sessionMs)) {
+      viewers.forget(sessionId)
+      await closeSession(ctx, sessionId, 'left')
+    }
+    await ctx.clock.sleep(SWEEP_MS, signal).catch(() => undefined)
+  }
+}
+
+async function master(parts: Parts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
+  const { ctx, viewers } = parts
+  const { accountId, streamName } = request.params
+  const viewer = viewers.newcomer()
+  const { sourceId } = request.query
+  const admitted = await admitViewer(
+    ctx,
+    approachOf(request, parts.peerOf, { action: 'view', protocol: 'hls', accountId, streamName }),
+    {
+      sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
+      cut: async ({ id }) => {
+        viewers.forget(id)
+        viewer.cut()
+      },
+    },
+  )
+  if (!admitted.ok) return refuse(reply, { status: admitted.status, text: admitted.message })
+  viewer.sessionId = admitted.session.id
+  viewer.feedId = admitted.feed.feedId
+  viewers.add(viewer)
+  const opened = parts.hls.open(admitted.feed)
+  if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)
+  viewers.forget(viewer.sessionId)
+  await closeSession(ctx, viewer.sessionId, 'left')
+  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
+}
+
+function sendMaster(parts: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  viewer.lastAskedMs = parts.ctx.clock.monotonic()
+  attend(parts, viewer, reply)
+  const { feedId, sessionId } = viewer
+  const ticket = parts.tickets.make(sessionId, { kind: 'playlist', feedId }, 0)
+  return reply
+    .type(PLAYLIST)
+    .header('Cache-Control', 'no-store')
+    .send(masterPlaylist(stream.variant(), `${feedId}/media.m3u8?t=${ticket}`))
+}
+
+async function child(parts: Parts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
+  const { tickets, viewers, ctx, hls } = parts
+  const { feedId, file } = request.params
+  const kind = file === 'media.m3u8' ? 'playlist' : 'media'
+  const sessionId = tickets.read(request.query.t, { kind, feedId }, ctx.clock.now())
+  const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
+  if (viewer === undefined) return refuse(reply, NO_TICKET)
+  attend(parts, viewer, reply)
+  const stream = hls.find(feedId)
+  if (stream === undefined) return refuse(reply, NOT_THERE)
+  return kind === 'playlist' ? sendPlaylist(parts, viewer, stream, reply) : sendMedia(stream, file, request, reply)
+}
+
+function sendPlaylist({ tickets, ctx }: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+  const { feedId, sessionId } = viewer
+  const ticket = tickets.make(sessionId, { kind: 'media', feedId }, ctx.clock.now() + MEDIA_TICKET_MS)
+  const playlist = stream.playlist((piece) =>
+    piece.kind === 'init' ? `init-${piece.run}.mp4?t=${ticket}` : `segment-${piece.sequence}.m4s?t=${ticket}`,
+  )
+  return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
+}
+
+function sendMedia(stream: HlsStream, file: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const bytes = mediaOf(stream, file)
+  if (bytes === undefined) return refuse(reply, NOT_THERE)
+  const range = readRange(request.headers.range, bytes.length)
+  reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', 'public, max-age=60').type('video/mp4')
+  if (range === 'unsatisfiable') return reply.code(416).send('')
+  return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
+}
+
+function mediaOf(stream: HlsStream, file: string): Buffer | undefined {
+  const [, kind, number] = /^(init|segment)-(\d{1,10})\.(?:mp4|m4s)$/.exec(file) ?? []
+  if (kind === undefined) return undefined
+  return kind === 'init' ? stream.init(Number(number)) : stream.segment(Number(number))
+}
+
+function attend({ ctx }: Parts, viewer: Viewer, reply: FastifyReply): void {
+  viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer))
+}
+
+/** Not being published is a 404 here: what players of HLS take for "try again". */
+function refuse(reply: FastifyReply, { status, text }: Refused): FastifyReply {
+  reply.header('Cache-Control', 'no-store')
+  if (status !== 409) return sendRefusal(reply, { status, text })
+  return sendRefusal(reply.header('Retry-After', '2'), { status: 404, text })
+}

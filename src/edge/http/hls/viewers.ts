@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../../base/clock.ts'
+
+/** Somebody who watches over HLS: a row of requests, held together by the tickets of one session. */
+export class Viewer {
+  /** Empty until it was admitted. */
+  sessionId = ''
+  feedId = ''
+  bytesIn = 0
+  bytesOut = 0
+  lastAskedMs: number
+  readonly #answers = new Set<ServerResponse>()
+  #cut = false
+
+  constructor(nowMs: number) {
+    this.lastAskedMs = nowMs
+  }
+
+  /** Nothing more is answered, and what is being answered ends where it is. */
+  get isCut(): boolean {
+    return this.#cut
+  }
+
+  cut(): void {
+    this.#cut = true
+    for (const answer of this.#answers) answer.destroy()
+  }
+
+  /** Counts what this answer costs on its connection, and lets `cut` end it. `counted` is called when it is over. */
+  attend(answer: ServerResponse, counted: () => void): void {
+    const { socket } = answer
+    this.#answers.add(answer)
+    answer.once('close', () => {
+      this.#answers.delete(answer)
+      if (socket) this.#count(socket)
+      counted()
+    })
+  }
+
+  #count(socket: Socket): void {
+    const before = COUNTED.get(socket) ?? { in: 0, out: 0 }
+    const now = { in: socket.bytesRead, out: socket.bytesWritten }
+    COUNTED.set(socket, now)
+    this.bytesIn += now.in - before.in
+    this.bytesOut += now.out - before.out
+  }
+}
+
+/** What of each connection belongs to somebody already. A player's preflights count as what it asked for next. */
+const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
+
+/** Everybody who watches over HLS at this node. As many as there may be sessions. */
+export class Viewers {
+  readonly #clock: Clock
+  readonly #viewers = new Map<string, Viewer>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  newcomer(): Viewer {
+    return new Viewer(this.#clock.monotonic())
+  }
+
+  add(viewer: Viewer): void {
+    viewer.lastAskedMs = this.#clock.monotonic()
+    this.#viewers.set(viewer.sessionId, viewer)
+  }
+
+  /** Undefined: the session is over, or this node never had it. */
+  find(sessionId: string, feedId: string): Viewer | undefined {
+    const viewer = this.#viewers.get(sessionId)
+    if (viewer === undefined || viewer.isCut || viewer.feedId !== feedId) return undefined
+    viewer.lastAskedMs = this.#clock.monotonic()
+    return viewer
+  }
+
+  forget(sessionId: string): void {
+    this.#viewers.delete(sessionId)
+  }
+
+  /** Those who have asked for nothing in this time. */
+  idle(ms: number): Viewer[] {
+    const since = this.#clock.monotonic() - ms
+    return [...this.#viewers.values()].filter((viewer) => viewer.lastAskedMs < since)
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The `Link` headers that name the configured STUN and TURN servers (RFC 9725 section 4.6). Entries are written as
+ * `URL` or `URL username credential`; the configuration has checked them.
+ */
+export function iceLinks(servers: readonly string[]): string[] {
+  return servers.map((server) => {
+    const [url = '', username, credential] = server.split(' ')
+    const link = `<${url}>; rel="ice-server"`
+    if (username === undefined || credential === undefined) return link
+    return `${link}; username="${username}"; credential="${credential}"; credential-type="password"`
+  })
+}

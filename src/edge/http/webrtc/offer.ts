@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyRequest } from 'fastify'
+import { err, ok, type Result } from '../../../base/result.ts'
+import type { Approach } from '../../../commands/authorize.ts'
+import type { PeerOf } from '../peer.ts'
+import { SDP, type Refused } from './refusal.ts'
+
+/** An offer of a browser has some 6 KB; with simulcast and every codec some 12. */
+export const MAX_OFFER_BYTES = 65_536
+
+/** What somebody who wants to publish or to view has sent, beside who they are. */
+export interface Offer {
+  readonly sdp: string
+  readonly sourceId: string | null
+  /** Lower case; null: none was wished for. */
+  readonly codec: string | null
+}
+
+const CODECS = ['h264', 'vp8', 'vp9', 'av1']
+const MAX_SOURCE_ID = 128
+
+/** Reads the offer and the parameters that we know; others are left alone, for they are other servers'. */
+export function readOffer(request: FastifyRequest): Result<Offer, Refused> {
+  const { body } = request
+  if (!Buffer.isBuffer(body) || !hasType(request, SDP))
+    return err({ status: 415, text: `Unsupported Media Type: send the offer as ${SDP}` })
+  if (body.length === 0) return err({ status: 400, text: 'Bad request: the offer is empty' })
+  if (!isUtf8(body)) return err({ status: 400, text: 'Bad request: the offer is not valid UTF-8' })
+  const sourceId = parameter(request, 'sourceId') ?? ''
+  if (sourceId.length > MAX_SOURCE_ID || /\p{Cc}/u.test(sourceId)) {
+    return err({ status: 400, text: `Bad request: sourceId must have 1 to ${MAX_SOURCE_ID} printable characters` })
+  }
+  const codec = parameter(request, 'codec')?.toLowerCase() ?? ''
+  if (codec !== '' && !CODECS.includes(codec)) {
+    return err({ status: 400, text: `Bad request: codec must be one of ${CODECS.join(', ')}` })
+  }
+  return ok({ sdp: body.toString(), sourceId: sourceId || null, codec: codec || null })
+}
+
+/** Whether the body is of this media type, whatever its parameters. */
+export const hasType = (request: FastifyRequest, type: string): boolean =>
+  request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === type
+
+/** A query parameter; of one that is repeated, the first. */
+function parameter(request: FastifyRequest, name: string): string | undefined {
+  const value = (request.query as Record<string, unknown>)[name]
+  const first: unknown = Array.isArray(value) ? value[0] : value
+  return typeof first === 'string' ? first : undefined
+}
+
+/** Who wants what, in the words of the decision. */
+export function approachOf(
+  request: FastifyRequest,
+  peerOf: PeerOf,
+  wish: Pick<Approach, 'action' | 'protocol' | 'accountId' | 'streamName'>,
+): Approach {
+  return {
+    ...wish,
+    presented: presentedToken(request),
+    address: peerOf(request.socket.remoteAddress, request.headers),
+    origin: request.headers.origin ?? null,
+  }
+}
+
+/**
+ * The token of the `Authorization` header or else of `?auth=`; null when there is none. The scheme is case-insensitive
+ * (RFC 9110 section 11.1). Another scheme is no token: some clients always send one, such as `NoAuth`. A bare token
+ * without a scheme is taken as it is.
+ */
+function presentedToken(request: FastifyRequest): string | null {
+  const header = request.headers.authorization?.trim() ?? ''
+  const [, scheme = '', credentials = ''] = /^(\S+)(?: +(.*))?$/.exec(header) ?? []
+  if (scheme.toLowerCase() === 'bearer') {
+    if (credentials !== '') return credentials.trim()
+  } else if (scheme !== '' && credentials === '' && scheme.toLowerCase() !== 'noauth') {
+    return scheme
+  }
+  return parameter(request, 'auth')?.replace(/^bearer +/i, '') || null
+}

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Patched } from '../../../media/engine.ts'
+import type { DoorParts } from './door.ts'
+import { hasType } from './offer.ts'
+import { FRAGMENT, sendRefusal, UNKNOWN, type Refused } from './refusal.ts'
+import { quotedTag, type Resource } from './resources.ts'
+
+const MAX_FRAGMENT_BYTES = 16_384
+/** Of one session, at a time. A browser sends one after the other. */
+const MAX_PATCHING = 8
+
+/** Trickled candidates and ICE restarts (RFC 9725 section 4.3). */
+export function patchRoute(app: FastifyInstance, parts: DoorParts): void {
+  const limit = { bodyLimit: MAX_FRAGMENT_BYTES }
+  app.patch<{ Params: { id: string } }>('/resource/:id', limit, async (request, reply) => {
+    const resource = parts.resources.find(request.params.id)
+    if (resource === undefined) return sendRefusal(reply, UNKNOWN)
+    const refused = precondition(request, resource)
+    if (refused !== null) return sendRefusal(reply, refused)
+    const fragment = (request.body as Buffer).toString()
+    return answer(reply, resource, await patched(parts, resource, fragment))
+  })
+}
+
+async function patched({ engine }: DoorParts, resource: Resource, fragment: string): Promise<Patched> {
+  resource.patching++
+  try {
+    return await engine.patch(resource.sessionId, fragment)
+  } finally {
+    resource.patching--
+  }
+}
+
+function precondition(request: FastifyRequest, resource: Resource): Refused | null {
+  if (!Buffer.isBuffer(request.body) || !hasType(request, FRAGMENT))
+    return { status: 415, text: `Unsupported Media Type: send ${FRAGMENT}` }
+  if (request.body.length === 0) return { status: 400, text: 'Bad request: the fragment is empty' }
+  const wanted = request.headers['if-match']
+  if (wanted === undefined) return { status: 428, text: 'Precondition Required: send If-Match with the ETag' }
+  if (!matches(wanted, resource.etag)) {
+    return { status: 412, text: 'Precondition Failed: the ETag is that of an earlier ICE session' }
+  }
+  if (resource.patching >= MAX_PATCHING) return { status: 429, text: 'Too many PATCH requests at a time' }
+  return null
+}
+
+/** `*` is what an ICE restart is sent with; a list matches when one of its tags does (RFC 9110 section 13.1.1). */
+const matches = (wanted: string, etag: string): boolean =>
+  wanted.split(',').some((tag) => tag.trim() === '*' || tag.trim() === etag)
+
+function answer(reply: FastifyReply, resource: Resource, patched: Patched): FastifyReply {
+  if (!patched.ok) return sendRefusal(reply, { status: patched.status, text: patched.problem })
+  resource.etag = quotedTag(patched.etag)
+  if (patched.answer === null) return reply.code(204).send()
+  return reply.code(200).header('ETag', resource.etag).type(FRAGMENT).send(patched.answer)
+}

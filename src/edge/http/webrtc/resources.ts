@@ -1,0 +1,48 @@
+import type { Random } from '../../../base/random.ts'
+
+/** What `Location` names: one session, as its own client sees it. */
+export interface Resource {
+  /** 32 random bytes. Who knows it may end the session, so it is told to the session's client only. */
+  readonly id: string
+  readonly sessionId: string
+  /** The current entity-tag, quotes included. Changes with every ICE restart. */
+  etag: string
+  /** PATCHes under way. */
+  patching: number
+}
+
+const ID_BYTES = 32
+
+/** The sessions that this node has a resource for. As many as there are sessions, which the engine bounds. */
+export class Resources {
+  readonly #byId = new Map<string, Resource>()
+  readonly #bySession = new Map<string, Resource>()
+  readonly #random: Random
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  open(sessionId: string): Resource {
+    const id = this.#random.bytes(ID_BYTES).toString('base64url')
+    const resource = { id, sessionId, etag: '', patching: 0 }
+    this.#byId.set(id, resource)
+    this.#bySession.set(sessionId, resource)
+    return resource
+  }
+
+  find(id: string): Resource | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** The session is over: from now on its resource is unknown. */
+  forget(sessionId: string): void {
+    const resource = this.#bySession.get(sessionId)
+    if (resource === undefined) return
+    this.#bySession.delete(sessionId)
+    this.#byId.delete(resource.id)
+  }
+}
+
+/** An entity-tag as it is sent (RFC 9110 section 8.8.3). */
+export const quotedTag = (tag: string): string => (/^"[^"]*"$/.test(tag) ? tag : `"${tag.replaceAll('"', '')}"`)

@@ -1,0 +1,45 @@
+import type { PublishRequest } from '../../media/rtmp/types.ts'
+
+/** What an encoder wants to publish to. */
+export type Destination =
+  | {
+      readonly kind: 'stream'
+      readonly streamName: string
+      readonly presented: string | null
+      readonly sourceId: string | null
+    }
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'none'; readonly why: string }
+
+const MAX_SOURCE_ID = 128
+const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
+
+/**
+ * Reads `rtmp://host/v2/pub/{streamName}?token=…&sourceId=…` and `rtmp://host/live/{streamKey}`. Where the application
+ * ends and the name begins is the encoder's choice, so that they are looked at together.
+ */
+export function readDestination({ app, name, query }: Pick<PublishRequest, 'app' | 'name' | 'query'>): Destination {
+  const path = app === '' ? name : `${app}/${name}`
+  if (path.startsWith('v2/pub/')) return streamOf(path.slice('v2/pub/'.length), query)
+  const key = path.startsWith('live/') ? path.slice('live/'.length) : ''
+  if (key !== '') return { kind: 'key', key }
+  return { kind: 'none', why: `Nothing can be published there; ${ADDRESSES}` }
+}
+
+function streamOf(name: string, query: URLSearchParams): Destination {
+  if (name === '') return { kind: 'none', why: `The stream name is missing; ${ADDRESSES}` }
+  const sourceId = query.get('sourceId') ?? ''
+  if (sourceId.length > MAX_SOURCE_ID || /\p{Cc}/u.test(sourceId)) {
+    return { kind: 'none', why: `sourceId must have 1 to ${MAX_SOURCE_ID} printable characters` }
+  }
+  return { kind: 'stream', streamName: decoded(name), presented: query.get('token'), sourceId: sourceId || null }
+}
+
+/** Percent-encoded as in a URL. What is no such encoding was typed into an encoder as it is meant. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}

@@ -1,0 +1,114 @@
+import type { Context } from '../../commands/context.ts'
+import { admitPublisher } from '../../commands/live/admit.ts'
+import { closeSession } from '../../commands/live/close.ts'
+import { countBytes } from '../../commands/live/count.ts'
+import { goLive } from '../../commands/live/goLive.ts'
+import { type Address, parseAddress } from '../../core/access/address.ts'
+import type { FrameSink, FrameSource } from '../../media/frame.ts'
+import type { PublishAnswer, PublishRequest, RtmpEnd } from '../../media/rtmp/types.ts'
+import type { LiveSession } from '../../media/sessions.ts'
+import { type Destination, readDestination } from './address.ts'
+
+export interface RtmpParts {
+  readonly ctx: Context
+  /** What a publication is put into, for everybody who wants its media. */
+  readonly makeHub: () => FrameSink & FrameSource
+  /** Brings a feed that is on the air to the viewers of the media engine. It ends with its media. */
+  readonly feed?: ((session: LiveSession, media: FrameSource) => void) | undefined
+  /** Decides on `rtmp://host/live/{key}`; absent: nobody may. */
+  readonly streamKeys?: ((key: string, request: PublishRequest) => Promise<PublishAnswer>) | undefined
+}
+
+const NO_STREAM_KEYS = 'Unauthorized: Invalid stream key'
+
+/** How a session's end is recorded. */
+const REASONS: Readonly<Record<RtmpEnd, string>> = {
+  left: 'left',
+  lost: 'lost',
+  invalid: 'invalid_media',
+  cut: 'kicked',
+  stopped: 'shutdown',
+}
+
+/** Translates an RTMP publication into the commands of a broadcast, for `startRtmp`. */
+export function publishOverRtmp(parts: RtmpParts): (request: PublishRequest) => Promise<PublishAnswer> {
+  return async (request) => {
+    const destination = readDestination(request)
+    switch (destination.kind) {
+      case 'stream':
+        return broadcast(parts, request, destination)
+      case 'key':
+        return parts.streamKeys?.(destination.key, request) ?? { ok: false, status: NO_STREAM_KEYS }
+      case 'none':
+        return { ok: false, status: destination.why }
+    }
+  }
+}
+
+const UNKNOWN: Address = { family: 6, text: '::' }
+
+async function broadcast(
+  parts: RtmpParts,
+  request: PublishRequest,
+  { streamName, presented, sourceId }: Extract<Destination, { kind: 'stream' }>,
+): Promise<PublishAnswer> {
+  const { ctx } = parts
+  const address = parseAddress(request.peer) ?? UNKNOWN
+  const approach = { streamName, presented, address, accountId: null, origin: null }
+  const admitted = await admitPublisher(
+    ctx,
+    { ...approach, action: 'publish', protocol: 'rtmp' },
+    { sourceId, cut: () => request.cut() },
+  )
+  if (!admitted.ok) return { ok: false, status: admitted.message }
+  const { session } = admitted
+  return {
+    ok: true,
+    sink: new Broadcast(parts, session, request),
+    bytes: (bytesIn) => countBytes(ctx, session.id, { bytesIn, bytesOut: 0 }),
+    ended: (reason) => void closeSession(ctx, session.id, REASONS[reason]),
+  }
+}
+
+/** The media of a session. With its first tracks the feed goes on the air. */
+class Broadcast implements FrameSink {
+  readonly #parts: RtmpParts
+  readonly #session: LiveSession
+  readonly #request: PublishRequest
+  readonly #hub: FrameSink & FrameSource
+  #began = false
+
+  constructor(parts: RtmpParts, session: LiveSession, request: PublishRequest) {
+    this.#parts = parts
+    this.#session = session
+    this.#request = request
+    this.#hub = parts.makeHub()
+  }
+
+  tracks(tracks: Parameters<FrameSink['tracks']>[0]): void {
+    this.#hub.tracks(tracks)
+    if (this.#began) return
+    this.#began = true
+    void this.#goLive()
+  }
+
+  frame(frame: Parameters<FrameSink['frame']>[0]): void {
+    this.#hub.frame(frame)
+  }
+
+  end(): void {
+    this.#hub.end()
+  }
+
+  /** A feed that cannot be put on record is not on the air: its encoder is sent away, and will come again. */
+  async #goLive(): Promise<void> {
+    const { ctx, feed } = this.#parts
+    const { id: sessionId } = this.#session
+    const live = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
+      ctx.log.warn({ sessionId, error }, 'an RTMP feed could not go on the air')
+      return undefined
+    })
+    if (live) feed?.(this.#session, this.#hub)
+    else await this.#request.cut()
+  }
+}

@@ -1,0 +1,22 @@
+import type { Context } from '../commands/context.ts'
+import type { ServingNode } from '../commands/live/nodes.ts'
+import { tellOfDesertedStreams } from '../commands/live/viewing.ts'
+import type { Job } from './timers.ts'
+
+const SWEEP_MS = 5_000
+
+export interface SessionJobOptions {
+  tendMs: number
+  noViewersMs: number
+}
+
+/** The timers of a process that holds sessions. */
+export const sessionJobs = (ctx: Context, node: ServingNode, { tendMs, noViewersMs }: SessionJobOptions): Job[] => [
+  { name: 'tend sessions', everyMs: tendMs, run: () => node.tend() },
+  { name: 'sweep up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
+  {
+    name: 'notice streams without viewers',
+    everyMs: Math.min(noViewersMs, SWEEP_MS),
+    run: () => tellOfDesertedStreams(ctx, noViewersMs),
+  },
+]

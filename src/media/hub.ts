@@ -1,0 +1,112 @@
+import type { Frame, FrameSink, FrameSource, Track } from './frame.ts'
+
+export interface HubLimits {
+  /** How many frames since the last keyframe are kept for those who come late. */
+  readonly maxFrames: number
+  /** And how many bytes. A group of pictures that has more is not kept: whoever comes then waits for a keyframe. */
+  readonly maxBytes: number
+}
+
+/** Ten seconds of 60 frames and 50 packets of sound each; 16 Mbit/s for ten seconds. */
+const LIMITS: HubLimits = { maxFrames: 1200, maxBytes: 20_000_000 }
+
+interface Subscriber {
+  readonly sink: FrameSink
+  /** Nothing but tracks until a decoder can begin. */
+  isWaiting: boolean
+}
+
+/** One feed's media for any number of listeners. Those who come late begin at the last keyframe. */
+export class Hub implements FrameSink, FrameSource {
+  readonly #limits: HubLimits
+  readonly #subscribers = new Set<Subscriber>()
+  #tracks: readonly Track[] | null = null
+  #hasVideo = false
+  /** Since the last keyframe; empty when there was none, or when too much came after it. */
+  #group: Frame[] = []
+  #groupBytes = 0
+  #reordered = false
+  #ended = false
+
+  constructor(limits: HubLimits = LIMITS) {
+    this.#limits = limits
+  }
+
+  /** A frame was decoded before it is shown: the video has B-frames, which WebRTC cannot carry. */
+  get reordered(): boolean {
+    return this.#reordered
+  }
+
+  tracks(tracks: readonly Track[]): void {
+    if (this.#ended || (this.#tracks !== null && areSame(this.#tracks, tracks))) return
+    this.#tracks = tracks
+    this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
+    this.#reordered = false
+    this.#forgetGroup()
+    for (const subscriber of this.#listening()) {
+      subscriber.isWaiting = this.#hasVideo
+      if (this.#subscribers.has(subscriber)) subscriber.sink.tracks(tracks)
+    }
+  }
+
+  frame(frame: Frame): void {
+    if (this.#ended || this.#tracks === null) return
+    if (frame.kind === 'video' && frame.timeUs !== frame.decodeTimeUs) this.#reordered = true
+    const begins = frame.key && (frame.kind === 'video' || !this.#hasVideo)
+    if (this.#hasVideo) this.#keep(frame, begins)
+    for (const subscriber of this.#listening()) {
+      if (begins) subscriber.isWaiting = false
+      if (!subscriber.isWaiting && this.#subscribers.has(subscriber)) subscriber.sink.frame(frame)
+    }
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#forgetGroup()
+    const listening = this.#listening()
+    this.#subscribers.clear()
+    for (const { sink } of listening) sink.end()
+  }
+
+  subscribe(sink: FrameSink): () => void {
+    if (this.#ended) {
+      sink.end()
+      return () => undefined
+    }
+    const subscriber: Subscriber = { sink, isWaiting: this.#hasVideo && this.#group.length === 0 }
+    const group = [...this.#group]
+    this.#subscribers.add(subscriber)
+    if (this.#tracks !== null) sink.tracks(this.#tracks)
+    for (const frame of group) if (this.#subscribers.has(subscriber)) sink.frame(frame)
+    return () => this.#subscribers.delete(subscriber)
+  }
+
+  /** A copy: somebody who subscribes meanwhile was given the group, and must not get its last frame twice. */
+  #listening(): Subscriber[] {
+    return [...this.#subscribers]
+  }
+
+  #keep(frame: Frame, begins: boolean): void {
+    if (begins) this.#forgetGroup()
+    else if (this.#group.length === 0) return
+    this.#group.push(frame)
+    this.#groupBytes += frame.data.length
+    const { maxFrames, maxBytes } = this.#limits
+    if (this.#group.length > maxFrames || this.#groupBytes > maxBytes) this.#forgetGroup()
+  }
+
+  #forgetGroup(): void {
+    this.#group = []
+    this.#groupBytes = 0
+  }
+}
+
+const areSame = (a: readonly Track[], b: readonly Track[]): boolean =>
+  a.length === b.length && a.every((track, at) => isSame(track, b[at]))
+
+function isSame(a: Track, b: Track | undefined): boolean {
+  if (b === undefined || a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
+  if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
+  return b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels
+}

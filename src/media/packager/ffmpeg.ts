@@ -1,0 +1,225 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { type Progress, progressReader } from './progress.ts'
+import { type Tail, tailOf } from './tail.ts'
+
+/** Starts ffmpeg processes and knows every one of them. The one place that does. */
+export interface Ffmpeg {
+  /**
+   * Starts one. `missing`: there is no such program; `busy`: as many as allowed are running. Everything else that can
+   * go wrong is told by `exited`.
+   */
+  run(job: FfmpegJob): Result<FfmpegProcess, FfmpegRefusal>
+  /** How many are running. */
+  readonly running: number
+  /** Ends all of them and starts no more. Resolves when they are gone. */
+  stop(graceMs: number): Promise<void>
+}
+
+export interface FfmpegRefusal {
+  readonly code: 'missing' | 'busy'
+  /** A sentence for the operator. */
+  readonly message: string
+}
+
+export interface FfmpegJob {
+  /** For the log: `hls abc123/lobby`. */
+  readonly name: string
+  /** What follows the program's general options: inputs, codecs, outputs. `pipe:0` is what is written to it. */
+  readonly args: readonly string[]
+  /** Its input comes from `write`. Without it the process has no standard input. */
+  readonly stdin?: boolean
+  /** How much may wait to be written, bytes; default 8 MiB. */
+  readonly backlogBytes?: number
+  /** Called with what it writes to `pipe:1`. */
+  readonly stdout?: (chunk: Buffer) => void
+  readonly onProgress?: (progress: Progress) => void
+  readonly cwd?: string
+}
+
+export interface FfmpegExit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last lines of what it said, oldest first: the reason when it failed. */
+  readonly tail: string
+}
+
+export interface FfmpegProcess {
+  /** Null when it could not be started. */
+  readonly pid: number | null
+  /** The latest; empty before the first. */
+  readonly progress: Progress
+  /** False when the bytes were not taken, because too many are waiting or the process is over. Never half of them. */
+  write(bytes: Uint8Array): boolean
+  /** No more input: it finishes what it has and ends. */
+  end(): void
+  /** Asks it to finish, and kills it after `graceMs`. Resolves when it is gone. */
+  stop(graceMs: number): Promise<FfmpegExit>
+  /** Never rejects. */
+  readonly exited: Promise<FfmpegExit>
+}
+
+export interface FfmpegOptions {
+  readonly log: Logger
+  readonly clock: Clock
+  /** A path, or a name that is looked for in PATH. */
+  readonly binary: string
+  readonly maxChildren: number
+}
+
+/**
+ * A process whose input is our pipe sees that pipe end when we die, however we die, and ends. One that reads from
+ * elsewhere would go on without us: the shell around it ends it when descriptor 4, which only we hold, is closed. It is
+ * also how such a process is asked to stop. A line on it says that ffmpeg has ended by itself.
+ */
+const GUARD = [
+  '"$@" 4<&- <&0 & child=$!',
+  'exec 3>&-',
+  'if ! read -r _ <&4; then',
+  '  kill -TERM "$child" 2>/dev/null',
+  '  { trap \'kill "$nap"; exit\' TERM; sleep 5 & nap=$!; wait "$nap"; kill -KILL "$child"; } >/dev/null 2>&1 4<&- & killer=$!',
+  'fi',
+  'wait "$child"; status=$?',
+  '[ -z "$killer" ] || kill "$killer" 2>/dev/null',
+  'exit "$status"',
+].join('\n')
+
+const GENERAL = ['-hide_banner', '-nostats', '-loglevel', 'warning', '-progress', 'pipe:3', '-stats_period', '1']
+const BACKLOG_BYTES = 8 * 1024 * 1024
+
+export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
+  const children = new Set<FfmpegProcess>()
+  let stopping = false
+  return {
+    get running() {
+      return children.size
+    },
+    run(job) {
+      if (stopping || children.size >= options.maxChildren) return err(busy(options.maxChildren, stopping))
+      const program = findProgram(options.binary)
+      if (program === null) return err(missing(options.binary))
+      const child = start(program, job, options)
+      children.add(child)
+      void child.exited.then(() => children.delete(child))
+      return ok(child)
+    },
+    async stop(graceMs) {
+      stopping = true
+      await Promise.all([...children].map((child) => child.stop(graceMs)))
+    },
+  }
+}
+
+const busy = (most: number, stopping: boolean): FfmpegRefusal => ({
+  code: 'busy',
+  message: stopping
+    ? 'The server is stopping'
+    : `${most} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows`,
+})
+
+const missing = (binary: string): FfmpegRefusal => ({
+  code: 'missing',
+  message: `There is no program ${binary}: install ffmpeg, or name it with ffmpeg.path`,
+})
+
+/** The path of a program, or null. Looked for each time: it may be installed while we run. */
+function findProgram(binary: string): string | null {
+  const isPath = isAbsolute(binary) || /[\\/]/.test(binary)
+  const folders = isPath ? [''] : (process.env['PATH'] ?? '').split(delimiter)
+  const candidates = folders.map((folder) => (isPath ? resolve(binary) : join(folder, binary)))
+  return candidates.find(isProgram) ?? null
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): FfmpegProcess {
+  const child = spawnGuarded(program, job)
+  const tail = tailOf(child.stderr)
+  const state = { progress: {} as Progress }
+  read(child, 3, (progress) => {
+    state.progress = progress
+    job.onProgress?.(progress)
+  })
+  if (job.stdout) child.stdout?.on('data', job.stdout)
+  const exited = exitOf(child, tail)
+  void exited.then(({ code, signal }) => log.debug({ name: job.name, code, signal }, 'ffmpeg ended'))
+  const end = (): void => void (child.stdin ?? guardOf(child))?.end()
+  return {
+    pid: child.pid ?? null,
+    get progress() {
+      return state.progress
+    },
+    write: (bytes) => writeBounded(child.stdin, bytes, job.backlogBytes ?? BACKLOG_BYTES),
+    end,
+    async stop(graceMs) {
+      end()
+      const patience = new AbortController()
+      const late = clock.sleep(graceMs, patience.signal).then(
+        () => kill(child),
+        () => undefined,
+      )
+      const exit = await exited
+      patience.abort()
+      await late
+      return exit
+    },
+    exited,
+  }
+}
+
+/** In a process group of its own: Ctrl+C at a terminal is for us to act on, and a kill reaches the guard as well. */
+function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
+  const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...job.args]
+  const guarded = !job.stdin && process.platform !== 'win32'
+  const argv = guarded ? ['/bin/sh', '-c', GUARD, 'sh', program, ...args] : [program, ...args]
+  return spawn(argv[0] ?? program, argv.slice(1), {
+    stdio: [job.stdin ? 'pipe' : 'ignore', job.stdout ? 'pipe' : 'ignore', 'pipe', 'pipe', guarded ? 'pipe' : 'ignore'],
+    detached: true,
+    windowsHide: true,
+    ...(job.cwd === undefined ? {} : { cwd: job.cwd }),
+  })
+}
+
+const guardOf = (child: ChildProcess): Writable | null => (child.stdio[4] ?? null) as Writable | null
+
+/** Progress arrives on a pipe of its own. It ends with ffmpeg, and then the guard has nothing to guard any more. */
+function read(child: ChildProcess, descriptor: number, onProgress: (progress: Progress) => void): void {
+  const stream = child.stdio[descriptor] as Readable | null | undefined
+  stream?.setEncoding('utf8').on('data', progressReader(onProgress))
+  stream?.on('close', () => guardOf(child)?.end('\n'))
+  for (const pipe of child.stdio) pipe?.on('error', () => undefined)
+}
+
+function exitOf(child: ChildProcess, tail: Tail): Promise<FfmpegExit> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, signal: null, tail: error.message }))
+    child.once('close', (code, signal) => resolve({ code, signal, tail: tail.text() }))
+  })
+}
+
+function writeBounded(stdin: Writable | null, bytes: Uint8Array, most: number): boolean {
+  if (!stdin || !stdin.writable || stdin.writableLength + bytes.length > most) return false
+  stdin.write(bytes)
+  return true
+}
+
+function kill(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL')
+  } catch {
+    // It was quicker.
+  }
+}

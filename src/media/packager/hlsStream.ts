@@ -1,0 +1,210 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { FrameSource, Track } from '../frame.ts'
+import { hlsArguments } from './arguments.ts'
+import { viewOf } from './boxes.ts'
+import type { Ffmpeg, FfmpegProcess } from './ffmpeg.ts'
+import { avcCodec, type Fragment, FragmentReader } from './fragments.ts'
+import { MuxFeed } from './muxFeed.ts'
+import { SegmentList, type SegmentOptions, type UriOf } from './segments.ts'
+
+export interface HlsStreamOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  readonly name: string
+  readonly source: FrameSource
+  readonly segments: SegmentOptions
+}
+
+/** What a master playlist says of a stream (RFC 8216 section 4.3.4.2). */
+export interface Variant {
+  readonly bandwidth: number
+  readonly codecs: string
+  /** Pixels; null when they are not known or there is no video. */
+  readonly size: { readonly width: number; readonly height: number } | null
+}
+
+const BACKOFF_MS = 250
+const BACKOFF_MAX_MS = 10_000
+/** Somebody who ran for this long did not fail at once: the next pause is a short one again. */
+const HEALTHY_MS = 30_000
+const STOP_GRACE_MS = 2000
+
+/** One feed as HLS: an ffmpeg process that is started again when it dies, and the segments that it made. */
+export class HlsStream {
+  readonly #options: HlsStreamOptions
+  readonly #segments: SegmentList
+  readonly #stopping = new AbortController()
+  readonly #waiting = new Set<() => void>()
+  #process: FfmpegProcess | null = null
+  /** Settles when everything that the processes before have written was read. */
+  #before: Promise<unknown> = Promise.resolve()
+  #tracks: readonly Track[] = []
+  #unsubscribe: () => void = () => undefined
+  #failures = 0
+  #problem: string | null = null
+  #ended = false
+  lastAskedMs: number
+
+  constructor(options: HlsStreamOptions) {
+    this.#options = options
+    this.#segments = new SegmentList(options.segments)
+    this.lastAskedMs = options.clock.monotonic()
+    this.#subscribe()
+  }
+
+  /** Its publisher is gone; what there is can still be watched. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Why there is nothing (more) to be seen just now; a sentence for the log. */
+  get problem(): string | null {
+    return this.#problem
+  }
+
+  /** True as soon as there is a segment to play; false when there is none after `ms`, or will never be. */
+  async ready(ms: number): Promise<boolean> {
+    const { clock } = this.#options
+    const untilMs = clock.monotonic() + ms
+    while (this.#segments.ready === 0 && !this.#ended && !this.#stopping.signal.aborted) {
+      const leftMs = untilMs - clock.monotonic()
+      if (leftMs <= 0) return false
+      await this.#news(leftMs)
+    }
+    return this.#segments.ready > 0
+  }
+
+  playlist(uriOf: UriOf): string {
+    return this.#segments.playlist(uriOf)
+  }
+
+  segment(sequence: number): Buffer | undefined {
+    return this.#segments.segment(sequence)
+  }
+
+  init(run: number): Buffer | undefined {
+    return this.#segments.init(run)
+  }
+
+  variant(): Variant {
+    const video = this.#tracks.find((track) => track.kind === 'video')
+    const audio = this.#tracks.find((track) => track.kind === 'audio')
+    const init = this.#segments.latestInit
+    const avc = video && init ? avcCodec(viewOf(init)) : null
+    // The audio object type is in the first five bits (ISO/IEC 14496-3 section 1.6.2.1); what we encode is 2, AAC-LC.
+    const aac = audio && `mp4a.40.${audio.codec === 'aac' ? (audio.config[0] ?? 16) >> 3 : 2}`
+    return {
+      bandwidth: Math.max(1, this.#segments.peakBitsPerSecond),
+      codecs: [avc, aac].filter(Boolean).join(','),
+      size: video && video.width > 0 ? { width: video.width, height: video.height } : null,
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#unsubscribe()
+    this.#tell()
+    await this.#process?.stop(STOP_GRACE_MS)
+  }
+
+  /** The source begins with a keyframe that it has kept, so a process that was started again has pictures at once. */
+  #subscribe(): void {
+    this.#unsubscribe()
+    const feed = new MuxFeed({
+      write: (bytes) => this.#process?.write(bytes) ?? false,
+      begin: (tracks) => this.#begin(tracks),
+      end: () => void this.#end(),
+    })
+    this.#unsubscribe = this.#options.source.subscribe(feed)
+  }
+
+  #begin(tracks: readonly Track[]): void {
+    const { ffmpeg, name } = this.#options
+    this.#tracks = tracks
+    const before = this.#process
+    before?.end()
+    const reader = this.#reader()
+    const earlier = this.#before
+    const started = ffmpeg.run({
+      name: `hls ${name}`,
+      args: hlsArguments(tracks),
+      stdin: true,
+      stdout: (chunk) => void earlier.then(() => this.#read(reader, chunk)),
+    })
+    this.#process = started.ok ? started.value : null
+    if (!started.ok) return void this.#failed(started.error.message)
+    const process = started.value
+    this.#before = Promise.all([earlier, process.exited])
+    void this.#watch(process)
+  }
+
+  #reader(): FragmentReader {
+    return new FragmentReader(
+      (init) => this.#segments.begin(init.bytes),
+      (fragment) => this.#add(fragment),
+    )
+  }
+
+  #read(reader: FragmentReader, chunk: Buffer): void {
+    try {
+      reader.write(chunk)
+    } catch (error) {
+      this.#problem = `the packager writes what cannot be read: ${String(error)}`
+      void this.#process?.stop(0)
+    }
+  }
+
+  #add(fragment: Fragment): void {
+    this.#problem = null
+    if (this.#segments.add(fragment, this.#options.clock.now())) this.#tell()
+  }
+
+  /** Ended without being asked to: again, after a pause that grows. */
+  async #watch(process: FfmpegProcess): Promise<void> {
+    const { clock } = this.#options
+    const startedAtMs = clock.monotonic()
+    const { code, signal, tail } = await process.exited
+    if (this.#process !== process || this.#ended || this.#stopping.signal.aborted) return
+    if (clock.monotonic() - startedAtMs > HEALTHY_MS) this.#failures = 0
+    await this.#failed(`ffmpeg ended (${signal ?? code}): ${tail}`)
+  }
+
+  async #failed(problem: string): Promise<void> {
+    const { clock, log, name } = this.#options
+    this.#problem = problem
+    this.#process = null
+    this.#unsubscribe()
+    const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
+    log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')
+    try {
+      await clock.sleep(pauseMs, this.#stopping.signal)
+    } catch {
+      return
+    }
+    this.#subscribe()
+  }
+
+  async #end(): Promise<void> {
+    await this.#process?.stop(STOP_GRACE_MS)
+    await this.#before
+    this.#ended = true
+    this.#segments.end()
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const wake of this.#waiting) wake()
+    this.#waiting.clear()
+  }
+
+  async #news(ms: number): Promise<void> {
+    const over = new AbortController()
+    await new Promise<void>((resolve) => {
+      this.#waiting.add(resolve)
+      this.#options.clock.sleep(ms, over.signal).then(resolve, () => undefined)
+    })
+    over.abort()
+  }
+}

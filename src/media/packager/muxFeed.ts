@@ -1,0 +1,81 @@
+import type { Frame, FrameSink, Track } from '../frame.ts'
+import { MatroskaWriter } from './matroska.ts'
+
+export interface MuxFeedOptions {
+  /** Takes bytes of the stream; false when it cannot now, and then has taken none. */
+  readonly write: (bytes: Uint8Array) => boolean
+  /** The stream begins, or has to begin anew because its tracks are others now; the head is written after it. */
+  readonly begin: (tracks: readonly Track[]) => void
+  readonly end: () => void
+}
+
+/**
+ * Turns the media of a feed into a Matroska stream for a process that may be slow. What does not fit is dropped, from
+ * there to the next keyframe: a gap, never a picture that lacks what it refers to.
+ */
+export class MuxFeed implements FrameSink {
+  readonly #options: MuxFeedOptions
+  #tracks: readonly Track[] = []
+  #writer: MatroskaWriter | null = null
+  #hasVideo = false
+  #waitsForKey = true
+  /** Frames that did not fit. */
+  dropped = 0
+
+  constructor(options: MuxFeedOptions) {
+    this.#options = options
+  }
+
+  tracks(tracks: readonly Track[]): void {
+    if (this.#writer !== null && sameTracks(this.#tracks, tracks)) return
+    this.#tracks = tracks
+    this.#writer = null
+    this.#waitsForKey = true
+    this.#hasVideo = tracks.some((track) => track.kind === 'video')
+  }
+
+  frame(frame: Frame): void {
+    if (this.#waitsForKey) {
+      if (!this.#canBegin(frame)) return
+      this.#waitsForKey = false
+    }
+    const writer = this.#writer ?? this.#begin()
+    const bytes = writer.frame(frame)
+    if (bytes.length === 0 || this.#options.write(bytes)) return
+    this.dropped += 1
+    this.#waitsForKey = true
+  }
+
+  end(): void {
+    this.#options.end()
+  }
+
+  #canBegin({ kind, key }: Frame): boolean {
+    return key && (kind === 'video' || !this.#hasVideo) && this.#tracks.every(isDescribed)
+  }
+
+  #begin(): MatroskaWriter {
+    const writer = new MatroskaWriter(this.#tracks)
+    this.#writer = writer
+    this.#options.begin(this.#tracks)
+    this.#options.write(writer.head())
+    return writer
+  }
+}
+
+/** H.264 and AAC cannot be read without their configuration. */
+const isDescribed = ({ codec, config }: Track): boolean => (codec !== 'h264' && codec !== 'aac') || config.length > 0
+
+/** True when a stream that began with the tracks `a` can go on with `b`. */
+function sameTracks(a: readonly Track[], b: readonly Track[]): boolean {
+  return a.length === b.length && a.every((track, index) => b[index] !== undefined && sameTrack(track, b[index]))
+}
+
+function sameTrack(a: Track, b: Track): boolean {
+  if (a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
+  if (a.kind === 'audio') return b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels
+  return b.kind === 'video' && sameLength(a.width, b.width) && sameLength(a.height, b.height)
+}
+
+/** 0 is not known yet: no change. */
+const sameLength = (a: number, b: number): boolean => a === b || a === 0 || b === 0

@@ -1,0 +1,112 @@
+import { readSequenceHeader } from './av1Config.ts'
+import type { VideoReader } from './codec.ts'
+
+/** AV1 over RTP, RTP Payload Format For AV1 (v1.0). Frames are temporal units in the low-overhead format, each OBU with its size. */
+
+const SEQUENCE_HEADER = 1
+const TEMPORAL_DELIMITER = 2
+const TILE_LIST = 8
+const PADDING = 15
+const HAS_SIZE = 0x02
+const HAS_EXTENSION = 0x04
+/** OBUs of a temporal unit; a frame per layer and its tiles are far from it. */
+const MAX_OBUS = 1024
+
+export const av1: VideoReader = {
+  /** Section 4.4: N marks the first packet of a coded video sequence. */
+  isKeyStart: (payload) => ((payload[0] ?? 0) & 0x88) === 0x08 && payload.length > 1,
+
+  join(payloads) {
+    const obus = depacketize(payloads)
+    if (obus === null) return null
+    const header = obus.find((obu) => typeOf(obu) === SEQUENCE_HEADER)
+    const sized = obus.filter(isKept).map(withSize)
+    const data = Buffer.concat(sized)
+    const key = header !== undefined
+    return data.length === 0
+      ? null
+      : { key, data, picture: key ? readSequenceHeader(withSize(header), bodyOf(header)) : null }
+  },
+}
+
+const typeOf = (obu: Buffer): number => ((obu[0] ?? 0) >> 3) & 15
+const isKept = (obu: Buffer): boolean => ![TEMPORAL_DELIMITER, TILE_LIST, PADDING].includes(typeOf(obu))
+
+/** The OBUs of all packets, fragments joined; null when one is missing (section 4.3). */
+function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
+  const obus: Buffer[] = []
+  let fragments: Buffer[] = []
+  for (const payload of payloads) {
+    const elements = readElements(payload)
+    const header = payload[0] ?? 0
+    const continues = (header & 0x80) !== 0
+    if (elements === null || continues !== fragments.length > 0) return null
+    for (const [index, element] of elements.entries()) {
+      fragments.push(element)
+      const goesOn = index === elements.length - 1 && (header & 0x40) !== 0
+      if (goesOn) continue
+      obus.push(fragments.length === 1 ? element : Buffer.concat(fragments))
+      fragments = []
+    }
+    if (obus.length > MAX_OBUS) return null
+  }
+  return fragments.length === 0 && obus.every(({ length }) => length > 0) ? obus : null
+}
+
+/** The OBU elements of one packet: W of them, the last without a length; or with a length each, when W is 0. */
+function readElements(payload: Buffer): Buffer[] | null {
+  const count = ((payload[0] ?? 0) >> 4) & 3
+  const elements: Buffer[] = []
+  let at = 1
+  while (at < payload.length && elements.length < MAX_OBUS) {
+    if (count > 0 && elements.length === count - 1) {
+      elements.push(payload.subarray(at))
+      return elements
+    }
+    const size = readLeb128(payload, at)
+    if (size === null || size.end + size.value > payload.length) return null
+    elements.push(payload.subarray(size.end, size.end + size.value))
+    at = size.end + size.value
+  }
+  return count === 0 && elements.length > 0 && at === payload.length ? elements : null
+}
+
+/** AV1 section 4.10.5; 5 bytes hold 32 bits. */
+function readLeb128(bytes: Buffer, start: number): { value: number; end: number } | null {
+  let value = 0
+  for (let i = 0; i < 5; i++) {
+    const byte = bytes[start + i]
+    if (byte === undefined) return null
+    value += (byte & 0x7f) * 2 ** (7 * i)
+    if (byte < 0x80) return { value, end: start + i + 1 }
+  }
+  return null
+}
+
+const headerLength = (obu: Buffer): number => (((obu[0] ?? 0) & HAS_EXTENSION) === 0 ? 1 : 2)
+
+/** What follows the header, and the size when there is one. */
+function bodyOf(obu: Buffer): Buffer {
+  const start = headerLength(obu)
+  if (((obu[0] ?? 0) & HAS_SIZE) === 0) return obu.subarray(start)
+  const size = readLeb128(obu, start)
+  return size === null ? obu.subarray(obu.length) : obu.subarray(size.end, size.end + size.value)
+}
+
+function withSize(obu: Buffer): Buffer {
+  if (((obu[0] ?? 0) & HAS_SIZE) !== 0) return obu
+  const header = Buffer.from(obu.subarray(0, headerLength(obu)))
+  header[0] = (header[0] ?? 0) | HAS_SIZE
+  const body = bodyOf(obu)
+  return Buffer.concat([header, writeLeb128(body.length), body])
+}
+
+function writeLeb128(value: number): Buffer {
+  const bytes: number[] = []
+  let rest = value
+  do {
+    bytes.push((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0))
+    rest >>>= 7
+  } while (rest > 0)
+  return Buffer.from(bytes)
+}

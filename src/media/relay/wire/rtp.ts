@@ -1,0 +1,171 @@
+/**
+ * RTP (RFC 3550 section 5.1) with header extensions (RFC 8285). A parsed header holds numbers and positions only: nothing
+ * is copied, the packet stays where it is.
+ */
+
+const FIXED = 12
+/** Profile of extensions with one byte of id and length; two bytes: 0x1000 to 0x100f. */
+const ONE_BYTE = 0xbede
+const TWO_BYTE = 0x1000
+
+export interface RtpHeader {
+  readonly marker: boolean
+  readonly payloadType: number
+  readonly sequence: number
+  readonly timestamp: number
+  readonly ssrc: number
+  readonly csrcCount: number
+  /** 0xbede, 0x1000 to 0x100f, another profile; 0 without extensions. */
+  readonly extensionProfile: number
+  /** Where the elements of the extension begin and end. Equal without any. */
+  readonly extensionStart: number
+  readonly extensionEnd: number
+  /** Where the payload begins, and where it ends and the padding begins. */
+  readonly payloadStart: number
+  readonly payloadEnd: number
+}
+
+/** RFC 5761 section 4: on one transport, what has a packet type of 192 to 223 is RTCP. */
+export const isRtcp = (packet: Buffer): boolean => {
+  const type = packet[1] ?? 0
+  return type >= 192 && type <= 223
+}
+
+/** Null when the packet is no RTP version 2 or says that it is longer than it is. */
+export function parseRtp(packet: Buffer): RtpHeader | null {
+  if (packet.length < FIXED) return null
+  const first = packet.readUInt8(0)
+  if (first >> 6 !== 2) return null
+  const extensionAt = FIXED + (first & 15) * 4
+  const extension = (first & 0x10) === 0 ? none(extensionAt) : readExtension(packet, extensionAt)
+  if (extension === null) return null
+  const padding = (first & 0x20) === 0 ? 0 : packet.readUInt8(packet.length - 1)
+  const payloadEnd = packet.length - padding
+  // Padding that is announced counts itself, so it is 1 at least (RFC 3550 section 5.1).
+  if (payloadEnd < extension.end || ((first & 0x20) !== 0 && padding === 0)) return null
+  const second = packet.readUInt8(1)
+  return {
+    marker: second >= 0x80,
+    payloadType: second & 0x7f,
+    sequence: packet.readUInt16BE(2),
+    timestamp: packet.readUInt32BE(4),
+    ssrc: packet.readUInt32BE(8),
+    csrcCount: first & 15,
+    extensionProfile: extension.profile,
+    extensionStart: extension.start,
+    extensionEnd: extension.end,
+    payloadStart: extension.end,
+    payloadEnd,
+  }
+}
+
+const none = (at: number) => ({ profile: 0, start: at, end: at })
+
+function readExtension(packet: Buffer, at: number): { profile: number; start: number; end: number } | null {
+  if (packet.length < at + 4) return null
+  const end = at + 4 + packet.readUInt16BE(at + 2) * 4
+  return end > packet.length ? null : { profile: packet.readUInt16BE(at), start: at + 4, end }
+}
+
+export const payloadOf = (packet: Buffer, header: RtpHeader): Buffer =>
+  packet.subarray(header.payloadStart, header.payloadEnd)
+
+/** The value of the extension element `id`, a view; null when it is not there. Both forms of RFC 8285 are read. */
+export function extensionOf(packet: Buffer, header: RtpHeader, id: number): Buffer | null {
+  if (header.extensionProfile === ONE_BYTE) return oneByteElement(packet, header, id)
+  if ((header.extensionProfile & 0xfff0) === TWO_BYTE) return twoByteElement(packet, header, id)
+  return null
+}
+
+function oneByteElement(packet: Buffer, { extensionStart, extensionEnd }: RtpHeader, id: number): Buffer | null {
+  let at = extensionStart
+  while (at < extensionEnd) {
+    const byte = packet.readUInt8(at)
+    // 0 is padding; 15 is reserved and ends the list (RFC 8285 section 4.2).
+    if (byte >> 4 === 15) return null
+    const end = byte === 0 ? at + 1 : at + 2 + (byte & 15)
+    if (end > extensionEnd) return null
+    if (byte >> 4 === id && byte !== 0) return packet.subarray(at + 1, end)
+    at = end
+  }
+  return null
+}
+
+function twoByteElement(packet: Buffer, { extensionStart, extensionEnd }: RtpHeader, id: number): Buffer | null {
+  let at = extensionStart
+  while (at < extensionEnd) {
+    const found = packet.readUInt8(at)
+    if (found === 0) {
+      at += 1
+      continue
+    }
+    if (at + 2 > extensionEnd) return null
+    const end = at + 2 + packet.readUInt8(at + 1)
+    if (end > extensionEnd) return null
+    if (found === id) return packet.subarray(at + 2, end)
+    at = end
+  }
+  return null
+}
+
+export interface RtpFields {
+  readonly marker: boolean
+  readonly payloadType: number
+  readonly sequence: number
+  readonly timestamp: number
+  readonly ssrc: number
+}
+
+export interface ExtensionElement {
+  /** 1 to 14 when it shall fit the one-byte form, up to 255 else. */
+  readonly id: number
+  readonly value: Uint8Array
+}
+
+/** A packet with the 12 bytes of header, the extensions if there are any, and the payload. */
+export function writeRtp(fields: RtpFields, payload: Uint8Array, extensions: readonly ExtensionElement[] = []): Buffer {
+  const extension = writeExtensions(extensions)
+  const packet = Buffer.allocUnsafe(FIXED + extension.length + payload.length)
+  writeRtpHeader(packet, fields)
+  if (extension.length > 0) packet[0] = 0x90
+  packet.set(extension, FIXED)
+  packet.set(payload, FIXED + extension.length)
+  return packet
+}
+
+/** Writes the first 12 bytes of `packet`: no CSRC, no extension, no padding. */
+export function writeRtpHeader(packet: Buffer, fields: RtpFields): void {
+  packet[0] = 0x80
+  packet[1] = (fields.marker ? 0x80 : 0) | (fields.payloadType & 0x7f)
+  packet.writeUInt16BE(fields.sequence & 0xffff, 2)
+  packet.writeUInt32BE(fields.timestamp >>> 0, 4)
+  packet.writeUInt32BE(fields.ssrc >>> 0, 8)
+}
+
+function writeExtensions(elements: readonly ExtensionElement[]): Buffer {
+  if (elements.length === 0) return Buffer.alloc(0)
+  const short = elements.every(({ id, value }) => id < 15 && value.length >= 1 && value.length <= 16)
+  const parts = elements.flatMap(({ id, value }) => [
+    Buffer.from(short ? [(id << 4) | (value.length - 1)] : [id, value.length]),
+    value,
+  ])
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const words = (length + 3) >> 2
+  const header = Buffer.alloc(4)
+  header.writeUInt16BE(short ? ONE_BYTE : TWO_BYTE)
+  header.writeUInt16BE(words, 2)
+  return Buffer.concat([header, ...parts, Buffer.alloc(words * 4 - length)])
+}
+
+/** How far `a` is ahead of `b`, over the wrap: -32768 to 32767. */
+export const sequenceDistance = (a: number, b: number): number => ((a - b) << 16) >> 16
+
+/** Whether `a` comes after `b` (RFC 1982 with 16 bits). */
+export const isAfter = (a: number, b: number): boolean => sequenceDistance(a, b) > 0
+
+/** How far the RTP time `a` is ahead of `b`, over the wrap, in ticks: -2^31 to 2^31 - 1. */
+export const timestampDistance = (a: number, b: number): number => (a - b) | 0
+
+/** The sequence number that has the low 16 bits `sequence` and is nearest to `last`, itself counted without a wrap. */
+export const unwrapSequence = (last: number, sequence: number): number =>
+  last + sequenceDistance(sequence, last & 0xffff)

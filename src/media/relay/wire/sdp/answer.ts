@@ -1,0 +1,158 @@
+import { type HostAddress, candidateLines } from './candidate.ts'
+import type { ChosenCodec } from './choose.ts'
+import type { Offer } from './offer.ts'
+import type { OfferedMedia } from './media.ts'
+
+/** Header extensions that may be agreed upon. */
+export const EXTENSION = {
+  mid: 'urn:ietf:params:rtp-hdrext:sdes:mid',
+  rid: 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id',
+  repairedRid: 'urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id',
+  transportCc: 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01',
+  absSendTime: 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time',
+} as const
+
+/** The id that the offer gave to an extension; null when it does not have it. Ids above 14 need the two-byte form. */
+export const extensionId = (media: OfferedMedia, uri: string): number | null =>
+  media.extensions.find((extension) => extension.uri === uri)?.id ?? null
+
+/** Our side of the transport. */
+export interface AnswerTransport {
+  readonly iceUfrag: string
+  readonly icePwd: string
+  /** SHA-256 of our certificate, as `a=fingerprint` writes it. */
+  readonly fingerprint: string
+  /** Decimal digits, unique (RFC 8866 section 5.2). */
+  readonly sdpId: string
+  readonly hosts: readonly HostAddress[]
+  /** Offer congestion control by transport-wide feedback; else it is left out of the answer. */
+  readonly transportCc: boolean
+}
+
+/** How one m-line is answered; null rejects it (port 0). */
+export type AnsweredMedia = AnsweredPublish | AnsweredView | null
+
+export interface AnsweredPublish {
+  readonly direction: 'recvonly'
+  readonly chosen: ChosenCodec
+  /** Layers of simulcast that are taken: `rids` of the offer or some of them; empty for none. */
+  readonly rids: readonly string[]
+}
+
+export interface AnsweredView {
+  readonly direction: 'sendonly'
+  readonly chosen: ChosenCodec
+  readonly ssrc: number
+  /** Null when no retransmissions are sent; their payload type is left out then. */
+  readonly rtxSsrc: number | null
+  readonly cname: string
+  readonly streamId: string
+  readonly trackId: string
+}
+
+const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
+const PUBLISH_EXTENSIONS: readonly string[] = Object.values(EXTENSION)
+const VIEW_EXTENSIONS: readonly string[] = [EXTENSION.mid, EXTENSION.transportCc, EXTENSION.absSendTime]
+
+/**
+ * The answer of an ICE-lite server with a passive DTLS role (RFC 8829 section 5.3, RFC 9725 section 4.4): one entry of
+ * `answers` for each m-line of the offer, in its order. All that is accepted is bundled on the one transport.
+ */
+export function buildAnswer(offer: Offer, transport: AnswerTransport, answers: readonly AnsweredMedia[]): string {
+  const accepted = offer.media.filter((_, index) => hasAnswer(answers[index]))
+  const tagged = accepted[0]
+  const lines = [
+    'v=0',
+    `o=- ${transport.sdpId} 1 IN IP4 127.0.0.1`,
+    's=-',
+    't=0 0',
+    'a=ice-lite',
+    `a=group:BUNDLE${accepted.map(({ mid }) => ` ${mid}`).join('')}`,
+    'a=extmap-allow-mixed',
+    'a=msid-semantic: WMS *',
+    ...offer.media.flatMap((media, index) => {
+      const answer = answers[index]
+      return hasAnswer(answer) ? acceptedLines(media, answer, transport, media === tagged) : rejectedLines(media)
+    }),
+  ]
+  return `${lines.join('\r\n')}\r\n`
+}
+
+const hasAnswer = (answer: AnsweredMedia | undefined): answer is AnsweredPublish | AnsweredView =>
+  answer !== undefined && answer !== null
+
+/** Port 0 and the formats of the offer (RFC 3264 section 6). */
+const rejectedLines = ({ media, protocol, formats, mid }: OfferedMedia): string[] => [
+  `m=${media} 0 ${protocol} ${formats.join(' ')}`,
+  'c=IN IP4 0.0.0.0',
+  'a=inactive',
+  `a=mid:${mid}`,
+]
+
+function acceptedLines(
+  media: OfferedMedia,
+  answer: AnsweredPublish | AnsweredView,
+  transport: AnswerTransport,
+  isTagged: boolean,
+): string[] {
+  const payloadTypes = [answer.chosen.codec.payloadType, rtxOf(answer)].filter((type) => type !== null)
+  return [
+    `m=${media.media} 9 ${media.protocol} ${payloadTypes.join(' ')}`,
+    'c=IN IP4 0.0.0.0',
+    `a=mid:${media.mid}`,
+    `a=${answer.direction}`,
+    `a=ice-ufrag:${transport.iceUfrag}`,
+    `a=ice-pwd:${transport.icePwd}`,
+    'a=ice-options:trickle ice2',
+    `a=fingerprint:sha-256 ${transport.fingerprint}`,
+    'a=setup:passive',
+    'a=rtcp-mux',
+    ...(media.reducedSize ? ['a=rtcp-rsize'] : []),
+    ...extensionLines(media, answer, transport.transportCc),
+    ...codecLines(answer, transport.transportCc),
+    ...(answer.direction === 'recvonly' ? simulcastLines(answer.rids) : streamLines(answer)),
+    // The candidates of a bundle belong to its first m-line (RFC 9143 section 7.1.3).
+    ...(isTagged ? [...candidateLines(transport.hosts), 'a=end-of-candidates'] : []),
+  ]
+}
+
+/** Retransmissions that we send need a stream of their own; those that we receive only a payload type. */
+const rtxOf = (answer: AnsweredPublish | AnsweredView): number | null =>
+  answer.direction === 'sendonly' && answer.rtxSsrc === null ? null : answer.chosen.rtxPayloadType
+
+function extensionLines(
+  media: OfferedMedia,
+  { direction }: AnsweredPublish | AnsweredView,
+  transportCc: boolean,
+): string[] {
+  const ours = direction === 'recvonly' ? PUBLISH_EXTENSIONS : VIEW_EXTENSIONS
+  return media.extensions
+    .filter(({ uri }) => ours.includes(uri) && (transportCc || uri !== EXTENSION.transportCc))
+    .map(({ id, uri }) => `a=extmap:${id} ${uri}`)
+}
+
+function codecLines(answer: AnsweredPublish | AnsweredView, transportCc: boolean): string[] {
+  const { codec, name } = answer.chosen
+  const { payloadType, clockRate, fmtpText } = codec
+  const feedback = FEEDBACK.filter((kind) => codec.feedback.includes(kind) && (transportCc || kind !== 'transport-cc'))
+  const rtx = rtxOf(answer)
+  return [
+    `a=rtpmap:${payloadType} ${name === 'opus' ? 'opus' : name.toUpperCase()}/${clockRate}${name === 'opus' ? '/2' : ''}`,
+    ...(fmtpText === '' ? [] : [`a=fmtp:${payloadType} ${fmtpText}`]),
+    ...feedback.map((kind) => `a=rtcp-fb:${payloadType} ${kind}`),
+    ...(rtx === null ? [] : [`a=rtpmap:${rtx} rtx/${clockRate}`, `a=fmtp:${rtx} apt=${payloadType}`]),
+  ]
+}
+
+const simulcastLines = (rids: readonly string[]): string[] =>
+  rids.length === 0 ? [] : [...rids.map((rid) => `a=rid:${rid} recv`), `a=simulcast:recv ${rids.join(';')}`]
+
+function streamLines({ ssrc, rtxSsrc, cname, streamId, trackId, chosen }: AnsweredView): string[] {
+  const hasRtx = rtxSsrc !== null && chosen.rtxPayloadType !== null
+  return [
+    `a=msid:${streamId} ${trackId}`,
+    ...(hasRtx ? [`a=ssrc-group:FID ${ssrc} ${rtxSsrc}`] : []),
+    `a=ssrc:${ssrc} cname:${cname}`,
+    ...(hasRtx ? [`a=ssrc:${rtxSsrc} cname:${cname}`] : []),
+  ]
+}

@@ -1,0 +1,60 @@
+import { ok, type Result } from '../../../../base/result.ts'
+import { type Candidate, candidateLines, type HostAddress, parseCandidate } from './candidate.ts'
+import { all, first, has, malformed, readSections, type SdpRefusal } from './lines.ts'
+import { isPwd, isUfrag } from './offer.ts'
+
+/** Candidates that come later, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). */
+export interface Fragment {
+  /** Other than those of the offer when ICE is restarted. Null when left out. */
+  readonly iceUfrag: string | null
+  readonly icePwd: string | null
+  readonly candidates: readonly Candidate[]
+  readonly endOfCandidates: boolean
+}
+
+const MAX_CANDIDATES = 64
+
+/** Reads a fragment. Everything is bundled, so candidates of all m-lines count as one list. */
+export function parseFragment(text: string): Result<Fragment, SdpRefusal> {
+  const sections = readSections(text)
+  if (!sections.ok) return sections
+  const parts = [sections.value.session, ...sections.value.media]
+  const iceUfrag = parts.map((part) => first(part, 'ice-ufrag')).find((value) => value !== undefined) ?? null
+  const icePwd = parts.map((part) => first(part, 'ice-pwd')).find((value) => value !== undefined) ?? null
+  if (parts.every(({ attributes }) => attributes.size === 0)) return malformed('The fragment has no attributes.')
+  if (iceUfrag !== null && !isUfrag(iceUfrag)) return malformed('The a=ice-ufrag of the fragment is malformed.')
+  if (icePwd !== null && !isPwd(icePwd)) return malformed('The a=ice-pwd of the fragment is malformed.')
+  return ok({
+    iceUfrag,
+    icePwd,
+    candidates: parts
+      .flatMap((part) => all(part, 'candidate'))
+      .slice(0, MAX_CANDIDATES)
+      .map(parseCandidate)
+      .filter((candidate) => candidate !== null),
+    endOfCandidates: parts.some((part) => has(part, 'end-of-candidates')),
+  })
+}
+
+/** The answer to an ICE restart (RFC 9725 section 4.3.3): our new credentials, and all our candidates. */
+export function buildFragment(answer: {
+  readonly iceUfrag: string
+  readonly icePwd: string
+  readonly hosts: readonly HostAddress[]
+  /** Of the first m-line that was accepted. */
+  readonly mid: string
+  readonly kind: 'audio' | 'video'
+}): string {
+  const lines = [
+    'a=ice-lite',
+    'a=ice-options:trickle ice2',
+    `a=group:BUNDLE ${answer.mid}`,
+    `m=${answer.kind} 9 UDP/TLS/RTP/SAVPF 0`,
+    `a=mid:${answer.mid}`,
+    `a=ice-ufrag:${answer.iceUfrag}`,
+    `a=ice-pwd:${answer.icePwd}`,
+    ...candidateLines(answer.hosts),
+    'a=end-of-candidates',
+  ]
+  return `${lines.join('\r\n')}\r\n`
+}

@@ -1,0 +1,98 @@
+import { ok, type Result } from '../../../../base/result.ts'
+import { all, first, has, malformed, readSections, type SdpRefusal, type Section, unservable } from './lines.ts'
+import { type OfferedMedia, readMedia } from './media.ts'
+
+/** An offer that can be answered: everything in it on one bundled transport (RFC 9725 section 4.4, RFC 8829). */
+export interface Offer {
+  readonly iceUfrag: string
+  readonly icePwd: string
+  readonly fingerprint: Fingerprint
+  /** Every m-line, in order; those outside of the bundle too, because each needs its answer. */
+  readonly media: readonly OfferedMedia[]
+}
+
+/** The hash of the peer's certificate (RFC 8122). */
+export interface Fingerprint {
+  readonly algorithm: 'sha-256' | 'sha-384' | 'sha-512'
+  /** Upper-case pairs of hex digits with colons between them. */
+  readonly value: string
+}
+
+/** Reads an SDP offer of WHIP or WHEP. Whatever the text is, this neither throws nor takes long. */
+export function parseOffer(text: string): Result<Offer, SdpRefusal> {
+  if (!/^v=0[\r\n]/.test(text)) return malformed('The body is not SDP: it does not begin with v=0.')
+  const sections = readSections(text)
+  if (!sections.ok) return sections
+  const { session, media } = sections.value
+  if (media.length === 0) return malformed('The offer has no media: there is no m-line in it.')
+  const bundle = readBundle(session)
+  if (bundle === null) return malformed('The offer must bundle its media: there is no a=group:BUNDLE in it.')
+  const problem = checkBundle(bundle, media)
+  if (problem !== null) return malformed(problem)
+  const read = media.map((section) => readMedia(section, bundle.includes(midOf(section))))
+  const bad = read.find((one) => !one.ok)
+  if (bad !== undefined && !bad.ok) return bad
+  return withTransport(
+    session,
+    media,
+    bundle,
+    read.flatMap((one) => (one.ok ? [one.value] : [])),
+  )
+}
+
+/** The mids of the first BUNDLE group, or null. */
+function readBundle(session: Section): string[] | null {
+  const group = all(session, 'group').find((value) => /^BUNDLE( |$)/.test(value))
+  const mids = group?.split(' ').slice(1).filter(Boolean) ?? []
+  return mids.length === 0 ? null : mids
+}
+
+const midOf = (section: Section): string => first(section, 'mid') ?? ''
+
+function checkBundle(bundle: readonly string[], media: readonly Section[]): string | null {
+  const mids = media.map(midOf)
+  if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid))) return 'Every m-line must have an a=mid of 1 to 64 characters.'
+  if (new Set(mids).size !== mids.length) return 'Two m-lines of the offer have the same a=mid.'
+  const unknown = bundle.find((mid) => !mids.includes(mid))
+  return unknown === undefined ? null : `The BUNDLE group names ${unknown.slice(0, 64)}, which no m-line has.`
+}
+
+/** ICE and DTLS of the bundle: of its first m-line or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
+function withTransport(
+  session: Section,
+  sections: readonly Section[],
+  bundle: readonly string[],
+  media: readonly OfferedMedia[],
+): Result<Offer, SdpRefusal> {
+  const tagged = sections.find((section) => midOf(section) === bundle[0]) ?? session
+  const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
+  const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
+  if (!isUfrag(iceUfrag) || !isPwd(icePwd))
+    return malformed('The offer must have an a=ice-ufrag and an a=ice-pwd (RFC 8839).')
+  const hashes = has(tagged, 'fingerprint') ? all(tagged, 'fingerprint') : all(session, 'fingerprint')
+  const fingerprint = hashes.map(readFingerprint).find((hash) => hash !== null)
+  if (fingerprint === undefined || fingerprint === null) {
+    return malformed('The offer must have an a=fingerprint in sha-256, sha-384 or sha-512.')
+  }
+  const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
+  if (setup !== 'actpass' && setup !== 'active')
+    return malformed('The offer must have a=setup:actpass or a=setup:active.')
+  if (media.every(({ kind }) => kind === 'other')) {
+    return unservable('The offer has neither audio nor video; a data channel alone is not served.')
+  }
+  return ok({ iceUfrag, icePwd, fingerprint, media })
+}
+
+/** RFC 8839 section 5.4: 4 to 256 ice-chars; at least 22 for the password. */
+export const isUfrag = (text: string): boolean => /^[A-Za-z0-9+/]{4,256}$/.test(text)
+export const isPwd = (text: string): boolean => /^[A-Za-z0-9+/]{22,256}$/.test(text)
+
+const HASHES = { 'sha-256': 32, 'sha-384': 48, 'sha-512': 64 } as const
+
+function readFingerprint(value: string): Fingerprint | null {
+  const [name, hash, ...more] = value.split(' ', 3)
+  const algorithm = (Object.keys(HASHES) as (keyof typeof HASHES)[]).find((known) => known === name?.toLowerCase())
+  if (algorithm === undefined || hash === undefined || more.length > 0) return null
+  const isHash = /^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2})*$/.test(hash) && hash.length === HASHES[algorithm] * 3 - 1
+  return isHash ? { algorithm, value: hash.toUpperCase() } : null
+}

@@ -1,0 +1,234 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { type Message, MESSAGE } from './messages.ts'
+
+/** What one chunk stream remembers between its chunks (RTMP 1.0 section 5.3.1). */
+interface ChunkStream {
+  timestamp: number
+  /** What a header that leaves the time out adds; after a full header its own time (section 5.3.1.2.4). */
+  delta: number
+  /** The 24 bits were all ones: 32 bits follow, and again after the header of each further chunk. */
+  extended: number | null
+  length: number
+  type: number
+  streamId: number
+  /** The message under way; null between messages. Grows as bytes come, so that a length alone costs nothing. */
+  payload: Buffer | null
+  filled: number
+}
+
+export interface ChunkLimits {
+  /** The longest message. All unfinished ones together may have twice as much. */
+  readonly maxMessageBytes: number
+  /** How many chunk streams a connection may use; encoders use four or five. */
+  readonly maxChunkStreams: number
+}
+
+/** Lengths of the message header for the four formats (section 5.3.1.2). */
+const HEADER_BYTES = [11, 7, 3, 0] as const
+/** Basic header 3, message header 11, extended timestamp 4. */
+const LONGEST_HEADER = 18
+const EXTENDED = 0xff_ffff
+const FIRST_ALLOCATION = 65_536
+/** Of section 5.4.1; what exceeds the longest message makes no difference. */
+const MAX_CHUNK_BYTES = 0xff_ffff
+
+/** Puts messages together from the bytes of a connection, however these are cut. Obeys Set Chunk Size and Abort. */
+export class ChunkReader {
+  #limits: ChunkLimits
+  #chunkBytes = 128
+  readonly #streams = new Map<number, ChunkStream>()
+  readonly #header = Buffer.alloc(LONGEST_HEADER)
+  #have = 0
+  /** The chunk stream whose payload is being read, and how much of the chunk is to come. */
+  #current: ChunkStream | null = null
+  #left = 0
+  #unfinishedBytes = 0
+
+  constructor(limits: ChunkLimits) {
+    this.#limits = limits
+  }
+
+  /** Takes effect with the next header. */
+  set maxMessageBytes(bytes: number) {
+    this.#limits = { ...this.#limits, maxMessageBytes: bytes }
+  }
+
+  /** The messages that `data` completes, or what is wrong with it; after that the reader is of no more use. */
+  push(data: Buffer): Result<Message[], string> {
+    const messages: Message[] = []
+    let at = 0
+    while (at < data.length) {
+      if (this.#current === null) {
+        at += this.#collectHeader(data, at)
+        const problem = this.#have === this.#headerLength() ? this.#headerRead(messages) : null
+        if (problem !== null) return err(problem)
+      } else {
+        const taken = this.#takePayload(this.#current, data, at, messages)
+        if (taken === null) return err('the unfinished messages are too large together')
+        at += taken
+      }
+    }
+    return ok(messages)
+  }
+
+  #collectHeader(data: Buffer, from: number): number {
+    let at = from
+    while (at < data.length && this.#have < this.#headerLength()) this.#header[this.#have++] = data[at++] ?? 0
+    return at - from
+  }
+
+  /** As far as the bytes at hand can tell. */
+  #headerLength(): number {
+    if (this.#have === 0) return 1
+    const basic = this.#basicLength()
+    const fixed = basic + (HEADER_BYTES[this.#format()] ?? 0)
+    if (this.#have < fixed) return fixed
+    return this.#isExtended(basic) ? fixed + 4 : fixed
+  }
+
+  #format(): number {
+    return (this.#header[0] ?? 0) >> 6
+  }
+
+  #basicLength(): 1 | 2 | 3 {
+    const low = (this.#header[0] ?? 0) & 0x3f
+    return low === 0 ? 2 : low === 1 ? 3 : 1
+  }
+
+  #chunkStreamId(): number {
+    const length = this.#basicLength()
+    if (length === 1) return (this.#header[0] ?? 0) & 0x3f
+    return length === 2 ? this.#header.readUInt8(1) + 64 : this.#header.readUInt16LE(1) + 64
+  }
+
+  #isExtended(basic: number): boolean {
+    if (this.#format() < 3) return this.#header.readUIntBE(basic, 3) === EXTENDED
+    return (this.#streams.get(this.#chunkStreamId())?.extended ?? null) !== null
+  }
+
+  /** A header is complete: the problem with it, or null. */
+  #headerRead(messages: Message[]): string | null {
+    const format = this.#format()
+    const stream = this.#streamOf(format)
+    if (typeof stream === 'string') return stream
+    const extended = this.#isExtended(this.#basicLength()) ? this.#header.readUInt32BE(this.#have - 4) : null
+    this.#have = 0
+    if (stream.payload !== null) return this.#continueMessage(stream, format, extended, messages)
+    readHeader(stream, format, this.#header.subarray(this.#basicLength()), extended)
+    return this.#beginMessage(stream, messages)
+  }
+
+  #streamOf(format: number): ChunkStream | string {
+    const id = this.#chunkStreamId()
+    const known = this.#streams.get(id)
+    if (known) return known
+    if (format > 1) return `chunk stream ${id} begins with a header that refers to an earlier one`
+    if (this.#streams.size >= this.#limits.maxChunkStreams) return 'too many chunk streams'
+    const stream = {
+      timestamp: 0,
+      delta: 0,
+      extended: null,
+      length: 0,
+      type: 0,
+      streamId: 0,
+      payload: null,
+      filled: 0,
+    }
+    this.#streams.set(id, stream)
+    return stream
+  }
+
+  #beginMessage(stream: ChunkStream, messages: Message[]): string | null {
+    const { maxMessageBytes } = this.#limits
+    if (stream.length > maxMessageBytes) return `a message of ${stream.length} bytes; ${maxMessageBytes} is the most`
+    stream.payload = Buffer.alloc(Math.min(stream.length, FIRST_ALLOCATION))
+    stream.filled = 0
+    return this.#beginChunk(stream, messages)
+  }
+
+  /** Some encoders leave the extended timestamp out of further chunks: what should be one is then payload. */
+  #continueMessage(stream: ChunkStream, format: number, extended: number | null, messages: Message[]): string | null {
+    if (format !== 3) return 'a message begins before the last one on its chunk stream has ended'
+    const isPayload = extended !== null && extended !== stream.extended
+    const problem = this.#beginChunk(stream, messages)
+    if (problem !== null || !isPayload) return problem
+    const rest = Buffer.alloc(4)
+    rest.writeUInt32BE(extended)
+    const read = this.push(rest)
+    if (!read.ok) return read.error
+    messages.push(...read.value)
+    return null
+  }
+
+  #beginChunk(stream: ChunkStream, messages: Message[]): string | null {
+    this.#left = Math.min(stream.length - stream.filled, this.#chunkBytes)
+    this.#current = stream
+    return this.#left === 0 ? this.#endChunk(stream, messages) : null
+  }
+
+  /** Copies into the message; the number of bytes taken, or null when too much is unfinished. */
+  #takePayload(stream: ChunkStream, data: Buffer, at: number, messages: Message[]): number | null {
+    const count = Math.min(this.#left, data.length - at)
+    this.#unfinishedBytes += count
+    if (this.#unfinishedBytes > 2 * this.#limits.maxMessageBytes) return null
+    const payload = roomFor(stream, count)
+    data.copy(payload, stream.filled, at, at + count)
+    stream.filled += count
+    this.#left -= count
+    if (this.#left === 0) this.#endChunk(stream, messages)
+    return count
+  }
+
+  #endChunk(stream: ChunkStream, messages: Message[]): null {
+    this.#current = null
+    if (stream.filled < stream.length) return null
+    const { type, streamId, timestamp } = stream
+    const payload = this.#forget(stream)
+    if (type === MESSAGE.setChunkSize) this.#setChunkSize(payload)
+    else if (type === MESSAGE.abort) this.#abort(payload)
+    else messages.push({ type, streamId, timestamp, payload })
+    return null
+  }
+
+  #forget(stream: ChunkStream): Buffer {
+    const payload = stream.payload ?? Buffer.alloc(0)
+    this.#unfinishedBytes -= stream.filled
+    stream.payload = null
+    stream.filled = 0
+    return payload
+  }
+
+  /** Zero would never end; it, and what is no number, is ignored. */
+  #setChunkSize(payload: Buffer): void {
+    const size = payload.length >= 4 ? payload.readUInt32BE(0) & 0x7fff_ffff : 0
+    if (size > 0) this.#chunkBytes = Math.min(size, MAX_CHUNK_BYTES)
+  }
+
+  #abort(payload: Buffer): void {
+    const stream = payload.length >= 4 ? this.#streams.get(payload.readUInt32BE(0)) : undefined
+    if (stream) this.#forget(stream)
+  }
+}
+
+/** Fills in what the header says; the rest stays as the last one said. */
+function readHeader(stream: ChunkStream, format: number, header: Buffer, extended: number | null): void {
+  stream.extended = extended
+  if (format < 3) stream.delta = extended ?? header.readUIntBE(0, 3)
+  else if (extended !== null) stream.delta = extended
+  stream.timestamp = format === 0 ? stream.delta : (stream.timestamp + stream.delta) % 2 ** 32
+  if (format > 1) return
+  stream.length = header.readUIntBE(3, 3)
+  stream.type = header.readUInt8(6)
+  if (format === 0) stream.streamId = header.readUInt32LE(7)
+}
+
+/** The message's memory, doubled when it is too small, and never larger than the message. */
+function roomFor(stream: ChunkStream, count: number): Buffer {
+  const old = stream.payload ?? Buffer.alloc(0)
+  if (old.length >= stream.filled + count) return old
+  const size = Math.min(stream.length, Math.max(old.length * 2, stream.filled + count))
+  const payload = Buffer.alloc(size)
+  old.copy(payload, 0, 0, stream.filled)
+  stream.payload = payload
+  return payload
+}

@@ -1,0 +1,39 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { type AmfObject, type AmfValue, decodeAmf } from './amf0.ts'
+import { MESSAGE, type Message } from './messages.ts'
+
+/** What a client asks of us, read and bounded. */
+export interface Command {
+  readonly name: string
+  /** 0: no answer is wanted. */
+  readonly transaction: number
+  /** The command object; empty where it is null. */
+  readonly object: AmfObject
+  readonly parameters: readonly AmfValue[]
+}
+
+const EMPTY: AmfObject = new Map()
+
+/** Reads a command of AMF0, also in the envelope that AMF3 clients use for it: a zero byte in front. */
+export function readCommand({ type, payload }: Message): Result<Command, string> {
+  const body = type === MESSAGE.commandAmf3 && payload[0] === 0 ? payload.subarray(1) : payload
+  const values = decodeAmf(body)
+  if (!values.ok) return values
+  const [name, transaction, object, ...parameters] = values.value
+  if (typeof name !== 'string' || typeof transaction !== 'number') return err('a command has no name or number')
+  return ok({ name, transaction, object: object instanceof Map ? object : EMPTY, parameters })
+}
+
+/** A part of an address that may carry a query. */
+export interface Target {
+  readonly path: string
+  readonly query: string
+}
+
+/** Cuts the query off, and slashes at both ends. */
+export function readTarget(value: AmfValue): Target {
+  const text = typeof value === 'string' ? value : ''
+  const mark = text.indexOf('?')
+  const path = mark < 0 ? text : text.slice(0, mark)
+  return { path: path.replaceAll(/^\/+|\/+$/g, ''), query: mark < 0 ? '' : text.slice(mark + 1) }
+}

@@ -1,0 +1,308 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import { ChunkReader } from './chunkReader.ts'
+import { type Command, readCommand, readTarget, type Target } from './commands.ts'
+import { Handshake } from './handshake.ts'
+import { Ingest } from './ingest.ts'
+import { controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+import * as replies from './replies.ts'
+import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
+
+/** Before somebody is admitted nothing long is expected. */
+const MAX_COMMAND_BYTES = 65_536
+const MAX_CHUNK_STREAMS = 32
+/** What may wait to be sent; only somebody who asks without reading gets there. */
+const MAX_WAITING_BYTES = 65_536
+const MAX_COMMANDS = 64
+/** How long a refused client may take to read why. */
+const LINGER_MS = 2000
+const SMALLEST_WINDOW = 65_536
+
+export interface ConnectionOptions {
+  readonly socket: Socket
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly limits: RtmpLimits
+  readonly publish: (request: PublishRequest) => Promise<PublishAnswer>
+}
+
+type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
+type Admitted = Extract<PublishAnswer, { ok: true }>
+
+/** One encoder's connection, from the handshake to the last byte. */
+export class Connection {
+  /** Resolves when the socket is closed and everybody was told. */
+  readonly closed: Promise<void>
+  readonly #options: ConnectionOptions
+  readonly #handshake: Handshake
+  readonly #reader: ChunkReader
+  #handshaking = true
+  #state: State = 'talking'
+  #deadline: number
+  #inbox: Message[] = []
+  #commands = 0
+  #app: Target | null = null
+  #admitted: Admitted | null = null
+  #ingest: Ingest | null = null
+  #reason: RtmpEnd = 'left'
+  #bytesIn = 0
+  #bytesTold = 0
+  #window = replies.WINDOW_BYTES
+  #acknowledged = 0
+
+  constructor(options: ConnectionOptions) {
+    const { socket, clock, limits } = options
+    this.#options = options
+    this.#handshake = new Handshake(options.random)
+    this.#reader = new ChunkReader({
+      maxMessageBytes: Math.min(MAX_COMMAND_BYTES, limits.maxMessageBytes),
+      maxChunkStreams: MAX_CHUNK_STREAMS,
+    })
+    this.#deadline = clock.monotonic() + limits.handshakeMs
+    socket.on('data', (data: Buffer) => this.#received(data))
+    socket.on('error', () => this.#endWith('lost'))
+    this.closed = new Promise((resolve) => {
+      socket.on('close', () => {
+        this.#over()
+        resolve()
+      })
+    })
+  }
+
+  /** Nobody was admitted on it yet. */
+  get isPending(): boolean {
+    return this.#state === 'talking'
+  }
+
+  /** Called every second: ends what takes too long, tells the byte count. */
+  tick(now: number): void {
+    this.#tellBytes()
+    if (this.#state === 'deciding' || now < this.#deadline) return
+    this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
+    this.#options.socket.destroy()
+  }
+
+  /** Destroys the socket at once. */
+  end(reason: RtmpEnd): Promise<void> {
+    this.#endWith(reason)
+    this.#options.socket.destroy()
+    return this.closed
+  }
+
+  /** The first reason is the one that is told. */
+  #endWith(reason: RtmpEnd): void {
+    if (this.#reason === 'left') this.#reason = reason
+  }
+
+  #received(data: Buffer): void {
+    this.#bytesIn += data.length
+    if (this.#state === 'lingering' || this.#state === 'over') return
+    const problem = this.#handshaking ? this.#shakeHands(data) : this.#read(data)
+    if (problem !== null) this.#reject('NetConnection.Call.Failed', problem)
+    else this.#acknowledge()
+  }
+
+  #shakeHands(data: Buffer): string | null {
+    const step = this.#handshake.push(data)
+    if (!step.ok) {
+      // Whoever does not speak RTMP would not understand a status.
+      void this.end('invalid')
+      return null
+    }
+    const { reply, rest } = step.value
+    if (reply.length > 0) this.#options.socket.write(reply)
+    if (rest === null) return null
+    this.#handshaking = false
+    return rest.length > 0 ? this.#read(rest) : null
+  }
+
+  #read(data: Buffer): string | null {
+    const messages = this.#reader.push(data)
+    if (!messages.ok) return messages.error
+    this.#inbox.push(...messages.value)
+    this.#work()
+    return null
+  }
+
+  /** Takes messages in order; stands still while it is decided whether this one may publish. */
+  #work(): void {
+    while (this.#state === 'talking' || this.#state === 'publishing') {
+      const message = this.#inbox.shift()
+      if (message === undefined) return
+      const problem = this.#take(message)
+      if (problem !== null) this.#reject('NetStream.Failed', problem)
+    }
+  }
+
+  /** What is wrong with the message, or null. */
+  #take(message: Message): string | null {
+    switch (message.type) {
+      case MESSAGE.audio:
+      case MESSAGE.video:
+        return this.#media(message)
+      case MESSAGE.command:
+      case MESSAGE.commandAmf3:
+        return this.#commandReceived(message)
+      case MESSAGE.aggregate:
+        return 'Aggregate messages are not supported; send audio and video messages'
+      case MESSAGE.windowSize:
+        this.#window = Math.max(SMALLEST_WINDOW, message.payload.length >= 4 ? message.payload.readUInt32BE(0) : 0)
+        return null
+      case MESSAGE.userControl:
+        return this.#answerPing(message.payload)
+      default:
+        return null // Acknowledgements and metadata: nothing follows from them.
+    }
+  }
+
+  #media(message: Message): string | null {
+    if (this.#ingest === null) return 'Media came before the permission to publish'
+    const taken = this.#ingest.take(message)
+    if (!taken.ok) return taken.error
+    this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
+    return null
+  }
+
+  #answerPing(payload: Buffer): null {
+    if (payload.length >= 6 && payload.readUInt16BE(0) === EVENT.pingRequest) {
+      this.#send([userControl(EVENT.pingResponse, payload.readUInt32BE(2))])
+    }
+    return null
+  }
+
+  #commandReceived(message: Message): string | null {
+    if (++this.#commands > MAX_COMMANDS) return 'Too many commands'
+    const command = readCommand(message)
+    return command.ok ? this.#obey(command.value) : `A command cannot be read: ${command.error}`
+  }
+
+  #obey(command: Command): string | null {
+    const { name, transaction } = command
+    switch (name) {
+      case 'connect':
+        this.#app = readTarget(command.object.get('app'))
+        this.#send(replies.connected(transaction))
+        return null
+      case 'releaseStream':
+      case 'FCPublish':
+        this.#send(replies.result(transaction, undefined))
+        return null
+      case 'createStream':
+        this.#send(replies.result(transaction, replies.STREAM_ID))
+        return null
+      case 'publish':
+        return this.#wishToPublish(readTarget(command.parameters[0]))
+      case 'FCUnpublish':
+        return null // deleteStream or closeStream follows.
+      case 'deleteStream':
+      case 'closeStream':
+        this.#leave()
+        return null
+      case 'play':
+      case 'play2':
+        this.#reject('NetStream.Play.Failed', 'Playing over RTMP is not supported; this server takes publishers')
+        return null
+      default:
+        if (transaction > 0) this.#send(replies.unknownCommand(transaction, name.slice(0, 64)))
+        return null
+    }
+  }
+
+  #wishToPublish(target: Target): string | null {
+    if (this.#app === null) return 'publish came before connect'
+    if (this.#admitted !== null) return 'This connection publishes already'
+    this.#state = 'deciding'
+    this.#options.socket.pause()
+    void this.#decide(this.#app, target)
+    return null
+  }
+
+  async #decide(app: Target, target: Target): Promise<void> {
+    const { socket, log, publish } = this.#options
+    const query = new URLSearchParams([target.query, app.query].filter((part) => part !== '').join('&'))
+    const peer = socket.remoteAddress ?? ''
+    const request = { app: app.path, name: target.path, query, peer, cut: () => this.end('cut') }
+    const answer = await publish(request).catch((error: unknown): PublishAnswer => {
+      log.error({ error }, 'an RTMP publisher could not be decided on')
+      return { ok: false, status: 'Service unavailable' }
+    })
+    if (answer.ok) this.#admit(answer)
+    else if (this.#state === 'deciding') this.#reject('NetStream.Publish.BadName', answer.status)
+    socket.resume()
+  }
+
+  /** Also when the encoder went away meanwhile: whoever was admitted is to be told of the end. */
+  #admit(answer: Admitted): void {
+    this.#admitted = answer
+    if (this.#state !== 'deciding') return this.#tellEnd()
+    this.#state = 'publishing'
+    this.#ingest = new Ingest(answer.sink)
+    this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
+    this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
+    this.#send(replies.publishing())
+    this.#work()
+  }
+
+  #leave(): void {
+    if (this.#state === 'publishing') this.#send(replies.unpublished())
+    this.#linger()
+  }
+
+  /** Tells why, and closes when that was sent. */
+  #reject(code: string, description: string): void {
+    this.#options.log.info({ peer: this.#options.socket.remoteAddress, description }, 'RTMP connection refused')
+    this.#endWith('invalid')
+    this.#send(replies.refused(code, description))
+    this.#linger()
+  }
+
+  /** Reads on without looking: a socket that is closed on unread bytes resets the status on its way. */
+  #linger(): void {
+    if (this.#state === 'over') return
+    this.#state = 'lingering'
+    this.#inbox = []
+    this.#deadline = this.#options.clock.monotonic() + LINGER_MS
+    this.#tellEnd()
+    this.#options.socket.end()
+  }
+
+  #over(): void {
+    this.#state = 'over'
+    this.#inbox = []
+    this.#tellEnd()
+  }
+
+  /** Once: the first of leaving, being refused in the middle, and the end of the socket. */
+  #tellEnd(): void {
+    const admitted = this.#admitted
+    if (admitted === null) return
+    this.#tellBytes()
+    this.#admitted = null
+    this.#ingest = null
+    admitted.sink.end()
+    admitted.ended(this.#reason)
+  }
+
+  #tellBytes(): void {
+    if (this.#bytesIn === this.#bytesTold || this.#admitted === null) return
+    this.#bytesTold = this.#bytesIn
+    this.#admitted.bytes(this.#bytesIn)
+  }
+
+  #acknowledge(): void {
+    if (this.#handshaking || this.#bytesIn - this.#acknowledged < this.#window) return
+    this.#acknowledged = this.#bytesIn
+    this.#send([controlMessage(MESSAGE.acknowledgement, this.#bytesIn % 2 ** 32)])
+  }
+
+  #send(messages: readonly Message[]): void {
+    const { socket } = this.#options
+    if (!socket.writable) return
+    // Commands go on chunk stream 3, control on 2 (RTMP 1.0 section 5.4).
+    for (const message of messages) socket.write(writeMessage(message, { chunkStreamId: message.type < 8 ? 2 : 3 }))
+    if (socket.writableLength > MAX_WAITING_BYTES) void this.end('invalid')
+  }
+}

@@ -1,0 +1,144 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { AudioTrack, VideoTrack } from '../frame.ts'
+import { sizeOfSps } from './sps.ts'
+
+/**
+ * What the payload of an audio or video message is (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media:
+ * seeking information, an end of sequence, silence of no bytes.
+ */
+export type FlvPayload =
+  | { readonly kind: 'track'; readonly track: VideoTrack; readonly lengthBytes: number }
+  | { readonly kind: 'track'; readonly track: AudioTrack }
+  | { readonly kind: 'video'; readonly key: boolean; readonly compositionMs: number; readonly data: Buffer }
+  | { readonly kind: 'audio'; readonly data: Buffer }
+  | { readonly kind: 'ignored' }
+
+const IGNORED: FlvPayload = { kind: 'ignored' }
+
+const AVC = 7
+const AAC = 10
+const COMMAND_FRAME = 5
+/** Enhanced RTMP: a fourcc tells the codec instead of four bits. */
+const ENHANCED_VIDEO = 0x80
+const ENHANCED_AUDIO = 9
+
+const VIDEO_NAMES: Readonly<Record<number, string>> = {
+  1: 'JPEG',
+  2: 'Sorenson H.263',
+  3: 'Screen video',
+  4: 'VP6',
+  5: 'VP6 with alpha',
+  6: 'Screen video 2',
+  12: 'HEVC',
+  13: 'AV1',
+}
+
+const AUDIO_NAMES: Readonly<Record<number, string>> = {
+  0: 'PCM',
+  1: 'ADPCM',
+  2: 'MP3',
+  3: 'PCM',
+  4: 'Nellymoser',
+  5: 'Nellymoser',
+  6: 'Nellymoser',
+  7: 'G.711 A-law',
+  8: 'G.711 mu-law',
+  11: 'Speex',
+  13: 'Opus',
+  14: 'MP3',
+}
+
+/** Reads a video message. What cannot be served is refused by name, with what to send instead. */
+export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
+  const first = payload[0]
+  if (first === undefined) return ok(IGNORED)
+  if ((first & ENHANCED_VIDEO) !== 0) return err(refusedFourcc(payload, 'H.264 without enhanced RTMP'))
+  if (first >> 4 === COMMAND_FRAME) return ok(IGNORED)
+  const codec = first & 0x0f
+  if (codec !== AVC) return err(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
+  if (payload.length < 5) return err('A video message is cut short')
+  const data = payload.subarray(5)
+  if (payload[1] === 0) return parseAvcConfig(data)
+  if (payload[1] !== 1 || data.length === 0) return ok(IGNORED)
+  // 24 bits with a sign: encoders that shift their times write small negative ones.
+  return ok({ kind: 'video', key: first >> 4 === 1, compositionMs: payload.readIntBE(2, 3), data })
+}
+
+/** Reads an audio message. */
+export function parseAudio(payload: Buffer): Result<FlvPayload, string> {
+  const first = payload[0]
+  if (first === undefined) return ok(IGNORED)
+  const codec = first >> 4
+  if (codec === ENHANCED_AUDIO) return err(refusedFourcc(payload, 'AAC without enhanced RTMP'))
+  if (codec !== AAC) return err(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
+  if (payload.length < 2) return err('An audio message is cut short')
+  const data = payload.subarray(2)
+  if (payload[1] === 0) return parseAacConfig(data)
+  return ok(data.length === 0 ? IGNORED : { kind: 'audio', data })
+}
+
+function refusedFourcc(payload: Buffer, instead: string): string {
+  const fourcc = payload.subarray(1, 5).toString('latin1')
+  const name = /^[\w.-]{4}$/.test(fourcc) ? ` (${fourcc})` : ''
+  return `Enhanced RTMP${name} is not supported; send ${instead}`
+}
+
+/** The AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1): its first sequence parameter set tells the size. */
+function parseAvcConfig(config: Buffer): Result<FlvPayload, string> {
+  const spsLength = config.length >= 8 ? config.readUInt16BE(6) : 0
+  const sps = config.subarray(8, 8 + spsLength)
+  const isWhole = config[0] === 1 && ((config[5] ?? 0) & 0x1f) > 0 && spsLength > 3 && sps.length === spsLength
+  const size = isWhole ? sizeOfSps(sps) : null
+  if (size === null) return err('The H.264 configuration cannot be read')
+  const lengthBytes = ((config[4] ?? 0) & 3) + 1
+  return ok({
+    kind: 'track',
+    track: { kind: 'video', codec: 'h264', ...size, config: withLongLengths(config) },
+    lengthBytes,
+  })
+}
+
+/** Frames are passed on with lengths of 4 bytes, and the record says so. */
+function withLongLengths(config: Buffer): Uint8Array {
+  const record = Uint8Array.from(config)
+  record[4] = (record[4] ?? 0) | 3
+  return record
+}
+
+const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
+const EXPLICIT_RATE = 15
+
+/** The AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1), as far as rate and channels. */
+function parseAacConfig(config: Buffer): Result<FlvPayload, string> {
+  if (config.length < 2) return err('The AAC configuration cannot be read')
+  const word = config.readUInt16BE(0)
+  const rateIndex = (word >> 7) & 0x0f
+  const isExplicit = rateIndex === EXPLICIT_RATE && config.length >= 5
+  const sampleRate = isExplicit ? (config.readUIntBE(0, 5) / 2 ** 7) & 0xff_ffff : AAC_RATES[rateIndex]
+  const channelCode = isExplicit ? ((config[4] ?? 0) >> 3) & 0x0f : (word >> 3) & 0x0f
+  // 7 means 7.1, 0 means that the stream itself tells: two is then the likely number.
+  const channels = channelCode === 7 ? 8 : channelCode === 0 ? 2 : channelCode
+  if (sampleRate === undefined || sampleRate === 0 || channels > 8) return err('The AAC configuration cannot be read')
+  const track: AudioTrack = { kind: 'audio', codec: 'aac', sampleRate, channels, config: Uint8Array.from(config) }
+  return ok({ kind: 'track', track })
+}
+
+/** NAL units with lengths of 4 bytes out of such with 1, 2, 3 or 4; null when they do not add up. */
+export function withFourByteLengths(data: Buffer, lengthBytes: number): Buffer | null {
+  const units: Buffer[] = []
+  let at = 0
+  while (at < data.length) {
+    if (at + lengthBytes > data.length) return null
+    const end = at + lengthBytes + data.readUIntBE(at, lengthBytes)
+    if (end > data.length) return null
+    units.push(data.subarray(at + lengthBytes, end))
+    at = end
+  }
+  return lengthBytes === 4 ? data : Buffer.concat(units.flatMap((unit) => [lengthOf(unit), unit]))
+}
+
+function lengthOf(unit: Buffer): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(unit.length)
+  return bytes
+}

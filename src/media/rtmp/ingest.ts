@@ -1,0 +1,91 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { AudioTrack, FrameSink, VideoTrack } from '../frame.ts'
+import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './flv.ts'
+import { MESSAGE, type Message } from './messages.ts'
+
+const DONE = ok(undefined)
+
+/**
+ * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
+ * that needs them: an encoder sends the configurations of both before its first frame, so that they are told together.
+ */
+export class Ingest {
+  readonly #sink: FrameSink
+  #video: VideoTrack | null = null
+  #audio: AudioTrack | null = null
+  #lengthBytes = 4
+  #tracksAreNew = false
+  #timeline = new Timeline()
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink
+  }
+
+  /** Refused with a sentence for the person at the encoder. */
+  take({ type, timestamp, payload }: Message): Result<void, string> {
+    const parsed = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
+    if (!parsed.ok) return parsed
+    return this.#apply(parsed.value, this.#timeline.at(timestamp))
+  }
+
+  #apply(media: FlvPayload, atMs: number): Result<void, string> {
+    switch (media.kind) {
+      case 'track':
+        this.#configure(media)
+        return DONE
+      case 'video':
+        return this.#videoFrame(media, atMs)
+      case 'audio':
+        return this.#audioFrame(media.data, atMs)
+      case 'ignored':
+        return DONE
+    }
+  }
+
+  /** Some encoders repeat the configuration with every keyframe; only a new one counts. */
+  #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
+    const { track } = media
+    const before = track.kind === 'video' ? this.#video : this.#audio
+    if (before !== null && Buffer.compare(before.config, track.config) === 0) return
+    this.#tracksAreNew = true
+    if (track.kind === 'audio') this.#audio = track
+    else this.#video = track
+    if ('lengthBytes' in media) this.#lengthBytes = media.lengthBytes
+  }
+
+  #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, atMs: number): Result<void, string> {
+    if (this.#video === null) return err('Video came before its configuration')
+    const data = withFourByteLengths(video.data, this.#lengthBytes)
+    if (data === null) return err('A video frame is malformed: the lengths of its NAL units do not add up')
+    this.#tellTracks()
+    const timeUs = Math.max(0, atMs + video.compositionMs) * 1000
+    this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs: atMs * 1000, key: video.key, data })
+    return DONE
+  }
+
+  #audioFrame(data: Buffer, atMs: number): Result<void, string> {
+    if (this.#audio === null) return err('Audio came before its configuration')
+    this.#tellTracks()
+    this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
+    return DONE
+  }
+
+  #tellTracks(): void {
+    if (!this.#tracksAreNew) return
+    this.#tracksAreNew = false
+    this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
+  }
+}
+
+/** Milliseconds that go on where the 32 bits of RTMP begin anew, after 49 days. */
+class Timeline {
+  #last: number | null = null
+  #time = 0
+
+  at(timestamp: number): number {
+    if (this.#last === null) this.#time = timestamp
+    else this.#time += (timestamp - this.#last) | 0
+    this.#last = timestamp
+    return Math.max(0, this.#time)
+  }
+}

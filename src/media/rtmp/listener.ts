@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import { Connection } from './connection.ts'
+import type { PublishAnswer, PublishRequest, RtmpLimits } from './types.ts'
+
+export interface RtmpOptions {
+  readonly host: string
+  /** 0 takes any free one. */
+  readonly port: number
+  readonly log: Logger
+  readonly clock: Clock
+  readonly random: Random
+  readonly limits: RtmpLimits
+  /** Decides before the encoder is told to begin; no media is taken in until it has said yes. */
+  readonly publish: (request: PublishRequest) => Promise<PublishAnswer>
+}
+
+export interface RtmpListener {
+  readonly port: number
+  /** Connections that are open, admitted or not. */
+  connections(): number
+  /** Ends every connection and stops listening. Idempotent. */
+  stop(): Promise<void>
+}
+
+const TICK_MS = 1000
+
+/**
+ * Listens for RTMP encoders. Publishing only: playing is refused.
+ * @throws the error of `listen`, such as EADDRINUSE
+ */
+export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
+  const { host, port, clock, limits, log } = options
+  const connections = new Set<Connection>()
+  const server = createServer({ noDelay: true, allowHalfOpen: false }, (socket) => accept(socket))
+
+  function accept(socket: Socket): void {
+    if (connections.size >= limits.maxConnections && !makeRoom(connections)) {
+      socket.destroy()
+      return
+    }
+    const connection = new Connection({ ...options, socket })
+    connections.add(connection)
+    void connection.closed.then(() => connections.delete(connection))
+  }
+
+  server.listen(port, host)
+  await once(server, 'listening')
+  // Out of file descriptors, most likely: one connection is lost, the others go on.
+  server.on('error', (error) => log.warn({ error }, 'an RTMP connection could not be accepted'))
+  const ticking = new AbortController()
+  const ticks = tick(clock, connections, ticking.signal)
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections.size,
+    async stop() {
+      ticking.abort()
+      const closed = server.listening ? once(server, 'close') : null
+      if (closed) server.close()
+      await Promise.all([...connections].map((connection) => connection.end('stopped')))
+      await Promise.all([closed, ticks])
+    },
+  }
+}
+
+/** Those who hold a place without having asked to publish give way, the oldest first. */
+function makeRoom(connections: Set<Connection>): boolean {
+  for (const connection of connections) {
+    if (!connection.isPending) continue
+    connections.delete(connection)
+    void connection.end('invalid')
+    return true
+  }
+  return false
+}
+
+async function tick(clock: Clock, connections: ReadonlySet<Connection>, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(TICK_MS, signal).catch(() => undefined)
+    for (const connection of connections) connection.tick(clock.monotonic())
+  }
+}

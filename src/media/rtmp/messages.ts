@@ -1,0 +1,89 @@
+import { type AmfValue, encodeAmf } from './amf0.ts'
+
+/** A whole message of a connection, put together from its chunks. */
+export interface Message {
+  readonly type: number
+  readonly streamId: number
+  /** Milliseconds, modulo 2^32. */
+  readonly timestamp: number
+  readonly payload: Buffer
+}
+
+/** Message types (RTMP 1.0 sections 5.4 and 7.1). */
+export const MESSAGE = {
+  setChunkSize: 1,
+  abort: 2,
+  acknowledgement: 3,
+  userControl: 4,
+  windowSize: 5,
+  peerBandwidth: 6,
+  audio: 8,
+  video: 9,
+  dataAmf3: 15,
+  commandAmf3: 17,
+  data: 18,
+  command: 20,
+  aggregate: 22,
+} as const
+
+/** User control events (section 7.1.7). */
+export const EVENT = { streamBegin: 0, pingRequest: 6, pingResponse: 7 } as const
+
+/** Cuts a message into chunks: one full header, then the shortest ones (section 5.3). */
+export function writeMessage(message: Message, { chunkStreamId = 3, chunkBytes = 128 } = {}): Buffer {
+  const { payload } = message
+  const extended = message.timestamp >= 0xff_ffff ? [uint32(message.timestamp)] : []
+  const parts: Buffer[] = [fullHeader(message, chunkStreamId), ...extended]
+  for (let at = 0; at < payload.length; at += chunkBytes) {
+    if (at > 0) parts.push(Buffer.from([0xc0 | chunkStreamId]), ...extended)
+    parts.push(payload.subarray(at, at + chunkBytes))
+  }
+  return Buffer.concat(parts)
+}
+
+function fullHeader({ type, streamId, timestamp, payload }: Message, chunkStreamId: number): Buffer {
+  const header = Buffer.alloc(12)
+  header.writeUInt8(chunkStreamId, 0)
+  header.writeUIntBE(Math.min(timestamp, 0xff_ffff), 1, 3)
+  header.writeUIntBE(payload.length, 4, 3)
+  header.writeUInt8(type, 7)
+  header.writeUInt32LE(streamId, 8)
+  return header
+}
+
+/** A protocol control message of one number: acknowledgement, window size, chunk size. */
+export const controlMessage = (type: number, value: number): Message => ({
+  type,
+  streamId: 0,
+  timestamp: 0,
+  payload: uint32(value),
+})
+
+/** The limit is dynamic (2): we do not insist. */
+export const peerBandwidth = (bytes: number): Message => ({
+  type: MESSAGE.peerBandwidth,
+  streamId: 0,
+  timestamp: 0,
+  payload: Buffer.concat([uint32(bytes), Buffer.from([2])]),
+})
+
+export function userControl(event: number, value: number): Message {
+  const payload = Buffer.alloc(6)
+  payload.writeUInt16BE(event, 0)
+  payload.writeUInt32BE(value, 2)
+  return { type: MESSAGE.userControl, streamId: 0, timestamp: 0, payload }
+}
+
+/** A command or an answer to one: name, transaction id, arguments. */
+export const commandMessage = (streamId: number, ...values: readonly AmfValue[]): Message => ({
+  type: MESSAGE.command,
+  streamId,
+  timestamp: 0,
+  payload: encodeAmf(values),
+})
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}

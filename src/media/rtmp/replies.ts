@@ -1,0 +1,46 @@
+import { amfObject, type AmfValue } from './amf0.ts'
+import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, peerBandwidth, userControl } from './messages.ts'
+
+/** The message stream that `createStream` gives; one is enough to publish on. */
+export const STREAM_ID = 1
+/** How much may be on the way before it is acknowledged, either way. */
+export const WINDOW_BYTES = 2_500_000
+
+/** The version and capabilities that encoders expect of a server. */
+const SERVER = amfObject({ fmsVer: 'FMS/3,0,1,123', capabilities: 31 })
+
+/** Answers to commands (RTMP 1.0 section 7.2). */
+export const connected = (transaction: number): Message[] => [
+  controlMessage(MESSAGE.windowSize, WINDOW_BYTES),
+  peerBandwidth(WINDOW_BYTES),
+  commandMessage(0, '_result', transaction, SERVER, connectedInfo),
+]
+
+const connectedInfo = amfObject({
+  level: 'status',
+  code: 'NetConnection.Connect.Success',
+  description: 'Connection succeeded.',
+  objectEncoding: 0,
+})
+
+export const result = (transaction: number, value: AmfValue): Message[] => [
+  commandMessage(0, '_result', transaction, null, value),
+]
+
+export const unknownCommand = (transaction: number, name: string): Message[] => [
+  commandMessage(0, '_error', transaction, null, statusOf('error', 'NetConnection.Call.Failed', `No command ${name}`)),
+]
+
+export const publishing = (): Message[] => [
+  userControl(EVENT.streamBegin, STREAM_ID),
+  onStatus('status', 'NetStream.Publish.Start', 'Publishing.'),
+]
+
+export const unpublished = (): Message[] => [onStatus('status', 'NetStream.Unpublish.Success', 'Unpublished.')]
+
+export const refused = (code: string, description: string): Message[] => [onStatus('error', code, description)]
+
+const onStatus = (level: string, code: string, description: string): Message =>
+  commandMessage(STREAM_ID, 'onStatus', 0, null, statusOf(level, code, description))
+
+const statusOf = (level: string, code: string, description: string) => amfObject({ level, code, description })

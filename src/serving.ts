@@ -1,0 +1,211 @@
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import { type App, CannotStart, derivedKey } from './app.ts'
+import { timeOrderedId } from './base/ids.ts'
+import { isRunning } from './base/processes.ts'
+import { VERSION } from './base/version.ts'
+import { followEngine } from './commands/live/engineEvents.ts'
+import { startNode } from './commands/live/nodes.ts'
+import { openWebhookSecret } from './commands/webhooks.ts'
+import type { Config } from './config/schema.ts'
+import { createEgress, type Egress } from './delivery/egress.ts'
+import { createRunner } from './delivery/runner.ts'
+import { headerProfile } from './delivery/signature.ts'
+import { buildServer } from './edge/http/server.ts'
+import { publishOverRtmp } from './edge/rtmp/publish.ts'
+import { sessionJobs } from './jobs/sessions.ts'
+import { startJobs } from './jobs/timers.ts'
+import type { Engine } from './media/engine.ts'
+import { Hub } from './media/hub.ts'
+import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { createPackager, type Packager } from './media/packager/packager.ts'
+import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+
+export interface Serving {
+  readonly port: number
+  /** Null when RTMP is switched off. */
+  readonly rtmpPort: number | null
+  stop(): Promise<void>
+}
+
+/** What carries media; what is missing is not served. */
+interface Media {
+  readonly engine?: Engine | undefined
+  readonly packager?: Packager
+}
+
+/**
+ * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
+ * viewers end with them; the deliveries last, because all others may cause some.
+ */
+const STOP_ORDER = ['sessions', 'rtmp', 'packager', 'http', 'engine', 'deliveries'] as const
+
+class Parts {
+  readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
+
+  add(name: (typeof STOP_ORDER)[number], stop: () => Promise<unknown>): void {
+    this.#stops.set(name, stop)
+  }
+
+  async stop(): Promise<void> {
+    for (const name of STOP_ORDER) await this.#stops.get(name)?.()
+  }
+}
+
+/**
+ * Takes requests, broadcasts and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
+ * @throws CannotStart when something about this machine is in the way; nothing runs then
+ */
+export async function startServing(app: App, engine?: Engine): Promise<Serving> {
+  const parts = new Parts()
+  try {
+    const deliveries = await startDeliveries(app)
+    parts.add('deliveries', () => deliveries.stop())
+    const sessions = await startSessions(app)
+    parts.add('sessions', () => sessions.stop())
+    if (engine) parts.add('engine', followed(app, engine))
+    const packager = startPackager(app)
+    parts.add('packager', () => packager.stop())
+    const rtmp = await openRtmp(app)
+    if (rtmp) parts.add('rtmp', () => rtmp.stop())
+    const port = await listen(app, { engine, packager }, parts)
+    return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
+  } catch (error) {
+    await parts.stop()
+    throw error
+  }
+}
+
+function followed({ ctx }: App, engine: Engine): () => Promise<void> {
+  const unfollow = followEngine(ctx, engine)
+  return async () => {
+    await engine.stop()
+    unfollow()
+  }
+}
+
+/** The HTTP edge over this app, not listening yet. */
+export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
+  const { server, metrics, hls, webrtc } = config
+  const { iceServers, pendingOffers: maxPending } = webrtc
+  const { engine, packager } = media
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
+  return buildServer(ctx, {
+    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
+    ...(packager ? { hls: { hls: packager.hls, ...tickets } } : {}),
+    version: VERSION,
+    bodyLimitBytes: server.bodyLimitBytes,
+    requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    trustedProxies: server.trustedProxies,
+    metricsSecret: metrics.secret,
+    sign,
+    demo: server.demo,
+  })
+}
+
+async function listen(app: App, media: Media, parts: Parts): Promise<number> {
+  const { host, port, shutdownGraceSeconds } = app.config.server
+  const http = await openDoors(app, media)
+  parts.add('http', async () => {
+    const closed = http.close()
+    const drained = await Promise.race([
+      closed.then(() => true),
+      app.ctx.clock.sleep(shutdownGraceSeconds * 1000).then(() => false),
+    ])
+    if (!drained) http.server.closeAllConnections()
+    await closed
+  })
+  try {
+    await http.listen({ host, port })
+  } catch (error) {
+    throw new CannotStart(`cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+  }
+  return (http.server.address() as AddressInfo).port
+}
+
+async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+  if (!rtmp.enabled) return null
+  const { host, port } = rtmp
+  const limits = {
+    maxMessageBytes: rtmp.maxMessageBytes,
+    maxConnections: rtmp.maxConnections,
+    handshakeMs: rtmp.handshakeSeconds * 1000,
+    idleMs: rtmp.idleSeconds * 1000,
+  }
+  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  try {
+    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    ctx.log.info({ host, port: listener.port }, 'taking RTMP')
+    return listener
+  } catch (error) {
+    throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
+  }
+}
+
+/** Packages what is on the air until it is stopped. */
+function startPackager({ config, ctx }: App): Packager {
+  const { ffmpeg, hls } = config
+  return createPackager({
+    ...ctx,
+    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    maxStreams: hls.maxStreams,
+    idleMs: hls.idleSeconds * 1000,
+    segmentSeconds: hls.segmentSeconds,
+    listSegments: hls.listSegments,
+  })
+}
+
+/** Holds sessions until it is stopped; ends them all then. */
+async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
+  const node = await startNode(ctx, {
+    place: `${hostname()}:${resolve(config.data.dir)}`,
+    pid: process.pid,
+    isRunning,
+    leaseMs: config.sessions.leaseSeconds * 1000,
+  })
+  const tendMs = config.sessions.flushSeconds * 1000
+  const noViewersMs = config.sessions.noViewersSeconds * 1000
+  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
+  return {
+    async stop() {
+      await jobs.stop()
+      await node.stop()
+    },
+  }
+}
+
+/** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
+async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
+  const { webhooks, server } = config
+  const egress = openEgress(config)
+  const runner = createRunner({
+    ...ctx,
+    ended: ctx.deliveries,
+    egress,
+    profile: headerProfile(webhooks.headerPrefix),
+    userAgent: `Sluice/${VERSION}`,
+    openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
+    nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
+    limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
+    drainMs: server.shutdownGraceSeconds * 1000,
+  })
+  const wake = () => runner.wake()
+  news.on('news', wake)
+  await runner.start()
+  return {
+    async stop() {
+      news.off('news', wake)
+      await runner.stop()
+      await egress.close()
+    },
+  }
+}
+
+function openEgress({ webhooks: { allowPrivateTargets, caFile } }: Config): Egress {
+  try {
+    return createEgress({ allowPrivateTargets, ...(caFile === '' ? {} : { caFile }) })
+  } catch (error) {
+    throw new CannotStart(`webhooks.caFile: ${caFile} cannot be read as certificates: ${(error as Error).message}`)
+  }
+}

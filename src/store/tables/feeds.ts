@@ -1,0 +1,145 @@
+import { type Selectable, sql } from 'kysely'
+import type { FeedTable } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+import type { StoredFeed, Stream } from '../store.ts'
+
+const insert = statement((db, p: Selectable<FeedTable>) =>
+  db.insertInto('feeds').values({
+    id: p.id,
+    session_id: p.session_id,
+    account_id: p.account_id,
+    stream_name: p.stream_name,
+    source: p.source,
+    token_id: p.token_id,
+    secured: p.secured,
+    node: p.node,
+    started_at_ms: p.started_at_ms,
+  }),
+)
+
+const open = statement((db, p: { limit: number }) =>
+  db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
+)
+
+const lockOpen = statement((db, p: Stream, engine) => {
+  const rows = db
+    .selectFrom('feeds')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('ended_at_ms', 'is', null)
+    .orderBy('id')
+  return engine === 'postgres' ? rows.forUpdate() : rows
+})
+
+/** Two transactions that both find no open feed have no row to wait for each other at. */
+const lockStream = statement((db, p: { stream: string }) =>
+  db.selectNoFrom(sql<number>`pg_advisory_xact_lock(hashtextextended(${p.stream}, 0)) is null`.as('locked')),
+)
+
+const lastEnd = statement((db, p: Stream) =>
+  db
+    .selectFrom('feeds')
+    .select((eb) => eb.fn.max('ended_at_ms').as('at'))
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName),
+)
+
+const endOne = statement((db, p: { id: string; atMs: number }) =>
+  db
+    .updateTable('feeds')
+    .set({ ended_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where('ended_at_ms', 'is', null)
+    .returningAll(),
+)
+
+const endOfSession = statement((db, p: { sessionId: string; atMs: number }) =>
+  db
+    .updateTable('feeds')
+    .set({ ended_at_ms: p.atMs })
+    .where('session_id', '=', p.sessionId)
+    .where('ended_at_ms', 'is', null)
+    .returningAll(),
+)
+
+const endOfNode = statement((db, p: { node: string; atMs: number }) =>
+  db
+    .updateTable('feeds')
+    .set((eb) => ({
+      ended_at_ms: eb
+        .case()
+        .when('started_at_ms', '>', p.atMs)
+        .then(eb.ref('started_at_ms'))
+        .else(sql<number>`cast(${p.atMs} as bigint)`)
+        .end(),
+    }))
+    .where('node', '=', p.node)
+    .where('ended_at_ms', 'is', null)
+    .returningAll(),
+)
+
+/** @throws Conflict */
+export async function insertFeed(session: Session, feed: StoredFeed): Promise<void> {
+  await session.run(insert, {
+    id: feed.feedId,
+    session_id: feed.sessionId,
+    account_id: feed.accountId,
+    stream_name: feed.streamName,
+    source: feed.sourceId ?? '',
+    token_id: feed.tokenId,
+    secured: feed.secured ? 1 : 0,
+    node: feed.node,
+    started_at_ms: feed.startedAtMs,
+    ended_at_ms: null,
+  })
+}
+
+export async function openFeeds(session: Session, limit: number): Promise<StoredFeed[]> {
+  return (await session.all(open, { limit })).map(fromRow)
+}
+
+export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
+  if (session.engine.name === 'postgres')
+    await session.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
+  return (await session.all(lockOpen, stream)).map(fromRow)
+}
+
+export async function lastFeedEnd(session: Session, stream: Stream): Promise<number | null> {
+  return (await session.first(lastEnd, stream))?.at ?? null
+}
+
+export async function endFeed(session: Session, id: string, atMs: number): Promise<StoredFeed | undefined> {
+  const row = await session.first(endOne, { id, atMs })
+  return row && fromRow(row)
+}
+
+export async function endFeedOfSession(
+  session: Session,
+  sessionId: string,
+  atMs: number,
+): Promise<StoredFeed | undefined> {
+  const row = await session.first(endOfSession, { sessionId, atMs })
+  return row && fromRow(row)
+}
+
+export async function endFeedsOfNode(
+  session: Session,
+  node: string,
+  atMs: number,
+): Promise<(StoredFeed & { endedAtMs: number })[]> {
+  const rows = await session.all(endOfNode, { node, atMs })
+  return rows.map((row) => ({ ...fromRow(row), endedAtMs: row.ended_at_ms ?? atMs }))
+}
+
+const fromRow = (row: Selectable<FeedTable>): StoredFeed => ({
+  feedId: row.id,
+  sessionId: row.session_id,
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  sourceId: row.source === '' ? null : row.source,
+  tokenId: row.token_id,
+  secured: row.secured === 1,
+  node: row.node,
+  startedAtMs: row.started_at_ms,
+})

@@ -1,0 +1,206 @@
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { LiveSession } from '../../core/sessions/types.ts'
+import type { SessionTable } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+import type { SessionQuery, StoredSession, Stream } from '../store.ts'
+
+const insert = statement((db, p: Insertable<SessionTable>) =>
+  db.insertInto('sessions').values({
+    id: p.id,
+    action: p.action,
+    protocol: p.protocol,
+    account_id: p.account_id,
+    stream_name: p.stream_name,
+    source_id: p.source_id,
+    token_id: p.token_id,
+    jti: p.jti,
+    tracking_id: p.tracking_id,
+    address: p.address,
+    origin: p.origin,
+    country: p.country,
+    node: p.node,
+    started_at_ms: p.started_at_ms,
+    bytes_in: sql.lit(0),
+    bytes_out: sql.lit(0),
+  }),
+)
+
+const byId = statement((db, p: { id: string }) => db.selectFrom('sessions').selectAll().where('id', '=', p.id))
+
+const kicked = statement((db, p: { node: string; limit: number }) =>
+  db
+    .selectFrom('sessions')
+    .select(['id', 'kick'])
+    .where('node', '=', p.node)
+    .where('ended_at_ms', 'is', null)
+    .where('kick', 'is not', null)
+    .limit(p.limit),
+)
+
+const attach = statement((db, p: { id: string; feedId: string }) =>
+  db
+    .updateTable('sessions')
+    .set({ feed_id: p.feedId })
+    .where('id', '=', p.id)
+    .where('ended_at_ms', 'is', null)
+    .returningAll(),
+)
+
+const end = statement((db, p: { id: string; atMs: number; reason: string }) =>
+  db
+    .updateTable('sessions')
+    .set({ ended_at_ms: p.atMs, end_reason: p.reason })
+    .where('id', '=', p.id)
+    .where('ended_at_ms', 'is', null)
+    .returningAll(),
+)
+
+const endOfNode = statement((db, p: { node: string; atMs: number; reason: string }) =>
+  db
+    .updateTable('sessions')
+    .set((eb) => ({
+      end_reason: p.reason,
+      ended_at_ms: eb
+        .case()
+        .when('started_at_ms', '>', p.atMs)
+        .then(eb.ref('started_at_ms'))
+        .else(sql<number>`cast(${p.atMs} as bigint)`)
+        .end(),
+    }))
+    .where('node', '=', p.node)
+    .where('ended_at_ms', 'is', null),
+)
+
+const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('sessions')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('sessions as old').select('old.id').where('old.ended_at_ms', '<', p.beforeMs).limit(p.limit),
+    ),
+)
+
+const pruneFeeds = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('feeds')
+    .where('id', 'in', (eb) =>
+      eb.selectFrom('feeds as old').select('old.id').where('old.ended_at_ms', '<', p.beforeMs).limit(p.limit),
+    ),
+)
+
+export async function insertSession(session: Session, live: LiveSession, node: string): Promise<void> {
+  await session.run(insert, {
+    id: live.id,
+    action: live.action,
+    protocol: live.protocol,
+    account_id: live.accountId,
+    stream_name: live.streamName,
+    source_id: live.sourceId,
+    token_id: live.tokenId,
+    jti: live.jti,
+    tracking_id: live.trackingId,
+    address: live.address,
+    origin: live.origin,
+    country: live.country,
+    node,
+    started_at_ms: live.startedAtMs,
+    bytes_in: 0,
+    bytes_out: 0,
+  })
+}
+
+export async function getSession(session: Session, id: string): Promise<StoredSession | undefined> {
+  const row = await session.first(byId, { id })
+  return row && fromRow(row)
+}
+
+export async function pageSessions(session: Session, query: SessionQuery): Promise<StoredSession[]> {
+  const rows = await session.ask((db) => {
+    let page = db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('account_id', '=', query.accountId)
+      .where('ended_at_ms', 'is', null)
+    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+    if (query.protocol !== undefined) page = page.where('protocol', '=', query.protocol)
+    if (query.action !== undefined) page = page.where('action', '=', query.action)
+    if (query.address !== undefined) page = page.where('address', '=', query.address)
+    if (query.after !== undefined) page = page.where('id', '<', query.after)
+    return page.orderBy('id', 'desc').limit(query.limit)
+  })
+  return rows.map(fromRow)
+}
+
+export async function kickedSessions(
+  session: Session,
+  node: string,
+  limit: number,
+): Promise<{ id: string; reason: string }[]> {
+  const rows = await session.all(kicked, { node, limit })
+  return rows.map((row) => ({ id: row.id, reason: row.kick ?? '' }))
+}
+
+export async function attachFeed(session: Session, id: string, feedId: string): Promise<StoredSession | undefined> {
+  const row = await session.first(attach, { id, feedId })
+  return row && fromRow(row)
+}
+
+export async function endSession(
+  session: Session,
+  id: string,
+  atMs: number,
+  reason: string,
+): Promise<StoredSession | undefined> {
+  const row = await session.first(end, { id, atMs, reason })
+  return row && fromRow(row)
+}
+
+export async function endSessionsOfNode(session: Session, node: string, atMs: number, reason: string): Promise<number> {
+  return session.run(endOfNode, { node, atMs, reason })
+}
+
+export async function kickSessions(
+  session: Session,
+  which: { accountId: string; id: string } | Stream,
+  reason: string,
+): Promise<StoredSession[]> {
+  const rows = await session.ask((db) => {
+    const open = db
+      .updateTable('sessions')
+      .set({ kick: reason })
+      .where('account_id', '=', which.accountId)
+      .where('ended_at_ms', 'is', null)
+      .where('kick', 'is', null)
+    const named = 'id' in which ? open.where('id', '=', which.id) : open.where('stream_name', '=', which.streamName)
+    return named.returningAll()
+  })
+  return rows.map(fromRow)
+}
+
+export async function pruneSessionsAndFeeds(session: Session, beforeMs: number, limit: number): Promise<number> {
+  const sessions = await session.run(pruneSessions, { beforeMs, limit })
+  return sessions + (await session.run(pruneFeeds, { beforeMs, limit }))
+}
+
+const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
+  id: row.id,
+  action: row.action as StoredSession['action'],
+  protocol: row.protocol as StoredSession['protocol'],
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  sourceId: row.source_id,
+  tokenId: row.token_id,
+  jti: row.jti,
+  trackingId: row.tracking_id,
+  address: row.address,
+  origin: row.origin,
+  country: row.country,
+  startedAtMs: row.started_at_ms,
+  node: row.node,
+  feedId: row.feed_id,
+  endedAtMs: row.ended_at_ms,
+  endReason: row.end_reason,
+  kick: row.kick,
+  bytesIn: row.bytes_in,
+  bytesOut: row.bytes_out,
+})

@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import type { UsageRow } from '../../core/usage/report.ts'
+import { type Session, statement } from '../session.ts'
+import type { UsageQuery } from '../store.ts'
+
+/** How each field is read from the rows. */
+const FIELDS = {
+  slot: (slot: UsageQuery['slot']) => (slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % 86400000`),
+  streamName: () => sql`stream_name`,
+  trackingId: () => sql`tracking_id`,
+  country: () => sql`country`,
+}
+
+interface Sum {
+  slot?: number
+  streamName?: string
+  trackingId?: string
+  country?: string
+  bytesIn: number
+  bytesOut: number
+}
+
+export async function sumUsage(session: Session, query: UsageQuery): Promise<UsageRow[]> {
+  const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, limit } = query
+  const fields = groupBy.map((name) => ({ name, value: FIELDS[name](slot) }))
+  const selected = fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`)
+  const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
+  const answer = await session.execute(
+    sql`select ${sql.join([
+      ...selected,
+      sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
+      sql`cast(coalesce(sum(bytes_out), 0) as bigint) as "bytesOut"`,
+    ])}
+      from usage_hourly
+      where account_id = ${accountId} and hour_ms >= ${fromMs} and hour_ms < ${untilMs}
+      ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
+      ${trackingIds ? sql`and tracking_id <> '' and tracking_id in (${sql.join(trackingIds)})` : sql``}
+      ${fields.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
+      limit ${limit}`.compile(session.engine.db),
+  )
+  return (answer.rows as Sum[]).map(({ slot: slotMs = 0, ...sum }) => ({
+    slotMs,
+    streamName: '',
+    trackingId: '',
+    country: '',
+    ...sum,
+  }))
+}
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('usage_hourly')
+    .where((eb) =>
+      eb(
+        eb.refTuple('account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id'),
+        'in',
+        eb
+          .selectFrom('usage_hourly as old')
+          .select(['old.account_id', 'old.hour_ms', 'old.stream_name', 'old.protocol', 'old.token_id'])
+          .where('old.hour_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id'),
+      ),
+    ),
+)
+
+export async function pruneUsage(session: Session, beforeMs: number, limit: number): Promise<number> {
+  return session.run(prune, { beforeMs, limit })
+}

@@ -1,0 +1,110 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+import type { Stream } from '../store.ts'
+
+const make = statement((db, p: Stream) =>
+  db
+    .insertInto('viewing')
+    .values({
+      account_id: p.accountId,
+      stream_name: p.streamName,
+      attempt_at_ms: sql.lit(0),
+      viewed: sql.lit(0 as const),
+    })
+    .onConflict((c) => c.doNothing()),
+)
+
+const attempt = statement((db, p: Stream & { atMs: number; notAfterMs: number }) =>
+  db
+    .updateTable('viewing')
+    .set({ attempt_at_ms: p.atMs })
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('attempt_at_ms', '<=', p.notAfterMs),
+)
+
+const isViewed = statement((db, p: Stream) =>
+  db
+    .selectFrom('viewing')
+    .select('viewed')
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('viewed', '=', sql.lit(1 as const)),
+)
+
+/** Held against `desert` until the viewer is on record; viewers do not wait for one another. */
+const holdViewed = statement((db, p: Stream, engine) => {
+  const row = db
+    .selectFrom('viewing')
+    .select('viewed')
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('viewed', '=', sql.lit(1 as const))
+  return engine === 'postgres' ? row.forShare() : row
+})
+
+const become = statement((db, p: Stream & { viewed: 0 | 1 }) =>
+  db
+    .updateTable('viewing')
+    .set({ viewed: p.viewed })
+    .where('account_id', '=', p.accountId)
+    .where('stream_name', '=', p.streamName)
+    .where('viewed', '<>', p.viewed),
+)
+
+const prune = statement((db, p: { beforeMs: number }) =>
+  db
+    .deleteFrom('viewing')
+    .where('viewed', '=', sql.lit(0 as const))
+    .where('attempt_at_ms', '<', p.beforeMs),
+)
+
+/** Nobody views, and nobody has since `beforeMs`. */
+const isEmpty = (beforeMs: number) => sql<boolean>`not exists (
+  select 1 from sessions
+  where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
+    and sessions.action = 'view' and (sessions.ended_at_ms is null or sessions.ended_at_ms > ${beforeMs})
+)`
+
+export async function noteAttempt(session: Session, stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
+  await session.run(make, stream)
+  return (await session.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
+}
+
+export async function beginViewing(session: Session, stream: Stream): Promise<boolean> {
+  if ((await session.first(isViewed, stream)) && (await session.first(holdViewed, stream))) return false
+  await session.run(make, stream)
+  return (await session.run(become, { ...stream, viewed: 1 })) === 1
+}
+
+/** The row is taken first, so that what is counted afterwards cannot change any more. */
+export async function desertStream(session: Session, stream: Stream, beforeMs: number): Promise<boolean> {
+  if ((await session.run(become, { ...stream, viewed: 0 })) === 0) return false
+  const [empty] = await session.ask((db) =>
+    db
+      .selectFrom('viewing')
+      .select('viewed')
+      .where('account_id', '=', stream.accountId)
+      .where('stream_name', '=', stream.streamName)
+      .where(isEmpty(beforeMs)),
+  )
+  if (empty) return true
+  await session.run(become, { ...stream, viewed: 1 })
+  return false
+}
+
+export async function desertedStreams(session: Session, beforeMs: number, limit: number): Promise<Stream[]> {
+  const rows = await session.ask((db) =>
+    db
+      .selectFrom('viewing')
+      .select(['account_id', 'stream_name'])
+      .where('viewed', '=', sql.lit(1 as const))
+      .where(isEmpty(beforeMs))
+      .limit(limit),
+  )
+  return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name }))
+}
+
+export async function pruneViewing(session: Session, beforeMs: number): Promise<number> {
+  return session.run(prune, { beforeMs })
+}

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
+import {
+  admit,
+  type Connection,
+  eventsOf,
+  type LiveNode,
+  makeToken,
+  publish,
+  startLiveNode,
+  tryToView,
+  until,
+  view,
+} from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+const IDLE_MS = 60_000
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on %s', (engine) => {
+  const clock = new ManualClock()
+  let place: Place
+  let at: LiveNode
+  let seen = 0
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    at = await startLiveNode({ url: place.url, clock, leaseMs: 1e12 })
+  })
+  afterEach(async () => {
+    for (const { session } of at.ctx.live.all()) await closeSession(at.ctx, session.id, 'left')
+    clock.advance(IDLE_MS + 10_000)
+    await tellOfDesertedStreams(at.ctx, IDLE_MS)
+    seen = (await eventsOf(at)).length
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  /** What this test has caused. */
+  const events = async () => (await eventsOf(at)).slice(seen)
+  const names = async () => (await events()).map(({ name }) => name)
+  const close = (session: { id: string }) => closeSession(at.ctx, session.id, 'left')
+
+  it('tell when a feed starts and ends, once each, with what a receiver needs', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const { session } = await admit(at, { presented: token })
+    expect(await names()).toEqual([])
+    await close(session)
+    const publisher = await publish(at, { presented: token, sourceId: 'left eye' })
+    clock.advance(1000)
+    await close(publisher.session)
+    await close(publisher.session)
+    const [started, ended] = await events()
+    const data = {
+      accountId: at.accountId,
+      name: 'show',
+      streamId: `${at.accountId}/show`,
+      sourceId: 'left eye',
+      tokenId: id,
+    }
+    expect(started).toMatchObject({ name: 'feeds started', data: { ...data, active: true } })
+    expect(ended).toMatchObject({
+      name: 'feeds ended',
+      data: { ...data, active: false, feedId: started?.data['feedId'] },
+    })
+    expect(Number(ended?.data['ended'])).toBe(Number(started?.data['started']) + 1000)
+    expect(await names()).toHaveLength(2)
+  })
+
+  it('tell of a replaced feed: its end, then the new start, and the times say so too', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const connections: Connection[] = []
+    for (let n = 0; n < 4; n++) connections.push(await publish(at, { presented: token }))
+    await until(() => connections.slice(0, -1).every(({ cuts }) => cuts.length > 0) && at.ctx.live.leaving.size === 0)
+    expect(connections.map(({ cuts }) => cuts)).toEqual([['replaced'], ['replaced'], ['replaced'], []])
+    const told = await events()
+    const started = (n: number) => Number(told[n]?.data['started'])
+    const ended = (n: number) => Number(told[n]?.data['ended'])
+    const pair = ['feeds ended', 'feeds started']
+    expect(told.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
+    for (const n of [1, 3, 5]) {
+      expect(ended(n)).toBeGreaterThanOrEqual(started(n))
+      expect(started(n + 1)).toBeGreaterThan(ended(n))
+    }
+  })
+
+  it('leave exactly one feed when many go live on one source at once', async () => {
+    const { token } = await makeToken(at, 'publish')
+    await Promise.all(Array.from({ length: 10 }, () => publish(at, { presented: token })))
+    await until(() => at.ctx.live.size === 1 && at.ctx.live.leaving.size === 0)
+    expect(at.ctx.live.feeds()).toHaveLength(1)
+    const told = await names()
+    expect(told.filter((name) => name === 'feeds started')).toHaveLength(10)
+    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(9)
+    expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.live.feeds()[0]?.feedId }])
+  })
+
+  it('keep several sources of one name apart, unless the token is for one source only', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const [one, two] = [
+      await publish(at, { presented: token, sourceId: 'one' }),
+      await publish(at, { presented: token, sourceId: 'two' }),
+    ]
+    expect([one.cuts, two.cuts]).toEqual([[], []])
+    const single = await makeToken(at, 'publish', { multisource: false })
+    const alone = await publish(at, { presented: single.token, sourceId: 'three' })
+    await until(() => one.cuts.length > 0 && two.cuts.length > 0)
+    expect(alone.session.sourceId).toBeNull()
+    expect(at.ctx.live.feedsOf(at.accountId, 'show')).toMatchObject([{ sessionId: alone.session.id }])
+  })
+
+  it('tell of the first viewer, and of the last when nobody has come back for a while', async () => {
+    const { token } = await makeToken(at, 'publish')
+    await publish(at, { presented: token })
+    const viewers = await Promise.all(Array.from({ length: 5 }, () => view(at)))
+    for (const { session } of viewers) await close(session)
+    clock.advance(IDLE_MS - 1)
+    expect(await tellOfDesertedStreams(at.ctx, IDLE_MS)).toBe(0)
+    const back = await view(at)
+    clock.advance(IDLE_MS + 1)
+    expect(await tellOfDesertedStreams(at.ctx, IDLE_MS)).toBe(0)
+    await close(back.session)
+    clock.advance(IDLE_MS)
+    const told = await Promise.all([tellOfDesertedStreams(at.ctx, IDLE_MS), tellOfDesertedStreams(at.ctx, IDLE_MS)])
+    expect(told[0] + told[1]).toBe(1)
+    await view(at)
+    const viewing = (await events()).filter(({ name }) => name.startsWith('viewerConnection'))
+    expect(viewing.map(({ name }) => name)).toEqual([
+      'viewerConnection FirstViewerConnection',
+      'viewerConnection NoActiveViewers',
+      'viewerConnection FirstViewerConnection',
+    ])
+    expect(viewing[0]?.data).toEqual({ name: 'show', accountId: at.accountId, streamId: `${at.accountId}/show` })
+  })
+
+  it('tell of vain attempts at most once per ten seconds and stream', async () => {
+    const attempt = (streamName: string) => tryToView(at, { streamName })
+    for (let n = 0; n < 5; n++) expect(await attempt('dark')).toMatchObject({ status: 409 })
+    await attempt('darker')
+    clock.advance(9_999)
+    await attempt('dark')
+    expect(await names()).toHaveLength(2)
+    clock.advance(1)
+    await attempt('dark')
+    expect((await events()).map(({ data }) => data['name'])).toEqual(['dark', 'darker', 'dark'])
+    expect(new Set(await names())).toEqual(new Set(['viewerConnection ViewerAttempt']))
+  })
+
+  it('do not tell of more names than anybody has', async () => {
+    for (let n = 0; n < 1100; n++) await tryToView(at, { streamName: `guess${n}` })
+    expect(await names()).toHaveLength(1000)
+  })
+})

@@ -1,0 +1,52 @@
+// What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
+const { testPicture } = await import('/demo/picture.js')
+const { publish, watch } = await import('/demo/webrtc.js')
+
+let held = null
+
+const sum = (streams, name) => streams.reduce((total, { [name]: value = 0 }) => total + value, 0)
+
+async function figures() {
+  const report = [...(await held.pc.getStats()).values()]
+  const streams = report.filter(({ type }) => type === 'inbound-rtp' || type === 'outbound-rtp')
+  const [video, audio] = ['video', 'audio'].map((wanted) => streams.filter(({ kind }) => kind === wanted))
+  const codecs = streams.map(({ codecId }) => report.find(({ id }) => id === codecId)?.mimeType)
+  return {
+    frames: sum(video, 'framesDecoded') + sum(video, 'framesEncoded'),
+    keyFrames: sum(video, 'keyFramesDecoded'),
+    audioBytes: sum(audio, 'bytesReceived') + sum(audio, 'bytesSent'),
+    audioEnergy: sum(audio, 'totalAudioEnergy'),
+    bytes: sum(streams, 'bytesReceived') + sum(streams, 'bytesSent'),
+    width: video[0]?.frameWidth ?? 0,
+    codecs: [...new Set(codecs.filter((name) => name !== undefined))].sort((a, b) => a.localeCompare(b)),
+  }
+}
+
+/** `ok`, or `status text` as the server put it, with the headers that pages may read. */
+async function attempt(begin) {
+  try {
+    held = await begin()
+    return 'ok'
+  } catch (error) {
+    if (error.status === undefined) throw error
+    return `${error.status} ${error.message}`
+  }
+}
+
+globalThis.peer = {
+  publish: (wish) => attempt(() => publish({ ...wish, media: testPicture(() => wish.label).media })),
+  async watch(wish) {
+    const said = await attempt(() => watch(wish))
+    if (said === 'ok') document.querySelector('video').srcObject = held.media
+    return said
+  },
+  figures,
+  state: () => held.pc.connectionState,
+  stop: () => held.stop(),
+  /** The picture as 8 numbers, to see whether it moves. */
+  colours() {
+    const context = Object.assign(document.createElement('canvas'), { width: 16, height: 9 }).getContext('2d')
+    context.drawImage(document.querySelector('video'), 0, 0, 16, 9)
+    return [...context.getImageData(0, 0, 16, 9).data].join()
+  },
+}

@@ -1,0 +1,24 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Serves the page of a peer under whatever host name it is asked for: every name ending in `.test` is this machine. */
+export async function servePages(): Promise<{ origin(host: string): string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/'
+    const file = path.startsWith('/demo/') ? `../../web${path}` : path === '/page.js' ? './page.js' : './page.html'
+    readFile(new URL(file, import.meta.url)).then(
+      (content) => {
+        response.setHeader('Content-Type', file.endsWith('.js') ? 'text/javascript' : 'text/html')
+        response.end(content)
+      },
+      () => response.writeHead(404).end(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: (host) => `http://${host}:${port}`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}

@@ -1,0 +1,93 @@
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Sums over a connection so far. */
+export interface Figures {
+  frames: number
+  keyFrames: number
+  audioBytes: number
+  /** Loudness heard (viewers). */
+  audioEnergy: number
+  bytes: number
+  width: number
+  codecs: string[]
+}
+
+export interface Wish {
+  /** Of the endpoint, with the host. */
+  url: string
+  token?: string
+  codec?: string
+  sourceId?: string
+}
+
+/** A page that publishes or views, with the client code of the page at `/demo`. */
+export class Peer {
+  readonly page: Page
+
+  private constructor(page: Page) {
+    this.page = page
+  }
+
+  static async open(browser: Browser, origin: string): Promise<Peer> {
+    const page = await browser.newPage()
+    await page.goto(origin)
+    await page.waitForFunction('globalThis.peer !== undefined')
+    return new Peer(page)
+  }
+
+  /** `ok`, or the status and the text of the refusal. */
+  publish(wish: Wish): Promise<string> {
+    return this.#call(`peer.publish(${JSON.stringify({ label: 'test', ...wish })})`)
+  }
+
+  watch(wish: Wish): Promise<string> {
+    return this.#call(`peer.watch(${JSON.stringify(wish)})`)
+  }
+
+  figures(): Promise<Figures> {
+    return this.#call('peer.figures()')
+  }
+
+  /** Says goodbye. */
+  stop(): Promise<void> {
+    return this.#call('peer.stop()')
+  }
+
+  close(): Promise<void> {
+    return this.page.close()
+  }
+
+  /** Resolves when the picture moves and the sound sounds, both from now on. */
+  async plays(): Promise<Figures> {
+    const before = await this.figures()
+    await expect
+      .poll(() => this.figures(), { timeout: 10_000, interval: 100 })
+      .toSatisfy(
+        ({ frames, audioBytes, audioEnergy }: Figures) =>
+          frames >= before.frames + 10 && audioBytes > before.audioBytes && audioEnergy > before.audioEnergy,
+        'moving pictures and sound',
+      )
+    return this.figures()
+  }
+
+  /** Resolves when no more media arrives: the sum stands still from one look to the next. */
+  async stands(): Promise<void> {
+    let last = -1
+    await expect
+      .poll(
+        async () => {
+          const { bytes } = await this.figures()
+          const stands = bytes === last
+          last = bytes
+          return stands
+        },
+        { timeout: 10_000, interval: 400 },
+      )
+      .toBe(true)
+  }
+
+  #call<T>(expression: string): Promise<T> {
+    return this.page.evaluate<T>(expression)
+  }
+}

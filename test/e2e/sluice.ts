@@ -1,0 +1,64 @@
+import { rmSync } from 'node:fs'
+import type { Browser } from 'playwright-core'
+import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
+import { openBrowser } from './browser.ts'
+import { servePages } from './pages.ts'
+import { Peer } from './peer.ts'
+
+export interface Token {
+  id: number
+  token: string
+}
+
+/** A server as `npm start` starts it, a browser, and pages on hosts of their own. */
+export interface Stage {
+  server: Served
+  accountId: string
+  browser: Browser
+  /** A page of `host`; every name ending in `.test` is this machine. */
+  peer(host?: string): Promise<Peer>
+  whip(stream: string): string
+  whep(stream: string): string
+  api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
+  token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
+  close(): Promise<void>
+}
+
+export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
+  const dir = newDirectory()
+  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...settings }
+  const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
+  const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'])).stdout.trim()
+  const accounts = await command(['--data', dir, 'account', 'list', '--json'])
+  const [{ id: accountId }] = JSON.parse(accounts.stdout) as [{ id: string }]
+  const api: Stage['api'] = async (method, path, body) => {
+    const response = await fetch(server.url + path, {
+      method,
+      headers: { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    return { status: response.status, data: ((await response.json()) as { data: unknown }).data }
+  }
+  return {
+    server,
+    accountId,
+    browser,
+    peer: (host = 'page.test') => Peer.open(browser, pages.origin(host)),
+    whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,
+    whep: (stream) => `${server.url}/api/whep/${accountId}/${encodeURIComponent(stream)}`,
+    api,
+    async token(kind, body) {
+      const made = await api('POST', `/api/${kind}_token`, { label: 'e2e', ...body })
+      if (made.status !== 200) throw new Error(JSON.stringify(made))
+      return made.data as Token
+    },
+    async close() {
+      await browser.close()
+      await pages.close()
+      server.signal('SIGTERM')
+      await server.ended
+      endServers()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+
+let sluice: RunningApp
+beforeAll(async () => {
+  sluice = await runApp()
+})
+afterAll(() => sluice.close())
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
+
+test('the page and all that it names are served here, and nothing comes from elsewhere', async () => {
+  const seen = new Set<string>()
+  const toDo = ['/demo']
+  for (let path = toDo.pop(); path !== undefined; path = toDo.pop()) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    const response = await get(path)
+    const text = await response.text()
+    expect([path, response.status]).toEqual([path, 200])
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+    if (path === '/demo/hls.js') continue
+    const named = [...text.matchAll(/(?:src|href|from|import\()[=(\s]*["'](\.?\/[^"'#`$]*)["']/g)]
+    toDo.push(
+      ...named.map(([, name = '']) => new URL(name, `http://host${path === '/demo' ? '/demo/' : path}`).pathname),
+    )
+    expect(text.replaceAll('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:\/\//)
+    expect(text).not.toMatch(/ on[a-z]+="| style="|<script>/)
+  }
+  expect(seen.size).toBeGreaterThanOrEqual(12)
+})
+
+test('a file that is known already is not sent again', async () => {
+  const etag = (await get('/demo/demo.css')).headers.get('etag')!
+  expect((await get('/demo/demo.css', { 'if-none-match': etag })).status).toBe(304)
+})
+
+test('where it is switched off there is no page', async () => {
+  const without = await runApp({ flags: { server: { demo: false } } })
+  expect((await fetch(`${without.base}/demo`)).status).toBe(404)
+  await without.close()
+})

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { countBytes } from '../../src/commands/live/count.ts'
+import { type LiveNode, makeToken, publish, startLiveNode, until, view } from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+let place: Place
+let at: LiveNode
+beforeAll(async () => {
+  place = await newPlace('SQLite')
+  at = await startLiveNode({ url: place.url })
+})
+afterEach(async () => {
+  for (const { session } of at.ctx.live.all()) await closeSession(at.ctx, session.id, 'left')
+})
+afterAll(async () => {
+  await at.close()
+  await place.remove()
+})
+
+const list = async (query = '') => (await at.call('GET', `/api/sessions${query}`)).json
+const ids = async (query = '') => ((await list(query)).data as { id: string }[]).map(({ id }) => id)
+
+it('GET /api/sessions shows who is on with what is known of them, newest first', async () => {
+  const broadcast = await makeToken(at, 'publish')
+  const subscribe = await makeToken(at, 'subscribe', { tracking: { trackingId: 'customer' } })
+  const origin = 'https://www.example.com'
+  const publisher = await publish(at, { presented: broadcast.token, sourceId: 'main', country: 'NZ' })
+  const viewer = await view(at, { presented: subscribe.token, ip: '2001:db8::1', origin, sourceId: 'main' })
+  countBytes(at.ctx, viewer.session.id, { bytesIn: 10, bytesOut: 2000 })
+  const { data, pagination } = await list()
+  expect(pagination).toEqual({ hasMore: false })
+  const stream = { streamName: 'show', streamId: `${at.accountId}/show`, startedOn: expect.any(String) }
+  expect(data).toEqual([
+    {
+      ...stream,
+      id: viewer.session.id,
+      action: 'view',
+      protocol: 'whep',
+      sourceId: 'main',
+      tokenId: subscribe.id,
+      trackingId: 'customer',
+      address: '2001:db8::1',
+      origin,
+      bytesIn: 10,
+      bytesOut: 2000,
+    },
+    {
+      ...stream,
+      id: publisher.session.id,
+      action: 'publish',
+      protocol: 'whip',
+      sourceId: 'main',
+      feedId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      tokenId: broadcast.id,
+      address: '192.0.2.1',
+      country: 'NZ',
+      bytesIn: 0,
+      bytesOut: 0,
+    },
+  ])
+})
+
+it('filters and pages; a cursor is good for its own question only', async () => {
+  const broadcast = await makeToken(at, 'publish')
+  const { session } = await publish(at, { presented: broadcast.token })
+  const viewers = []
+  for (let n = 0; n < 25; n++) viewers.unshift((await view(at, { ip: `198.51.100.${n % 5}` })).session.id)
+  expect(await ids('?action=publish')).toEqual([session.id])
+  expect(await ids(`?tokenId=${broadcast.id}&protocol=whip&streamName=show&address=192.0.2.1`)).toEqual([session.id])
+  expect(await ids('?address=198.51.100.3')).toHaveLength(5)
+  expect(await ids('?streamName=none')).toEqual([])
+  const first = await list('?action=view&limit=20')
+  const { cursor } = first.pagination as { cursor: string }
+  const rest = await ids(`?action=view&limit=20&cursor=${cursor}`)
+  expect([...(first.data as { id: string }[]).map(({ id }) => id), ...rest]).toEqual(viewers)
+  expect((await at.call('GET', `/api/sessions?action=publish&cursor=${cursor}`)).status).toBe(400)
+  const wrong = await list('?action=look&protocol=x&tokenId=-1&address=home&limit=0&colour=red')
+  expect(Object.keys(wrong.data.errors)).toEqual(['action', 'protocol', 'tokenId', 'address', 'limit', 'colour'])
+})
+
+it('DELETE /api/sessions/{id} cuts one session and leaves an audit row; an unknown one is a 404', async () => {
+  const broadcast = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: broadcast.token })
+  const [one, two] = [await view(at), await view(at)]
+  expect((await at.call('DELETE', `/api/sessions/${one.session.id}`)).json).toEqual({ status: 'success', data: true })
+  expect([publisher.cuts, one.cuts, two.cuts]).toEqual([[], ['kicked'], []])
+  expect(await ids()).toEqual([two.session.id, publisher.session.id])
+  const [row] = await at.ctx.store.read.audit.recent(at.accountId, 1)
+  expect(row).toMatchObject({
+    action: 'session.end',
+    subject: one.session.id,
+    actor: expect.stringMatching(/^secret:/),
+  })
+  for (const id of [one.session.id, 'nobody']) {
+    const answer = await at.call('DELETE', `/api/sessions/${id}`)
+    expect(answer).toMatchObject({ status: 404, json: { status: 'fail', data: { sessionId: expect.any(String) } } })
+  }
+})
+
+it('POST /api/stream/stop ends everybody on a stream, and nobody elsewhere', async () => {
+  const broadcast = await makeToken(at, 'publish')
+  const publisher = await publish(at, { presented: broadcast.token })
+  const viewers = [await view(at), await view(at)]
+  const other = await publish(at, { presented: broadcast.token, streamName: 'a/b' })
+  const stop = (streamId: unknown) => at.call('POST', '/api/stream/stop', { streamId })
+  expect((await stop(`${at.accountId}/show`)).json.data).toEqual({ stoppingLevel: 'Stream' })
+  expect([publisher, ...viewers].map(({ cuts }) => cuts)).toEqual([['stopped'], ['stopped'], ['stopped']])
+  expect((await stop(`${at.accountId}/show`)).json.data).toEqual({ stoppingLevel: 'None' })
+  expect(other.cuts).toEqual([])
+  expect((await stop(`${at.accountId}/a/b`)).json.data).toEqual({ stoppingLevel: 'Stream' })
+  expect(other.cuts).toEqual(['stopped'])
+  expect((await stop('other1/show')).status).toBe(404)
+  for (const wrong of [undefined, 5, 'show', `${at.accountId}/`]) expect((await stop(wrong)).status).toBe(400)
+})
+
+it('counts who is on, was let in and was refused for Prometheus', async () => {
+  const broadcast = await makeToken(at, 'publish')
+  const { session } = await publish(at, { presented: broadcast.token })
+  await view(at)
+  countBytes(at.ctx, session.id, { bytesIn: 5, bytesOut: 0 })
+  await expect(publish(at, { presented: 'wrong' })).rejects.toThrow('invalid_token')
+  const scrape = async () => (await at.scrape()).split('\n')
+  await until(async () => (await scrape()).includes('sluice_sessions{action="publish",protocol="whip"} 1'))
+  const lines = await scrape()
+  expect(lines).toContain('sluice_sessions{action="view",protocol="whep"} 1')
+  expect(lines).toContain('sluice_feeds 1')
+  expect(lines).toContain('sluice_refusals_total{code="invalid_token"} 1')
+  const admissions = lines.find((line) => line.startsWith('sluice_admissions_total{action="publish",protocol="whip"}'))
+  expect(Number(admissions?.split(' ')[1])).toBeGreaterThan(0)
+  expect(lines.some((line) => line.startsWith('sluice_media_bytes_total{direction="in"}'))).toBe(true)
+})

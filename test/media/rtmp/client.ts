@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type AmfObject, amfObject, type AmfValue, decodeAmf } from '../../../src/media/rtmp/amf0.ts'
+import { ChunkReader } from '../../../src/media/rtmp/chunkReader.ts'
+import { commandMessage, type Message, MESSAGE, writeMessage } from '../../../src/media/rtmp/messages.ts'
+
+const HANDSHAKE_BYTES = 1 + 2 * 1536
+
+/** C0, C1 and C2 in one go: allowed, because the answer does not matter to the simple handshake. */
+export const handshake = (): Buffer => Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1), Buffer.alloc(1536, 2)])
+
+export const connectMessage = (app: string): Message =>
+  commandMessage(0, 'connect', 1, amfObject({ app, type: 'nonprivate', flashVer: 'FMLE/3.0', tcUrl: 'rtmp://test' }))
+
+export const publishMessage = (name: string): Message => commandMessage(1, 'publish', 5, null, name, 'live')
+
+/** Everything that an encoder says before its first frame. */
+export const opening = (app: string, name: string): Buffer =>
+  Buffer.concat([
+    handshake(),
+    ...[
+      connectMessage(app),
+      commandMessage(0, 'releaseStream', 2, null, name),
+      commandMessage(0, 'FCPublish', 3, null, name),
+      commandMessage(0, 'createStream', 4, null),
+      publishMessage(name),
+    ].map((message) => writeMessage(message)),
+  ])
+
+/** A hand-written encoder: what it sends is decided by the test, what it receives is kept. */
+export class RtmpClient {
+  readonly received: Message[] = []
+  readonly closed: Promise<void>
+  readonly socket: Socket
+  readonly #reader = new ChunkReader({ maxMessageBytes: 1e6, maxChunkStreams: 64 })
+  #raw = Buffer.alloc(0)
+  #arrived = Promise.withResolvers<void>()
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.on('error', () => undefined)
+    this.socket.on('data', (data) => this.#take(data))
+    this.closed = new Promise((resolve) => {
+      this.socket.on('close', () => {
+        resolve()
+        this.#arrived.resolve()
+      })
+    })
+  }
+
+  static async open(port: number): Promise<RtmpClient> {
+    const client = new RtmpClient(port)
+    await once(client.socket, 'connect')
+    return client
+  }
+
+  send(...messages: readonly Message[]): void {
+    for (const message of messages) this.socket.write(writeMessage(message))
+  }
+
+  /** Resolves with the first status (onStatus, _error) that satisfies; fails when the connection ends without one. */
+  async status(code?: string): Promise<{ level: string; code: string; description: string }> {
+    for (;;) {
+      const found = this.statuses().find((status) => code === undefined || status.get('code') === code)
+      if (found)
+        return { level: text(found, 'level'), code: text(found, 'code'), description: text(found, 'description') }
+      if (this.socket.closed) throw new Error('the connection ended without a status')
+      await this.#arrived.promise
+    }
+  }
+
+  /** Publishes: resolves when the server has said that it may begin. */
+  async publish(app: string, name: string): Promise<void> {
+    this.socket.write(opening(app, name))
+    const { code, description } = await this.status()
+    if (code !== 'NetStream.Publish.Start') throw new Error(`refused: ${code} ${description}`)
+  }
+
+  statuses(): AmfObject[] {
+    return this.commands()
+      .filter(([name]) => name === 'onStatus' || name === '_error')
+      .map((values) => values[3])
+      .filter((value): value is AmfObject => value instanceof Map)
+  }
+
+  commands(): AmfValue[][] {
+    return this.received
+      .filter(({ type }) => type === MESSAGE.command)
+      .map(({ payload }) => {
+        const values = decodeAmf(payload)
+        return values.ok ? values.value : []
+      })
+  }
+
+  #take(data: Buffer): void {
+    const before = this.#raw.length
+    this.#raw = Buffer.concat([this.#raw, data])
+    const read = this.#reader.push(this.#raw.subarray(Math.max(before, HANDSHAKE_BYTES)))
+    if (!read.ok) throw new Error(read.error)
+    this.received.push(...read.value)
+    this.#arrived.resolve()
+    this.#arrived = Promise.withResolvers()
+  }
+}
+
+function text(object: AmfObject, name: string): string {
+  const value = object.get(name)
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,42 @@
+import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
+
+/** Sequence and picture parameter set of 320x240, constrained baseline, as x264 writes them. */
+export const SPS = Buffer.from(
+  '67 42 c0 0d da 05 07 e8 40 00 00 03 00 40 00 00 0f 03 c5 0a a8'.replaceAll(' ', ''),
+  'hex',
+)
+const PPS = Buffer.from('68ce0fc8', 'hex')
+
+/** An AVCDecoderConfigurationRecord with one of each. */
+export const AVC_CONFIG = Buffer.concat([
+  Buffer.from([1, ...SPS.subarray(1, 4), 0xff, 0xe1, 0, SPS.length]),
+  SPS,
+  Buffer.from([1, 0, PPS.length]),
+  PPS,
+])
+
+/** Low complexity, 44.1 kHz, two channels. */
+export const AAC_CONFIG = Buffer.from([0x12, 0x10])
+
+export const message = (type: number, timestamp: number, ...parts: readonly (number[] | Buffer)[]): Message => ({
+  type,
+  streamId: 1,
+  timestamp,
+  payload: Buffer.concat(parts.map((part) => (Buffer.isBuffer(part) ? part : Buffer.from(part)))),
+})
+
+export const avcConfig = (config: Buffer = AVC_CONFIG): Message => message(MESSAGE.video, 0, [0x17, 0, 0, 0, 0], config)
+
+export const aacConfig = (config: Buffer = AAC_CONFIG): Message => message(MESSAGE.audio, 0, [0xaf, 0], config)
+
+/** A frame of one NAL unit of `bytes` bytes, that says nothing to a decoder. */
+export function videoFrame(timestamp: number, bytes = 100, { key = true, compositionMs = 0 } = {}): Message {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(bytes)
+  const head = Buffer.from([key ? 0x17 : 0x27, 1, 0, 0, 0])
+  head.writeIntBE(compositionMs, 2, 3)
+  return message(MESSAGE.video, timestamp, head, length, Buffer.alloc(bytes, key ? 0x65 : 0x41))
+}
+
+export const audioFrame = (timestamp: number, bytes = 50): Message =>
+  message(MESSAGE.audio, timestamp, [0xaf, 1], Buffer.alloc(bytes, 0x21))

@@ -1,0 +1,85 @@
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
+import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
+import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from '../../../src/media/rtmp/types.ts'
+import { silentLog } from '../../support/app.ts'
+
+export const LIMITS: RtmpLimits = {
+  maxMessageBytes: 8 * 1024 * 1024,
+  maxConnections: 1000,
+  handshakeMs: 10_000,
+  idleMs: 10_000,
+}
+
+/** What one publication brought, as the server saw it. */
+export class Publication implements FrameSink {
+  readonly request: PublishRequest
+  readonly trackLists: (readonly Track[])[] = []
+  readonly frames: Frame[] = []
+  ends = 0
+  bytesIn = 0
+  reason: RtmpEnd | null = null
+
+  constructor(request: PublishRequest) {
+    this.request = request
+  }
+
+  tracks(tracks: readonly Track[]): void {
+    this.trackLists.push(tracks)
+  }
+
+  frame(frame: Frame): void {
+    this.frames.push(frame)
+  }
+
+  end(): void {
+    this.ends++
+  }
+
+  answer(): PublishAnswer {
+    return {
+      ok: true,
+      sink: this,
+      bytes: (bytesIn) => {
+        this.bytesIn = bytesIn
+      },
+      ended: (reason) => {
+        this.reason = reason
+      },
+    }
+  }
+}
+
+export interface Place extends RtmpListener {
+  readonly publications: Publication[]
+}
+
+/** A listener that admits everybody, or whom `refuse` has nothing to say against. */
+export async function listenFor(
+  limits: Partial<RtmpLimits> = {},
+  refuse: (request: PublishRequest) => string | null = () => null,
+): Promise<Place> {
+  const publications: Publication[] = []
+  const listener = await startRtmp({
+    host: '127.0.0.1',
+    port: 0,
+    log: silentLog,
+    clock: systemClock,
+    random: systemRandom,
+    limits: { ...LIMITS, ...limits },
+    publish: (request) => {
+      const status = refuse(request)
+      if (status !== null) return Promise.resolve({ ok: false, status })
+      const publication = new Publication(request)
+      publications.push(publication)
+      return Promise.resolve(publication.answer())
+    },
+  })
+  return { ...listener, publications }
+}
+
+/** Waits until `condition` holds; the test's own time-out ends it otherwise. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await systemClock.sleep(10)
+}

@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { type AnsweredMedia, buildAnswer, EXTENSION, extensionId } from '../../../src/media/relay/wire/sdp/answer.ts'
+import { type Offer, parseOffer } from '../../../src/media/relay/wire/sdp/offer.ts'
+import { type Plan, planPublish, planView } from '../../../src/media/relay/wire/sdp/plan.ts'
+
+const load = (name: string) => readFileSync(new URL(`offers/${name}.sdp`, import.meta.url), 'utf8')
+const read = (text: string): Offer => {
+  const offer = parseOffer(text)
+  if (!offer.ok) throw new Error(offer.error.problem)
+  return offer.value
+}
+const planned = (plan: ReturnType<typeof planPublish>): Plan => {
+  if (!plan.ok) throw new Error(plan.error.problem)
+  return plan.value
+}
+const transport = {
+  iceUfrag: 'ours',
+  icePwd: 'password-of-at-least-22',
+  fingerprint: Array.from({ length: 32 }, () => 'AB').join(':'),
+  sdpId: '12345',
+  hosts: [
+    { transport: 'udp', address: '192.0.2.1', port: 5000 },
+    { transport: 'udp', address: '2001:db8::1', port: 5000 },
+    { transport: 'tcp', address: '192.0.2.1', port: 5001 },
+  ],
+  transportCc: true,
+} as const
+
+const publisher = load('browser-publish')
+const viewer = load('browser-view')
+const simulcast = load('browser-simulcast')
+
+const received = (plan: Plan, rids: readonly string[] = []): AnsweredMedia[] =>
+  plan.map((chosen) => (chosen === null ? null : { direction: 'recvonly', chosen, rids }))
+
+describe("a browser's offer to publish", () => {
+  const offer = read(publisher)
+
+  it('is read whole', () => {
+    expect(offer.media.map(({ kind, mid, direction, isOpen }) => [kind, mid, direction, isOpen])).toEqual([
+      ['audio', '0', 'sendonly', true],
+      ['video', '1', 'sendonly', true],
+    ])
+    expect(offer.fingerprint).toMatchObject({ algorithm: 'sha-256', value: expect.stringMatching(/^(..:){31}..$/) })
+    const [audio, video] = offer.media
+    expect(audio?.codecs[0]).toMatchObject({ payloadType: 111, name: 'opus', clockRate: 48000, channels: 2 })
+    expect(audio?.codecs[0]?.fmtp.get('minptime')).toBe('10')
+    expect(video?.codecs[0]?.feedback).toEqual(['goog-remb', 'transport-cc', 'ccm fir', 'nack', 'nack pli'])
+    expect(video?.rtxPairs[0]).toEqual({ media: video?.ssrcs[0], rtx: video?.ssrcs[1] })
+    expect(video !== undefined && extensionId(video, EXTENSION.transportCc)).toBeGreaterThan(0)
+  })
+
+  it('gets its first codec, or the one that is wanted', () => {
+    expect(planned(planPublish(offer, null)).map((chosen) => chosen?.name)).toEqual(['opus', 'vp8'])
+    expect(planned(planPublish(offer, 'vp9')).map((chosen) => chosen?.name)).toEqual(['opus', 'vp9'])
+    const [, h264] = planned(planPublish(offer, 'h264'))
+    expect(h264?.codec.fmtpText).toBe('level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f')
+    expect(h264?.rtxPayloadType).toBe((h264?.codec.payloadType ?? 0) + 1)
+  })
+
+  it('is answered line for line', () => {
+    const answer = buildAnswer(offer, transport, received(planned(planPublish(offer, 'h264'))))
+    const [session = '', audio = '', video = ''] = answer.split('m=')
+    expect(session).toContain('a=ice-lite\r\na=group:BUNDLE 0 1\r\n')
+    expect(audio).toMatch(/^audio 9 UDP\/TLS\/RTP\/SAVPF 111\r\n/)
+    expect(audio).toContain('a=rtpmap:111 opus/48000/2\r\na=fmtp:111 minptime=10;useinbandfec=1\r\n')
+    expect(audio).toContain('a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host\r\n')
+    expect(audio).toContain('a=candidate:2 1 udp 2130706175 2001:db8::1 5000 typ host\r\n')
+    expect(audio).toMatch(/a=candidate:3 1 tcp \d+ 192.0.2.1 5001 typ host tcptype passive\r\na=end-of-candidates/)
+    expect(video).not.toContain('candidate')
+    for (const line of ['a=recvonly', 'a=setup:passive', 'a=rtcp-mux', 'a=ice-ufrag:ours']) {
+      expect(video.split('\r\n')).toContain(line)
+    }
+    expect(video).toMatch(/a=rtcp-fb:(\d+) transport-cc\r\na=rtpmap:(\d+) rtx\/90000\r\na=fmtp:\2 apt=\1\r\n/)
+    expect(video).toContain(EXTENSION.transportCc)
+    expect(video).not.toContain('playout-delay')
+  })
+
+  it('hears nothing of transport-wide feedback where that is off', () => {
+    const answers = received(planned(planPublish(offer, null)))
+    expect(buildAnswer(offer, { ...transport, transportCc: false }, answers)).not.toMatch(/transport-(cc|wide)/)
+  })
+
+  it('gets the layers of simulcast that are taken', () => {
+    const layered = read(simulcast)
+    expect(layered.media[0]?.rids).toEqual(['h', 'm', 'l'])
+    const answer = buildAnswer(layered, transport, received(planned(planPublish(layered, null)), ['h', 'l']))
+    expect(answer).toContain('a=rid:h recv\r\na=rid:l recv\r\na=simulcast:recv h;l\r\n')
+  })
+
+  it('is refused when it is one to view', () => {
+    expect(planPublish(read(viewer), null)).toMatchObject({ ok: false, error: { status: 406 } })
+  })
+})
+
+describe("a browser's offer to view", () => {
+  const offer = read(viewer)
+  const wanted = {
+    video: { codec: 'h264', profileLevelId: '42c01f' },
+    audio: { codec: 'opus', profileLevelId: null },
+  } as const
+
+  it('gets the profile that is sent, and its data channel rejected', () => {
+    const plan = planned(planView(offer, wanted))
+    expect(plan.map((chosen) => chosen?.codec.fmtp.get('profile-level-id') ?? chosen?.name)).toEqual([
+      '42e01f',
+      'opus',
+      undefined,
+    ])
+    const sent = { direction: 'sendonly', cname: 'c', streamId: 's', trackId: 't' } as const
+    const answers = plan.map(
+      (chosen, at) => chosen && { ...sent, chosen, ssrc: at + 10, rtxSsrc: at === 0 ? 20 : null },
+    )
+    const [, video = '', audio = '', data = ''] = buildAnswer(offer, transport, answers).split('m=')
+    expect(video).toContain('a=msid:s t\r\na=ssrc-group:FID 10 20\r\na=ssrc:10 cname:c\r\na=ssrc:20 cname:c\r\n')
+    expect(audio).toContain('a=sendonly')
+    expect(data).toBe('application 0 UDP/DTLS/SCTP webrtc-datachannel\r\nc=IN IP4 0.0.0.0\r\na=inactive\r\na=mid:2\r\n')
+  })
+
+  it('has no payload type for retransmissions that are not sent', () => {
+    const [chosen] = planned(planView(offer, { video: wanted.video, audio: null }))
+    const sent = { direction: 'sendonly', cname: 'c', streamId: 's', trackId: 't', ssrc: 1, rtxSsrc: null } as const
+    const answer = buildAnswer(offer, transport, chosen ? [{ ...sent, chosen }, null, null] : [])
+    expect(answer).not.toMatch(/rtx|FID/)
+    expect(answer).toContain('a=group:BUNDLE 0\r\n')
+  })
+
+  it.each([
+    ['42001f', '42001f'],
+    ['42e034', '42e01f'],
+    ['4d001f', '4d001f'],
+  ])('takes H.264 %s as %s', (profileLevelId, answered) => {
+    const plan = planned(planView(offer, { video: { codec: 'h264', profileLevelId }, audio: null }))
+    expect(plan[0]?.codec.fmtp.get('profile-level-id')).toBe(answered)
+    expect(plan[0]?.codec.fmtp.get('packetization-mode')).toBe('1')
+  })
+
+  it('is refused when it receives nothing of what there is', () => {
+    const none = read(viewer.replaceAll('opus/48000', 'opux/48000'))
+    expect(planView(none, { video: null, audio: wanted.audio })).toEqual({
+      ok: false,
+      error: { status: 406, problem: 'The offer receives nothing of what the stream has: OPUS.' },
+    })
+  })
+})
+
+describe('an offer is refused, with the reason,', () => {
+  const [session = '', , video = ''] = publisher.split(/(?=m=)/)
+  const many = (count: number) =>
+    session.replace('BUNDLE 0 1', 'BUNDLE 0') +
+    Array.from({ length: count }, (_, mid) => video.replace('a=mid:1', `a=mid:${mid}`)).join('')
+  const data = 'm=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:0\r\na=ice-ufrag:abcd\r\n'
+
+  it.each([
+    ['without SDP', 400, 'not SDP', '{"sdp":1}'],
+    ['without media', 400, 'no media', session],
+    ['without BUNDLE', 400, 'no a=group:BUNDLE', publisher.replace('a=group:BUNDLE 0 1\r\n', '')],
+    ['with a BUNDLE of nobody', 400, 'names 7', publisher.replace('BUNDLE 0 1', 'BUNDLE 0 7')],
+    ['without a fingerprint', 400, 'fingerprint', publisher.replace(/a=fingerprint.*\r\n/g, '')],
+    ['with a weak fingerprint', 400, 'fingerprint', publisher.replaceAll('sha-256', 'sha-1')],
+    ['without ICE', 400, 'ice-ufrag', publisher.replace(/a=ice-pwd.*\r\n/g, '')],
+    ['without rtcp-mux', 400, 'mid 1 must have a=rtcp-mux', publisher.replace(/a=rtcp-mux\r\n(?![^]*a=rtcp-mux)/, '')],
+    ['that would be the DTLS server', 400, 'a=setup', publisher.replaceAll('setup:actpass', 'setup:passive')],
+    ['with the same mid twice', 400, 'same a=mid', publisher.replace('a=mid:1', 'a=mid:0').replace('DLE 0 1', 'DLE 0')],
+    ['with 17 m-lines', 400, 'after the 16', many(17)],
+    ['with 1,000 m-lines', 400, 'after the 16', many(1000).slice(0, 130_000)],
+    ['that is a book', 400, 'longer than 131072', many(1000)],
+    ['with a line of 5,000 characters', 400, 'longer than 4096', `${publisher}a=x:${'y'.repeat(5000)}\r\n`],
+    ['with 2,000 attributes', 400, 'after the 1000', `${publisher}${'a=x\r\n'.repeat(2000)}`],
+    ['with a line of prose', 400, 'Line 2', 'v=0\r\nhello there\r\n'],
+    [
+      'of data only',
+      406,
+      'data channel',
+      `${session.replace('BUNDLE 0 1', 'BUNDLE 0')}${data}${
+        video.match(/a=ice-pwd.*\r\na=ice-options.*\r\na=fingerprint.*\r\na=setup.*\r\n/)?.[0] ?? ''
+      }`,
+    ],
+  ])('%s', (_, status, problem, text) => {
+    expect(parseOffer(text)).toMatchObject({ ok: false, error: { status, problem: expect.stringContaining(problem) } })
+  })
+
+  it('takes 16 m-lines, and answers one of each kind', () => {
+    const offer = read(many(16).replace(/BUNDLE 0/, `BUNDLE ${Array.from({ length: 16 }, (_, mid) => mid).join(' ')}`))
+    expect(planned(planPublish(offer, null)).filter((chosen) => chosen !== null)).toHaveLength(1)
+  })
+
+  it('without a codec that is served', () => {
+    const plan = planPublish(read(publisher.replace(/packetization-mode=1/g, 'packetization-mode=0')), 'h264')
+    expect(plan).toEqual({ ok: false, error: { status: 406, problem: 'The offer does not send H264 video.' } })
+  })
+})

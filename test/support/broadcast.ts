@@ -1,0 +1,36 @@
+import { admitPublisher } from '../../src/commands/live/admit.ts'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { goLive } from '../../src/commands/live/goLive.ts'
+import type { LiveFeed } from '../../src/media/sessions.ts'
+import { Player, type Recorded } from '../media/packager/frames.ts'
+import type { RunningApp } from './app.ts'
+import { approachOf, makeToken } from './live.ts'
+
+export interface Broadcast {
+  feed: LiveFeed
+  player: Player
+  tokenId: number
+  /** The publisher leaves. */
+  end(): Promise<void>
+}
+
+/** A publisher with a token of its own, whose media really plays. */
+export async function broadcast(
+  sluice: RunningApp,
+  recorded: Recorded,
+  { speed = 3, streamName = 'show', token = {} }: { speed?: number; streamName?: string; token?: object } = {},
+): Promise<Broadcast> {
+  const { ctx } = sluice.app
+  const made = await makeToken(sluice, 'publish', token)
+  const player = new Player(recorded, speed)
+  const approach = approachOf({ presented: made.token, streamName })
+  const over = async (sessionId: string, reason: string) => {
+    player.end()
+    await closeSession(ctx, sessionId, reason)
+  }
+  const answer = await admitPublisher(ctx, approach, { sourceId: null, cut: ({ id }, reason) => over(id, reason) })
+  if (!answer.ok) throw new Error(answer.message)
+  const feed = await goLive(ctx, answer.session.id, player)
+  if (!feed) throw new Error('the session is over')
+  return { feed, player, tokenId: made.id, end: () => over(answer.session.id, 'left') }
+}

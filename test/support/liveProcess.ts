@@ -1,0 +1,20 @@
+// A server with live sessions, to be killed: opens the store named by the first argument, goes live, counts, and says so.
+import { countBytes } from '../../src/commands/live/count.ts'
+import { makeToken, publish, startLiveNode, view } from './live.ts'
+
+const [, , url = '', place = '', feeds = '3'] = process.argv
+const at = await startLiveNode({ url, place, leaseMs: 1_000 })
+const { token } = await makeToken(at, 'publish')
+const sessions: string[] = []
+for (let n = 0; n < Number(feeds); n++) {
+  sessions.push((await publish(at, { presented: token, streamName: `feed${n}` })).session.id)
+  sessions.push((await view(at, { streamName: `feed${n}` })).session.id)
+}
+let bytes = 0
+const round = async (): Promise<void> => {
+  bytes += 1000
+  for (const id of sessions) countBytes(at.ctx, id, { bytesIn: bytes, bytesOut: bytes })
+  await at.node.tend()
+  process.stdout.write(`${JSON.stringify({ pid: process.pid, sessions, bytes })}\n`)
+}
+setInterval(() => void round(), 20)

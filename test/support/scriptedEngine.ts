@@ -1,0 +1,48 @@
+import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../src/media/engine.ts'
+
+/** An engine that forwards nothing and does what the test says: for the protocol around it. */
+export class ScriptedEngine implements Engine {
+  readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
+  readonly ended: string[] = []
+  readonly patches: { sessionId: string; fragment: string }[] = []
+  negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
+  patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
+  readonly #listeners = new Set<(event: EngineEvent) => void>()
+
+  async start(): Promise<void> {}
+  async stop(): Promise<void> {}
+  async feed(): Promise<void> {}
+
+  publish(request: PublishOffer): Promise<Negotiated> {
+    this.asked.push({ kind: 'publish', ...request })
+    return this.negotiated()
+  }
+
+  view(request: ViewOffer): Promise<Negotiated> {
+    this.asked.push({ kind: 'view', ...request })
+    return this.negotiated()
+  }
+
+  patch(sessionId: string, fragment: string): Promise<Patched> {
+    this.patches.push({ sessionId, fragment })
+    return this.patched()
+  }
+
+  async end(sessionId: string): Promise<void> {
+    this.ended.push(sessionId)
+    this.tell({ kind: 'ended', sessionId, reason: 'kicked' })
+  }
+
+  tap() {
+    return { subscribe: () => () => undefined }
+  }
+
+  watch(listener: (event: EngineEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  tell(event: EngineEvent): void {
+    for (const listener of this.#listeners) listener(event)
+  }
+}

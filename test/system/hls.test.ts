@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { type Broadcast, broadcast } from '../support/broadcast.ts'
+import { makeToken, until } from '../support/live.ts'
+import { encoded, type Recorded } from '../media/packager/frames.ts'
+
+const run = promisify(execFile)
+let sluice: RunningApp
+let recorded: Recorded
+const onAir: Broadcast[] = []
+
+beforeAll(async () => {
+  recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, size: '320x180' })
+  sluice = await runApp({ flags: { hls: { sessionSeconds: 2, idleSeconds: 2 } } })
+})
+afterEach(async () => {
+  for (const begun of onAir.splice(0)) await begun.end()
+})
+afterAll(() => sluice.close())
+
+async function live(options: Parameters<typeof broadcast>[2] = {}): Promise<Broadcast> {
+  const begun = await broadcast(sluice, recorded, options)
+  onAir.push(begun)
+  return begun
+}
+
+const masterUrl = (query = '', stream = 'show') => `${sluice.base}/hls/${sluice.accountId}/${stream}/index.m3u8${query}`
+
+async function get(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(url, { headers })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return { status: response.status, headers: response.headers, bytes, text: bytes.toString() }
+}
+
+const uris = (playlist: string): string[] => playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+
+/** The master playlist, the media playlist and what that names, as a player follows them. */
+async function follow(query = '', headers: Record<string, string> = {}) {
+  const master = await get(masterUrl(query), headers)
+  expect(master.status, master.text).toBe(200)
+  const mediaUrl = new URL(uris(master.text)[0]!, masterUrl()).href
+  const media = await get(mediaUrl)
+  const [, init] = /EXT-X-MAP:URI="([^"]+)"/.exec(media.text) ?? []
+  const segments = uris(media.text).map((uri) => new URL(uri, mediaUrl).href)
+  return { master, mediaUrl, media, initUrl: new URL(init!, mediaUrl).href, segments }
+}
+
+test('an open stream plays for everybody, in real players, by the playlist alone', async () => {
+  await live()
+  const { stdout } = await run('ffprobe', [
+    ...['-v', 'error', '-read_intervals', '%+2', '-count_packets', '-show_streams', '-of', 'json', masterUrl()],
+  ])
+  const { streams } = JSON.parse(stdout) as { streams: { codec_name: string; nb_read_packets: string }[] }
+  expect(streams.map((stream) => stream.codec_name)).toEqual(['h264', 'aac'])
+  expect(Number(streams[0]!.nb_read_packets)).toBeGreaterThan(20)
+})
+
+test('types, caching, CORS and ranges are as players, pages and caches need them', async () => {
+  await live()
+  const { master, media, segments, initUrl, mediaUrl } = await follow()
+  expect(master.text).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-STREAM-INF:BANDWIDTH=\d+,CODECS="avc1\./)
+  for (const { headers } of [master, media]) {
+    expect(headers.get('content-type')).toBe('application/vnd.apple.mpegurl')
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+  }
+  expect(master.headers.get('cache-control')).toBe('no-store')
+  expect(media.headers.get('cache-control')).toBe('private, no-cache')
+  const segment = await get(segments[0]!)
+  expect(segment.headers.get('content-type')).toBe('video/mp4')
+  expect(segment.headers.get('cache-control')).toBe('public, max-age=60')
+  const part = await get(segments[0]!, { range: 'bytes=10-19' })
+  expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 10-19/${segment.bytes.length}`])
+  expect(part.bytes.equals(segment.bytes.subarray(10, 20))).toBe(true)
+  expect((await get(initUrl, { range: 'bytes=99999999-' })).status).toBe(416)
+  const head = await fetch(mediaUrl, { method: 'HEAD' })
+  expect([head.status, head.headers.get('content-type')]).toEqual([200, 'application/vnd.apple.mpegurl'])
+  const preflight = await fetch(masterUrl(), { method: 'OPTIONS', headers: { origin: 'https://a.example' } })
+  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+    204,
+    expect.stringContaining('Authorization'),
+  ])
+})
+
+describe('access', () => {
+  const refusal = async (query: string, headers: Record<string, string> = {}) => {
+    const { status, text } = await get(masterUrl(query), headers)
+    return [status, text]
+  }
+
+  test('a secured stream takes a token as bearer or in the query, and says why it refuses', async () => {
+    await live({ token: { subscribeRequiresAuth: true } })
+    const { token } = await makeToken(sluice, 'subscribe')
+    const other = await makeToken(sluice, 'subscribe', { streams: [{ streamName: 'other' }] })
+    expect(await refusal('')).toEqual([401, 'Unauthorized: Invalid token'])
+    expect(await refusal(`?auth=${other.token}`)).toEqual([401, 'Unauthorized: StreamName is not valid for token'])
+    expect((await follow(`?auth=${token}`)).media.status).toBe(200)
+    expect((await follow('', { authorization: `Bearer ${token}` })).media.status).toBe(200)
+  })
+
+  test('what is not on the air is a 404 that says when to come again', async () => {
+    const { token } = await makeToken(sluice, 'subscribe')
+    const { status, text, headers } = await get(masterUrl(`?auth=${token}`, 'nobody-here'))
+    expect([status, text, headers.get('retry-after')]).toEqual([404, 'Stream not being published', '2'])
+  })
+
+  test('a ticket that is altered, foreign, of another kind or missing opens nothing', async () => {
+    const { feed } = await live()
+    const second = await live({ streamName: 'second' })
+    const { mediaUrl, segments } = await follow()
+    const [segment] = segments as [string]
+    const ticket = new URL(segment).searchParams.get('t')!
+    const [sessionId, until, mac] = ticket.split('.') as [string, string, string]
+    const later = (Number.parseInt(until, 36) + 3600).toString(36)
+    const forged = [
+      segment.replace(/\?t=.*/, ''),
+      segment.replace(ticket, `${sessionId}.${later}.${mac}`),
+      segment.replace(ticket, `${sessionId}.0.${mac}`),
+      segment.replace(ticket, `${sessionId}.${until}.${mac.slice(0, -1)}${mac.endsWith('A') ? 'Q' : 'A'}`),
+      segment.replace(feed.feedId, second.feed.feedId).replace('/show/', '/second/'),
+      mediaUrl.replace(/t=.*/, `t=${ticket}`),
+      segment.replace(ticket, new URL(mediaUrl).searchParams.get('t')!),
+    ]
+    for (const url of forged) expect([url, (await get(url)).status]).toEqual([url, 401])
+    expect((await get(segment)).status).toBe(200)
+  })
+
+  test('when the token is deleted, what its sessions hold is refused at once, and nobody else’s', async () => {
+    await live({ token: { subscribeRequiresAuth: true } })
+    const [kept, taken] = [await makeToken(sluice, 'subscribe'), await makeToken(sluice, 'subscribe')]
+    const staying = await follow(`?auth=${kept.token}`)
+    const leaving = await follow(`?auth=${taken.token}`)
+    expect((await get(leaving.segments[0]!)).status).toBe(200)
+    await sluice.call('DELETE', `/api/subscribe_token/${taken.id}`)
+    await until(async () => (await get(leaving.mediaUrl)).status === 401, 1000)
+    expect((await get(leaving.segments[0]!)).status).toBe(401)
+    expect((await get(leaving.initUrl)).status).toBe(401)
+    expect((await get(staying.mediaUrl)).status).toBe(200)
+    expect((await get(staying.segments[0]!)).status).toBe(200)
+  })
+})
+
+test('what goes over the connections is counted, per session', async () => {
+  await live()
+  const { segments, media } = await follow()
+  const [session] = sluice.app.ctx.live.all().filter((entry) => media.text.includes(entry.session.id))
+  const before = session!.bytes.bytesOut
+  const { bytes } = await get(segments[0]!)
+  await until(() => session!.bytes.bytesOut > before)
+  const counted = session!.bytes.bytesOut - before
+  expect(counted).toBeGreaterThan(bytes.length)
+  expect(counted).toBeLessThan(bytes.length + 2000)
+  expect(session!.bytes.bytesIn).toBeGreaterThan(100)
+})
+
+test('a viewer who asks no more has left, and a stream that nobody asks for is packaged no more', async () => {
+  const { player } = await live()
+  const { mediaUrl, media } = await follow()
+  const isOn = () => sluice.app.ctx.live.all().some(({ session }) => media.text.includes(session.id))
+  expect([isOn(), player.subscribers]).toEqual([true, 1])
+  await until(() => !isOn() && player.subscribers === 0, 12_000)
+  expect((await get(mediaUrl)).status).toBe(401)
+  expect((await follow()).media.status).toBe(200)
+})
+
+test('when the publisher leaves, players are told that it is over', async () => {
+  const begun = await live()
+  const { mediaUrl } = await follow()
+  await begun.end()
+  await until(async () => (await get(mediaUrl)).text.includes('#EXT-X-ENDLIST'))
+  const { token } = await makeToken(sluice, 'subscribe')
+  expect((await get(masterUrl(`?auth=${token}`))).status).toBe(404)
+})

@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { amfObject } from '../../src/media/rtmp/amf0.ts'
+import { commandMessage } from '../../src/media/rtmp/messages.ts'
+import { RtmpClient } from '../media/rtmp/client.ts'
+import { avcConfig, videoFrame } from '../media/rtmp/media.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { eventsOf, makeToken, until } from '../support/live.ts'
+
+let sluice: RunningApp
+let token: string
+let tokenId: number
+
+beforeAll(async () => {
+  sluice = await runApp({ flags: { webhooks: { allowPrivateTargets: true } } })
+  const hook = { url: 'http://127.0.0.1:9/', isFeedHooks: true }
+  expect((await sluice.call('POST', '/api/webhooks', hook)).status).toBe(200)
+  const made = await makeToken(sluice, 'publish')
+  token = made.token
+  tokenId = made.id
+})
+afterAll(() => sluice.close())
+
+const live = () => sluice.app.ctx.live
+const open = () => RtmpClient.open(sluice.rtmpPort ?? 0)
+
+/** A broadcast on the air. */
+async function broadcast(name: string): Promise<RtmpClient> {
+  const client = await open()
+  await client.publish('v2/pub', name)
+  client.send(avcConfig(), videoFrame(0))
+  return client
+}
+
+describe('a broadcast over RTMP', () => {
+  test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
+    const client = await broadcast(`my%20studio?token=${token}&sourceId=cam-1`)
+    await until(() => live().feeds().length === 1)
+    const [feed] = live().feeds()
+    expect(feed).toMatchObject({ streamName: 'my studio', sourceId: 'cam-1', tokenId, accountId: sluice.accountId })
+    expect(live().all()[0]?.session).toMatchObject({ protocol: 'rtmp', action: 'publish', address: '127.0.0.1' })
+    client.send(commandMessage(0, 'deleteStream', 6, null, 1))
+    await client.closed
+    await until(() => live().size === 0)
+    expect(live().feeds()).toEqual([])
+  })
+
+  test('brings its pictures to whoever subscribes to the feed', async () => {
+    const client = await broadcast(`show?token=${token}`)
+    await until(() => live().feeds().length === 1)
+    const kinds: string[] = []
+    live()
+      .feeds()[0]
+      ?.media.subscribe({
+        tracks: (tracks) => kinds.push(...tracks.map(({ codec }) => codec)),
+        frame: ({ kind }) => kinds.push(kind),
+        end: () => kinds.push('end'),
+      })
+    client.send(videoFrame(40))
+    await until(() => kinds.length >= 3)
+    client.socket.destroy()
+    await until(() => live().size === 0)
+    expect(kinds).toEqual(['h264', 'video', 'video', 'end'])
+  })
+
+  test('ends when its token is deleted', async () => {
+    const doomed = await makeToken(sluice, 'publish')
+    const client = await broadcast(`show?token=${doomed.token}`)
+    await until(() => live().feeds().length === 1)
+    expect((await sluice.call('DELETE', `/api/publish_token/${doomed.id}`)).status).toBe(200)
+    await client.closed
+    await until(() => live().size === 0)
+  })
+
+  test('is replaced by a second encoder with the same name', async () => {
+    const first = await broadcast(`show?token=${token}`)
+    await until(() => live().feeds().length === 1)
+    const [before] = live().feeds()
+    const second = await broadcast(`show?token=${token}`)
+    await first.closed
+    await until(() => live().size === 1)
+    expect(live().feeds()).toHaveLength(1)
+    expect(live().feeds()[0]?.feedId).not.toBe(before?.feedId)
+    second.socket.destroy()
+    await until(() => live().size === 0)
+  })
+
+  test('has its bytes counted', async () => {
+    const client = await broadcast(`show?token=${token}`)
+    for (let at = 1; at <= 100; at++) client.send(videoFrame(at * 40, 10_000))
+    await until(() => (live().all()[0]?.bytes.bytesIn ?? 0) > 1_000_000)
+    client.socket.destroy()
+    await until(() => live().size === 0)
+  })
+})
+
+describe('the text of each refusal', () => {
+  const refusal = async (app: string, name: string) => {
+    const client = await open()
+    await client.publish(app, name).catch(() => undefined)
+    const status = await client.status()
+    await client.closed
+    return `${status.code}: ${status.description}`
+  }
+  const wants = async (body: object, name = 'show') =>
+    refusal('v2/pub', `${name}?token=${(await makeToken(sluice, 'publish', body)).token}`)
+  const bad = (text: string) => `NetStream.Publish.BadName: ${text}`
+
+  test('no token, an unknown one, and one for viewers', async () => {
+    const invalid = bad('Unauthorized: Invalid token')
+    expect(await refusal('v2/pub', 'show')).toBe(invalid)
+    expect(await refusal('v2/pub', `show?token=${'0'.repeat(64)}`)).toBe(invalid)
+    const viewer = await makeToken(sluice, 'subscribe')
+    expect(await refusal('v2/pub', `show?token=${viewer.token}`)).toBe(invalid)
+  })
+
+  test('another stream, an origin, a country, addresses', async () => {
+    const streams = [{ streamName: 'other' }]
+    expect(await wants({ streams })).toBe(bad('Unauthorized: StreamName is not valid for token'))
+    expect(await wants({ allowedOrigins: ['example.com'] })).toBe(
+      bad('Unauthorized: Origin not allowed (RTMP has no origin)'),
+    )
+    expect(await wants({ allowedCountries: ['FR'] })).toBe(bad('Unauthorized: Country not allowed'))
+    const filters = bad('Unauthorized: IP filters are not supported with RTMP')
+    expect(await wants({ allowedIpAddresses: ['127.0.0.1'] })).toBe(filters)
+    expect(await wants({ bindIpsOnUsage: 1 })).toBe(filters)
+  })
+
+  test('a disabled token', async () => {
+    const { id, token: value } = await makeToken(sluice, 'publish')
+    await sluice.call('PUT', `/api/publish_token/${id}`, { isActive: false })
+    expect(await refusal('v2/pub', `show?token=${value}`)).toBe(bad('Unauthorized: Token disabled'))
+  })
+
+  test('another application, no name, a stream key where none is taken', async () => {
+    expect(await refusal('vod', 'show')).toMatch(/Nothing can be published there; publish to rtmp:\/\/HOST\/v2\/pub/)
+    expect(await refusal('v2/pub', `?token=${token}`)).toMatch(/Nothing can be published there|stream name is missing/)
+    expect(await refusal('live', 'some-key')).toBe(bad('Unauthorized: Invalid stream key'))
+  })
+
+  test('playing', async () => {
+    const client = await open()
+    client.socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(3072)]))
+    client.send(commandMessage(0, 'connect', 1, amfObject({ app: 'v2/pub' })), commandMessage(1, 'play', 2, null, 'x'))
+    expect(await client.status()).toMatchObject({
+      code: 'NetStream.Play.Failed',
+      description: 'Playing over RTMP is not supported; this server takes publishers',
+    })
+    await client.closed
+  })
+})
+
+test('ffmpeg is told why', async () => {
+  const target = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${'0'.repeat(64)}`
+  const argv = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', 'testsrc2=s=64x64', '-t', '1', '-f', 'flv', target]
+  const child = spawn('ffmpeg', argv, { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  const [status] = (await once(child, 'close')) as [number]
+  expect(status).not.toBe(0)
+  expect(said).toContain('Unauthorized: Invalid token')
+})
+
+test('feeds are told of in order, each with one end', async () => {
+  await until(() => live().leaving.size === 0)
+  const events = await eventsOf(sluice.app)
+  const feeds = Map.groupBy(events, ({ data }) => String(data['feedId']))
+  for (const told of feeds.values()) expect(told.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
+})
+
+test('a port that is taken keeps the server from starting, with the key to change', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1')
+  await once(squatter, 'listening')
+  const { port } = squatter.address() as { port: number }
+  await expect(runApp({ flags: { rtmp: { port } } })).rejects.toThrow(/^rtmp\.port: cannot listen on 127\.0\.0\.1 port/)
+  squatter.close()
+})
+
+test('switched off, nothing listens', async () => {
+  const quiet = await runApp({ flags: { rtmp: { enabled: false } } })
+  expect(quiet.rtmpPort).toBe(null)
+  await quiet.close()
+})

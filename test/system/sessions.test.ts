@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { isRunning } from '../../src/base/processes.ts'
+import { eventsOf, type LiveNode, makeToken, publish, startLiveNode, tryToView, until, view } from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+const FEEDS = 3
+
+interface Said {
+  pid: number
+  sessions: string[]
+  bytes: number
+}
+
+/** Runs a server with live sessions, kills it without warning, and answers what it said last. */
+async function runAndKill(url: string, place: string): Promise<Said> {
+  const script = new URL('../support/liveProcess.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [script, url, place, String(FEEDS)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const said: Said[] = []
+  for await (const line of createInterface({ input: child.stdout })) {
+    said.push(JSON.parse(line) as Said)
+    if (said.length === 3) child.kill('SIGKILL')
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  const last = said.at(-1)
+  if (!last) throw new Error('the server said nothing')
+  return last
+}
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed', (engine) => {
+  let place: Place
+  beforeEach(async () => {
+    place = await newPlace(engine)
+  })
+  afterEach(() => place.remove())
+
+  async function expectClosed(at: LiveNode, { sessions, bytes }: Said, beforeMs: number): Promise<void> {
+    const events = await eventsOf(at)
+    const told = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
+    expect(new Set(told('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
+    expect(
+      told('feeds ended')
+        .map(({ feedId }) => feedId)
+        .toSorted(),
+    ).toEqual(
+      told('feeds started')
+        .map(({ feedId }) => feedId)
+        .toSorted(),
+    )
+    for (const { started, ended } of told('feeds ended')) {
+      expect(Number(ended)).toBeGreaterThanOrEqual(Number(started))
+      expect(Number(ended)).toBeLessThanOrEqual(beforeMs)
+    }
+    for (const id of sessions) {
+      const stored = await at.ctx.store.read.sessions.get(id)
+      expect(stored).toMatchObject({ endReason: 'lost', endedAtMs: expect.any(Number) })
+      expect(stored?.bytesIn).toBeGreaterThanOrEqual(bytes)
+    }
+    expect(await at.ctx.store.read.feeds.open(10)).toEqual([])
+    expect(await at.ctx.store.read.nodes.list()).toHaveLength(1)
+  }
+
+  it('leaves feeds that its next start ends, each with one event and the last known time', async () => {
+    const said = await runAndKill(place.url, 'the same place')
+    const killedMs = Date.now()
+    const next = await startLiveNode({ url: place.url, place: 'the same place', isRunning })
+    await expectClosed(next, said, killedMs)
+    await next.node.sweep()
+    await next.close()
+    const again = await startLiveNode({ url: place.url, place: 'the same place', isRunning })
+    await expectClosed(again, said, killedMs)
+    await again.close()
+  })
+
+  it('is swept up after by another one when its lease has run out, and by one only', async () => {
+    const said = await runAndKill(place.url, 'one place')
+    const killedMs = Date.now()
+    const others = [
+      await startLiveNode({ url: place.url, place: 'other', isRunning }),
+      await startLiveNode({ url: place.url, place: 'third', isRunning }),
+    ] as const
+    await until(async () => {
+      await Promise.all(others.map(({ node }) => node.sweep()))
+      return (await others[0].ctx.store.read.nodes.list()).length === 2
+    })
+    await others[1].close()
+    await expectClosed(others[0], said, killedMs)
+    await others[0].close()
+  })
+})
+
+describe('two nodes on one PostgreSQL', () => {
+  let place: Place
+  let one: LiveNode
+  let two: LiveNode
+  beforeEach(async () => {
+    place = await newPlace('PostgreSQL')
+    one = await startLiveNode({ url: place.url })
+    two = await startLiveNode({ url: place.url })
+  })
+  afterEach(async () => {
+    await one.close()
+    await two.close()
+    await place.remove()
+  })
+
+  it('end the sessions of a token that the other one deletes, within a second, and no others', async () => {
+    const [taken, kept] = [await makeToken(one, 'publish'), await makeToken(one, 'publish')]
+    const gone = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => publish(two, { presented: taken.token, streamName: `gone${n}` })),
+    )
+    const stays = await publish(two, { presented: kept.token, streamName: 'stays' })
+    await one.call('DELETE', `/api/publish_token/${taken.id}`)
+    await until(() => gone.every(({ cuts }) => cuts.length > 0), 1000)
+    expect(gone.map(({ cuts }) => cuts)).toEqual(gone.map(() => ['token_deleted']))
+    expect(stays.cuts).toEqual([])
+  })
+
+  it('end a session of the other one, and a whole stream, when asked', async () => {
+    const { token } = await makeToken(one, 'publish')
+    const publisher = await publish(two, { presented: token })
+    const viewers = [await view(two), await view(two)] as const
+    const listed = (await one.call('GET', '/api/sessions')).json.data as { id: string }[]
+    expect(listed).toHaveLength(3)
+    expect((await one.call('DELETE', `/api/sessions/${viewers[0].session.id}`)).status).toBe(200)
+    await until(() => viewers[0].cuts.length > 0, 1000)
+    expect([publisher.cuts, viewers[0].cuts, viewers[1].cuts]).toEqual([[], ['kicked'], []])
+    await one.call('POST', '/api/stream/stop', { streamId: `${one.accountId}/show` })
+    await until(() => publisher.cuts.length > 0 && viewers[1].cuts.length > 0, 1000)
+  })
+
+  it('know what is on the air at the other one, and let only the later of two publishers stay', async () => {
+    const { token } = await makeToken(one, 'publish')
+    const first = await publish(two, { presented: token })
+    const question = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1' }
+    const isLive = async () => (await one.call('POST', '/api/access/check', question)).json.data.live as boolean
+    await until(isLive, 2000)
+    // Its media is at the other node, so that it cannot be viewed here.
+    expect(await tryToView(one)).toMatchObject({ status: 409 })
+    const second = await publish(one, { presented: token })
+    await until(() => first.cuts.length > 0, 1000)
+    expect([first.cuts, second.cuts]).toEqual([['replaced'], []])
+    await until(() => two.ctx.live.leaving.size === 0)
+    const feeds = (await eventsOf(one)).filter(({ name }) => name.startsWith('feeds'))
+    expect(feeds.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended', 'feeds started'])
+    expect(Number(feeds[2]?.data['started'])).toBeGreaterThan(Number(feeds[1]?.data['ended']))
+  })
+
+  it('end all their sessions when the others took them for dead, and serve again', async () => {
+    const { token } = await makeToken(one, 'publish')
+    const publisher = await publish(two, { presented: token })
+    await one.ctx.store.transaction((tx) => tx.nodes.beat(two.ctx.live.node, 0, 0))
+    await one.node.sweep()
+    await two.node.tend()
+    expect(publisher.cuts).toEqual(['lost'])
+    const names = (await eventsOf(one)).map(({ name }) => name)
+    expect(names).toEqual(['feeds started', 'feeds ended'])
+    await publish(two, { presented: token })
+  })
+})

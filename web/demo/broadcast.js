@@ -1,0 +1,102 @@
+import { reader } from './figures.js'
+import { everySecond, milliseconds, panel } from './panel.js'
+import { testPicture } from './picture.js'
+import { publish } from './webrtc.js'
+import { explain } from './words.js'
+
+const FIGURES = { bitrate: 'Bitrate', resolution: 'Resolution', frameRate: 'Frame rate', codecs: 'Codecs' }
+
+export function broadcastTab(root) {
+  const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'On the air after'])
+  let live = null
+
+  const end = async () => {
+    const ended = live
+    live = null
+    if (ended === null) return
+    ended.release()
+    view.picture(null)
+    view.state('idle', 'Off the air')
+    view.figures({})
+    face(false)
+    await ended.session?.stop()
+  }
+
+  const face = (on) => {
+    view.button.textContent = on ? 'Stop' : 'Go live'
+    view.button.classList.toggle('stop', on)
+    view.button.disabled = false
+  }
+
+  const begin = async () => {
+    view.button.disabled = true
+    view.told()
+    const mine = { releases: [], session: null, release: () => mine.releases.forEach((release) => release()) }
+    live = mine
+    try {
+      const source = await open(view.field('picture'), () => view.field('stream'))
+      mine.releases.push(() => source.stop())
+      view.picture(source.media)
+      view.state('waiting', 'Connecting')
+      await goLive(view, mine, source.media, end)
+      face(true)
+    } catch (error) {
+      await end()
+      view.refused(explain(error))
+    }
+  }
+
+  view.form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void (live === null ? begin() : end().then(() => view.told()))
+  })
+  addEventListener('pagehide', () => void end())
+}
+
+async function goLive(view, mine, media, end) {
+  const clicked = performance.now()
+  const [stream, token, codec, sourceId] = ['stream', 'token', 'codec', 'source'].map(view.field)
+  const url = `/api/whip/${encodeURIComponent(stream)}`
+  mine.session = await publish({ url, token, media, codec, sourceId })
+  const { pc, streamId } = mine.session
+  if (streamId !== '') view.told(watchLink(streamId))
+  let after = ''
+  const changed = () => {
+    if (pc.connectionState === 'connected') {
+      after ||= milliseconds(performance.now() - clicked)
+      view.state('live', 'On the air')
+    } else if (pc.connectionState === 'failed' || pc.connectionState === 'disconnected') {
+      void end()
+      view.refused({ words: 'The server has ended this broadcast, or the connection was lost.', detail: '' })
+    }
+  }
+  pc.addEventListener('connectionstatechange', changed)
+  changed()
+  const read = reader(pc)
+  const stop = everySecond(async () => {
+    const read1 = await read()
+    const shown = Object.fromEntries(Object.entries(FIGURES).map(([key, label]) => [label, read1[key]]))
+    view.figures({ ...shown, 'Round trip': read1.roundTrip, 'On the air after': after })
+  })
+  mine.releases.push(stop)
+}
+
+async function open(picture, label) {
+  if (picture === 'test') return testPicture(label)
+  const wanted = { video: { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } }, audio: true }
+  const media =
+    picture === 'camera'
+      ? await navigator.mediaDevices.getUserMedia(wanted)
+      : await navigator.mediaDevices.getDisplayMedia(wanted)
+  return { media, stop: () => media.getTracks().forEach((track) => track.stop()) }
+}
+
+function watchLink(streamId) {
+  const line = document.createElement('p')
+  const link = document.createElement('a')
+  link.href = `/demo#watch=${encodeURIComponent(streamId)}`
+  link.target = '_blank'
+  link.textContent = streamId
+  line.append('Watch it in another tab: ', link)
+  return line
+}

@@ -1,0 +1,70 @@
+// What both tabs have: a screen, figures below it, a form, and a place for what went wrong.
+
+export function panel(root, labels) {
+  const find = (selector) => root.querySelector(selector)
+  const [form, video, screen, badge, notice, button] = ['form', 'video', '.screen', '.badge', '.notice', '.main'].map(
+    find,
+  )
+  const values = new Map(labels.map((label) => [label, figure(find('.figures'), label)]))
+  const lit = (on) => {
+    screen.classList.toggle('on', on)
+    video.controls = on && !video.hasAttribute('data-own')
+  }
+  return {
+    form,
+    video,
+    button,
+    field: (name) => new FormData(form).get(name)?.trim() ?? '',
+    state(name, text) {
+      badge.dataset.state = name
+      badge.textContent = text
+    },
+    /** Shows media, or nothing. */
+    picture(media) {
+      video.srcObject = media
+      lit(media !== null)
+    },
+    lit,
+    figures(shown) {
+      for (const [label, value] of values) value.textContent = shown[label] || '–'
+    },
+    refused({ words, detail }) {
+      say(notice, words, detail)
+      notice.classList.add('refused')
+    },
+    told(...content) {
+      notice.replaceChildren(...content)
+      notice.classList.remove('refused')
+      notice.hidden = content.length === 0
+    },
+  }
+}
+
+function figure(list, label) {
+  const value = document.createElement('dd')
+  value.textContent = '–'
+  value.dataset.figure = label
+  const name = document.createElement('dt')
+  name.textContent = label
+  const tile = document.createElement('div')
+  tile.append(name, value)
+  list.append(tile)
+  return value
+}
+
+function say(notice, words, detail) {
+  const text = document.createElement('p')
+  text.textContent = words
+  const code = document.createElement('code')
+  code.textContent = detail
+  notice.replaceChildren(text, ...(detail === '' || detail === words ? [] : [code]))
+  notice.hidden = false
+}
+
+/** Calls `step` about once a second until the returned function is called. */
+export function everySecond(step) {
+  const timer = setInterval(() => void step(), 1000)
+  return () => clearInterval(timer)
+}
+
+export const milliseconds = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)

@@ -1,0 +1,175 @@
+import { bitrate, reader } from './figures.js'
+import { everySecond, milliseconds, panel } from './panel.js'
+import { Refusal, watch } from './webrtc.js'
+import { explain } from './words.js'
+
+const NOT_LIVE = 409
+
+export function watchTab(root) {
+  const names = ['Bitrate', 'Resolution', 'Frame rate', 'Codecs', 'First frame', 'Packets lost']
+  const view = panel(root, names)
+  let current = null
+
+  const end = async () => {
+    const ended = current
+    current = null
+    ended?.abort()
+    view.picture(null)
+    view.state('idle', 'Not watching')
+    view.figures({})
+    view.button.textContent = 'Watch'
+    view.button.classList.remove('stop')
+  }
+
+  const begin = async () => {
+    const stopping = new AbortController()
+    current = stopping
+    view.told()
+    view.button.textContent = 'Stop'
+    view.button.classList.add('stop')
+    try {
+      await stay(view, stopping)
+    } catch (error) {
+      if (stopping.signal.aborted) return
+      await end()
+      view.refused(explain(error))
+    }
+  }
+
+  view.form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void (current === null ? begin() : end())
+  })
+  addEventListener('pagehide', () => current?.abort())
+  return {
+    show(stream) {
+      view.form.elements.stream.value = stream
+    },
+  }
+}
+
+/** Watches until it is told to stop: waits while nobody broadcasts, and comes back when a broadcast does. */
+async function stay(view, stopping) {
+  const play = view.field('way') === 'hls' ? playHls : playWhep
+  while (!stopping.signal.aborted) {
+    try {
+      view.state('waiting', 'Connecting')
+      await play(view, stopping.signal)
+      await pause(stopping.signal, 1000)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== NOT_LIVE) throw error
+      view.refused(explain(error))
+      view.state('waiting', 'Waiting for the broadcast')
+      await pause(stopping.signal, 1000 * (error.retryAfterSeconds || 2))
+    }
+  }
+}
+
+/** Resolves when the stream has ended; who watches is then told to wait, or why not. */
+async function playWhep(view, signal) {
+  const clicked = performance.now()
+  const [account, stream] = streamOf(view)
+  const url = `/api/whep/${encodeURIComponent(account)}/${encodeURIComponent(stream)}`
+  const session = await watch({ url, token: view.field('token'), sourceId: view.field('source') })
+  const first = firstFrame(view, clicked)
+  view.picture(session.media)
+  const read = reader(session.pc)
+  const stop = everySecond(async () => {
+    const { bitrate, resolution, frameRate, codecs, lost } = await read()
+    const figures = { Bitrate: bitrate, Resolution: resolution, 'Frame rate': frameRate, Codecs: codecs }
+    view.figures({ ...figures, 'Packets lost': lost, 'First frame': first() })
+  })
+  await over(session.pc, signal)
+  stop()
+  view.picture(null)
+  await session.stop()
+}
+
+function over(pc, signal) {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', resolve)
+    pc.addEventListener('connectionstatechange', () => {
+      if (['failed', 'disconnected', 'closed'].includes(pc.connectionState)) resolve()
+    })
+  })
+}
+
+async function playHls(view, signal) {
+  const clicked = performance.now()
+  const [account, stream] = streamOf(view)
+  const url = `/hls/${encodeURIComponent(account)}/${encodeURIComponent(stream)}/index.m3u8`
+  const first = firstFrame(view, clicked)
+  const { default: Hls } = await import('/demo/hls.js')
+  const token = view.field('token')
+  const hls = new Hls({
+    enableWorker: false,
+    lowLatencyMode: true,
+    xhrSetup: (xhr) => {
+      if (token !== '') xhr.setRequestHeader('Authorization', `Bearer ${token}`)
+    },
+  })
+  const stop = everySecond(() => view.figures(hlsFigures(hls, view.video, first())))
+  try {
+    await playing(hls, url, view, signal)
+  } finally {
+    stop()
+    hls.destroy()
+    view.lit(false)
+  }
+}
+
+/** Resolves when it is over; rejects with what the server said. */
+function playing(hls, url, view, signal) {
+  const { Events } = hls.constructor
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', resolve)
+    hls.on(Events.MANIFEST_PARSED, () => view.lit(true))
+    hls.on(Events.ERROR, (_event, { fatal, response, details, networkDetails }) => {
+      if (!fatal) return
+      const status = response?.code ?? 0
+      const text = networkDetails?.responseText || details
+      const isOver = status === 404 || status === 503
+      reject(isOver ? new Refusal(NOT_LIVE, 'Stream not being published') : new Refusal(status, text))
+    })
+    hls.loadSource(url)
+    hls.attachMedia(view.video)
+  })
+}
+
+function hlsFigures(hls, video, first) {
+  const level = hls.levels[hls.currentLevel]
+  return {
+    Bitrate: hls.bandwidthEstimate > 0 && level?.bitrate ? bitrate(level.bitrate) : '',
+    Resolution: video.videoWidth === 0 ? '' : `${video.videoWidth} × ${video.videoHeight}`,
+    'Frame rate': level?.frameRate ? `${Math.round(level.frameRate)} fps` : '',
+    Codecs: [level?.videoCodec, level?.audioCodec].filter(Boolean).join(' + '),
+    'First frame': first,
+  }
+}
+
+/** Says when the first frame was on the screen, measured from `since`. */
+function firstFrame(view, since) {
+  let after = ''
+  view.video.requestVideoFrameCallback(() => {
+    after = milliseconds(performance.now() - since)
+    view.told()
+    view.state('live', 'Live')
+  })
+  return () => after
+}
+
+function streamOf(view) {
+  const stream = view.field('stream')
+  const slash = stream.indexOf('/')
+  if (slash < 1) throw new Refusal(0, 'Write the stream as account/name, such as a1b2c3/show.')
+  return [stream.slice(0, slash), stream.slice(slash + 1)]
+}
+
+const pause = (signal, ms) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })

@@ -1,0 +1,76 @@
+// WHIP (RFC 9725) and WHEP in a browser: one POST each way, and a DELETE at the end.
+
+/** The server said no; `status` and `text` are its own. */
+export class Refusal extends Error {
+  constructor(status, text, retryAfterSeconds = 0) {
+    super(text)
+    this.status = status
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** Sends the tracks of `media` to `url`. Resolves when the server has answered; media flows when `pc` is connected. */
+export async function publish({ url, token, media, codec = '', sourceId = '', maxBitrate = 2_500_000 }) {
+  const pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
+  for (const track of media.getTracks()) {
+    const sendEncodings = track.kind === 'video' ? [{ maxBitrate }] : []
+    const transceiver = pc.addTransceiver(track, { direction: 'sendonly', streams: [media], sendEncodings })
+    if (track.kind === 'video' && codec !== '') transceiver.setCodecPreferences(codecsFor(codec))
+  }
+  return negotiate(pc, withQuery(url, { codec, sourceId }), token)
+}
+
+/** Asks for the media at `url`. `media` fills as tracks arrive. */
+export async function watch({ url, token, sourceId = '' }) {
+  const pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
+  const media = new MediaStream()
+  pc.addTransceiver('video', { direction: 'recvonly' })
+  pc.addTransceiver('audio', { direction: 'recvonly' })
+  pc.addEventListener('track', ({ track }) => media.addTrack(track))
+  return { ...(await negotiate(pc, withQuery(url, { sourceId }), token)), media }
+}
+
+/** The server is reachable at its own addresses, so the offer need not wait until ours are gathered. */
+async function negotiate(pc, url, token) {
+  try {
+    await pc.setLocalDescription()
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/sdp', ...(token ? { Authorization: `Bearer ${token}` } : {}) },
+      body: pc.localDescription.sdp,
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Refusal(response.status, text, Number(response.headers.get('Retry-After')) || 0)
+    const resource = new URL(response.headers.get('Location'), response.url).href
+    await pc.setRemoteDescription({ type: 'answer', sdp: text })
+    return {
+      pc,
+      resource,
+      streamId: decodeURI(response.headers.get('X-Stream-Id') ?? ''),
+      stop: () => stop(pc, resource),
+    }
+  } catch (error) {
+    pc.close()
+    throw error
+  }
+}
+
+/** `keepalive`: the goodbye arrives although the page is being left. */
+async function stop(pc, resource) {
+  pc.close()
+  await fetch(resource, { method: 'DELETE', keepalive: true }).catch(() => undefined)
+}
+
+function withQuery(url, parameters) {
+  const full = new URL(url, location.href)
+  for (const [name, value] of Object.entries(parameters)) if (value) full.searchParams.set(name, value)
+  return full
+}
+
+/** The chosen codec first, then what belongs to every codec (RTX, FEC). */
+function codecsFor(codec) {
+  const all = RTCRtpSender.getCapabilities('video').codecs
+  const chosen = all.filter(({ mimeType }) => mimeType.toLowerCase() === `video/${codec}`)
+  if (chosen.length === 0) throw new Refusal(0, `This browser cannot send ${codec.toUpperCase()}`)
+  return [...chosen, ...all.filter(({ mimeType }) => /\/(rtx|red|ulpfec|flexfec-03)$/.test(mimeType))]
+}
