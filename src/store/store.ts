@@ -12,6 +12,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
@@ -26,6 +27,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
+export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
 export type {
   StoredIngest,
@@ -267,6 +269,7 @@ export interface Reads extends LiveReads {
   sessions: SessionReads
   feeds: FeedReads
   viewing: ViewingReads
+  recordings: RecordingReads
   usage: UsageReads
   deliveries: DeliveryReads
   audit: {
@@ -350,6 +353,7 @@ export interface Tx extends LiveTx {
   sessions: SessionTx
   feeds: FeedTx
   viewing: ViewingTx
+  recordings: RecordingTx
   usage: UsageTx
   deliveries: DeliveryTx
   audit: {

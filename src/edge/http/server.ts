@@ -17,6 +17,7 @@ import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { liveApi } from './v2/api.ts'
@@ -41,6 +42,8 @@ export interface ServerOptions {
   webRtc?: WebRtcOptions
   /** Absent: this server packages nothing. */
   hls?: HlsRouteOptions
+  /** Where the files of recordings are; without it they are listed but cannot be fetched. */
+  recordings?: RecordingRouteOptions
 }
 
 /**
@@ -84,6 +87,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     analyticsRoutes(api, ctx)
     sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
+    recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
   if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)

@@ -1,7 +1,7 @@
 import type { AudioTrack, Track, VideoTrack } from '../frame.ts'
 
 /** An argument vector, written as one types it. For constants only: nothing is quoted. */
-function words(text: string): string[] {
+export function words(text: string): string[] {
   return text.split(' ')
 }
 
