@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/core/live/types.ts'
+import type { LiveSession } from '../../src/media/sessions.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
 import { newChannel, newDistribution, newEngine, newIngest } from './store.live.ts'
+import { newRecording } from './store.recordings.ts'
 import { accessRow, newWebhook } from './store.samples.ts'
 
 /** What the items of a list belong to; made anew for each walk. */
@@ -33,6 +35,25 @@ export interface ListCase {
 
 const newest = ({ id, createdAtMs }: { id: string; createdAtMs: number }): Item => ({ id, key: [createdAtMs, id] })
 
+/** As long as the ids of these lists are, and sorted by time as they are. */
+const sortedId = (atMs: number): string => `${atMs}${randomBytes(11).toString('hex').slice(1)}`
+
+const newSession = (accountId: string, atMs: number): LiveSession => ({
+  id: sortedId(atMs),
+  accountId,
+  action: 'view',
+  protocol: 'hls',
+  streamName: 'stage',
+  sourceId: null,
+  tokenId: null,
+  jti: null,
+  trackingId: null,
+  address: '192.0.2.1',
+  origin: null,
+  country: null,
+  startedAtMs: atMs,
+})
+
 /** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
 
@@ -50,12 +71,32 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     path: ({ webhook }) => `/api/webhooks/${webhook.id}/deliveries`,
     order: 'desc',
     add: async ({ store, accountId, webhook }, createdAtMs) => {
-      const id = `${createdAtMs}${randomBytes(10).toString('hex')}`
+      const id = sortedId(createdAtMs)
       const event = { type: 'feeds', event: 'started', subject: null, data: '{}', error: 'skipped', createdAtMs }
       const row = { id, eventId: id, webhookId: webhook.id, accountId, state: 'skipped' as const, ...event }
       await store.transaction((tx) => tx.deliveries.insert([row]))
       return { id, key: [id] }
     },
+  },
+  sessions: {
+    path: () => '/api/sessions',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const session = newSession(accountId, atMs)
+      await store.transaction((tx) => tx.sessions.insert(session, 'elsewhere'))
+      return { id: session.id, key: [session.id] }
+    },
+    remove: async ({ store }, id) => void (await store.transaction((tx) => tx.sessions.end(id, 10, 'left'))),
+  },
+  recordings: {
+    path: () => '/api/recordings',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const recording = newRecording({ id: sortedId(atMs), accountId, state: 'completed' })
+      await store.transaction((tx) => tx.recordings.insert(recording))
+      return { id: recording.id, key: [recording.id] }
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.recordings.delete(id)),
   },
   channels: {
     path: () => '/v2/channels',
