@@ -6,13 +6,25 @@ import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
 import { VERSION } from './base/version.ts'
 import { followEngine } from './commands/live/engineEvents.ts'
+import type { Context } from './commands/context.ts'
 import { startNode } from './commands/live/nodes.ts'
+import {
+  abandonedRecordings,
+  beginRecording,
+  completeRecording,
+  endRecording,
+  failRecording,
+  forgetRecording,
+} from './commands/recordingsLife.ts'
+import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
+import { recordingsDir } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -20,6 +32,7 @@ import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
 import { createFfmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
+import type { RecordingBook } from './media/packager/recordings.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 
 export interface Serving {
@@ -66,7 +79,8 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     parts.add('sessions', () => sessions.stop())
     if (engine) parts.add('engine', followed(app, engine))
     const packager = startPackager(app)
-    parts.add('packager', () => packager.stop())
+    const graceMs = app.config.server.shutdownGraceSeconds * 1000
+    parts.add('packager', () => packager.stop(graceMs))
     const rtmp = await openRtmp(app)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const port = await listen(app, { engine, packager }, parts)
@@ -93,7 +107,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    ...(packager ? { hls: { hls: packager.hls, ...tickets } } : {}),
+    ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -146,15 +160,49 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
 /** Packages what is on the air until it is stopped. */
 function startPackager({ config, ctx }: App): Packager {
   const { ffmpeg, hls } = config
-  return createPackager({
+  const packager = createPackager({
     ...ctx,
     ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
+    capture: (feed, image) => captureThumbnail(ctx, feed, image),
+    recordings: {
+      dir: recordingsDir(config),
+      minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
+      newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
+      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+    },
   })
+  const unwatch = ctx.live.watchFeeds((feed, what) => {
+    if (what === 'started') packager.feedStarted(feed)
+    else packager.feedEnded(feed.feedId)
+  })
+  return {
+    ...packager,
+    async stop(graceMs) {
+      await packager.stop(graceMs)
+      unwatch()
+    },
+  }
 }
+
+const recordingFiles = ({ files, recordings }: Packager): RecordingRouteOptions => ({
+  pathOf: (id) => files.finished(id),
+  removeDeleted: () => recordings.removeDeleted(),
+})
+
+/** Where recordings of one place are put on record. */
+const recordingBook = (ctx: Context, place: string): RecordingBook => ({
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
+  end: (id, atMs) => endRecording(ctx, id, atMs),
+  complete: (id, file) => completeRecording(ctx, id, file),
+  fail: (id, problem) => failRecording(ctx, id, problem),
+  forget: (id) => forgetRecording(ctx, id),
+  abandoned: () => abandonedRecordings(ctx, place),
+})
 
 /** Holds sessions until it is stopped; ends them all then. */
 async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {

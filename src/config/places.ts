@@ -6,5 +6,8 @@ import type { Config } from './schema.ts'
  */
 export const storageUrl = (config: Config): string => config.storage.url || join(config.data.dir, 'sluice.db')
 
+/** Where recordings are kept. */
+export const recordingsDir = (config: Config): string => config.recordings.dir || join(config.data.dir, 'recordings')
+
 /** The file of the sealing key; used when `secrets.sealingKey` is empty. */
 export const sealingKeyFile = (config: Config): string => join(config.data.dir, 'sealing.key')

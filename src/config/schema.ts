@@ -1,3 +1,4 @@
+import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
 import {
   addressOrNetwork,
@@ -7,6 +8,8 @@ import {
   hostToListenOn,
   iceServer,
   notEmpty,
+  regionName,
+  rtmpAddress,
   storageUrl,
 } from './rules.ts'
 
@@ -146,20 +149,7 @@ const schema = {
       about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
     }),
   },
-  ffmpeg: {
-    path: text({
-      default: 'ffmpeg',
-      allowed: 'the path of a program, or a name that is found in PATH',
-      rule: notEmpty,
-      about: 'The ffmpeg program that packages, records and converts media; version 5.1 or newer.',
-    }),
-    maxProcesses: integer({
-      default: 32,
-      min: 1,
-      max: 1024,
-      about: 'How many ffmpeg processes may run at a time; what would need one more is refused.',
-    }),
-  },
+  ...packaging,
   webrtc: {
     iceServers: list({
       default: [],
@@ -172,38 +162,6 @@ const schema = {
       min: 1,
       max: 4096,
       about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
-    }),
-  },
-  hls: {
-    segmentSeconds: integer({
-      default: 2,
-      min: 1,
-      max: 10,
-      about: 'How long a segment is at least; it ends at the first keyframe after that, in seconds.',
-    }),
-    listSegments: integer({
-      default: 6,
-      min: 3,
-      max: 60,
-      about: 'How many segments a playlist names; all of them are kept in memory.',
-    }),
-    maxStreams: integer({
-      default: 16,
-      min: 1,
-      max: 1024,
-      about: 'How many feeds may be packaged for HLS at a time; each has an ffmpeg process.',
-    }),
-    idleSeconds: integer({
-      default: 30,
-      min: 1,
-      max: 3600,
-      about: 'How long a feed is still packaged after the last request for it, in seconds.',
-    }),
-    sessionSeconds: integer({
-      default: 20,
-      min: 1,
-      max: 3600,
-      about: 'How long after its last request a viewer of HLS is taken to have left, in seconds.',
     }),
   },
   access: {
@@ -344,6 +302,24 @@ const schema = {
       min: 1,
       max: 4096,
       about: 'How many deliveries to all webhooks one process may have under way at a time.',
+    }),
+  },
+  live: {
+    regions: list({
+      default: ['local'],
+      allowed: 'names of letters, digits and -',
+      rule: regionName,
+      about: 'The regions that ingests and engines can be placed in; a single server has one.',
+    }),
+    rtmpUrl: text({
+      default: 'rtmp://localhost:1935/live',
+      allowed: 'an rtmp:// or rtmps:// address',
+      rule: rtmpAddress,
+      about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
+    }),
+    allowPrivateSources: toggle({
+      default: false,
+      about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
     }),
   },
 } as const

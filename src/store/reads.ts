@@ -11,6 +11,7 @@ import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
 import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
+import { getRecording, pageRecordings, unfinishedRecordings } from './tables/recordings.ts'
 import { listRevocations } from './tables/revocations.ts'
 import { findSecret, listSecrets } from './tables/secrets.ts'
 import { countTokens, listTokens } from './tables/tokenList.ts'
@@ -47,6 +48,11 @@ export function readsOf(session: Session): Reads {
     accessLog: { page: (query) => pageAccessLog(session, query) },
     outbox: { pending: (limit) => pendingOutbox(session, limit) },
     ...liveReadsOf(session),
+    recordings: {
+      get: (accountId, id) => getRecording(session, accountId, id),
+      page: (query) => pageRecordings(session, query),
+      unfinished: (place) => unfinishedRecordings(session, place),
+    },
     webhooks: {
       get: (accountId, id) => getWebhook(session, accountId, id),
       list: (query) => listWebhooks(session, query),

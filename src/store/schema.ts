@@ -46,6 +46,7 @@ export interface DB extends LiveTables {
   /** By stream: when somebody tried to view it in vain, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: Flag }
   usage_hourly: UsageTable
+  recordings: RecordingTable
   audit: AuditTable
   access_log: AccessLogTable
   /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
@@ -222,6 +223,24 @@ export interface UsageTable {
   country: string
   bytes_in: number
   bytes_out: number
+}
+
+export interface RecordingTable {
+  id: string
+  account_id: string
+  stream_name: string
+  token_id: number
+  feed_id: string
+  state: string
+  started_at_ms: number
+  ended_at_ms: number | null
+  bytes: number | null
+  duration_ms: number | null
+  /** JSON. */
+  tracks: string
+  problem: string | null
+  place: string
+  node: string
 }
 
 interface AuditTable {

@@ -12,6 +12,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { RunReads, RunTx } from './runs.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
@@ -27,6 +28,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
+export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
 export type {
   StoredLife,
@@ -283,6 +285,7 @@ export interface Reads extends LiveReads, RunReads {
   sessions: SessionReads
   feeds: FeedReads
   viewing: ViewingReads
+  recordings: RecordingReads
   usage: UsageReads
   deliveries: DeliveryReads
   audit: {
@@ -366,6 +369,7 @@ export interface Tx extends LiveTx, RunTx {
   sessions: SessionTx
   feeds: FeedTx
   viewing: ViewingTx
+  recordings: RecordingTx
   usage: UsageTx
   deliveries: DeliveryTx
   audit: {

@@ -22,6 +22,7 @@ import {
 import { giveUpDeliveries, releaseRetries, retryDelivery } from './tables/deliveryRetries.ts'
 import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
+import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
 import { deleteToken, holdToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
@@ -73,6 +74,7 @@ export function txOf(session: Session): Tx {
       count: (tokenId) => countRevocations(session, tokenId),
       clear: (tokenId) => clearRevocations(session, tokenId),
     },
+    recordings: recordingVerbs(session),
     changes: {
       append: (change) => appendChange(session, change),
       prune: (beforeMs) => pruneChanges(session, beforeMs),
@@ -89,6 +91,15 @@ export function txOf(session: Session): Tx {
       append: (rows) => appendAccessLog(session, rows),
       prune: (beforeMs, limit) => pruneAccessLog(session, beforeMs, limit),
     },
+  }
+}
+
+function recordingVerbs(session: Session): Tx['recordings'] {
+  return {
+    insert: (recording) => insertRecording(session, recording),
+    lock: (id) => lockRecording(session, id),
+    replace: (recording) => replaceRecording(session, recording),
+    delete: (id) => deleteRecording(session, id),
   }
 }
 

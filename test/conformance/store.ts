@@ -5,6 +5,7 @@ import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { liveSuite } from './store.live.ts'
 import { peopleSuite } from './store.people.ts'
+import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
 import { tokensSuite } from './store.tokens.ts'
 import { transactionsSuite } from './store.transactions.ts'
@@ -44,6 +45,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     changesSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
+    recordingsSuite(opened)
     liveSuite(opened)
   })
 }

@@ -49,9 +49,8 @@ async function follow(query = '', headers: Record<string, string> = {}) {
 
 test('an open stream plays for everybody, in real players, by the playlist alone', async () => {
   await live()
-  const { stdout } = await run('ffprobe', [
-    ...['-v', 'error', '-read_intervals', '%+2', '-count_packets', '-show_streams', '-of', 'json', masterUrl()],
-  ])
+  const args = ['-v', 'error', '-read_intervals', '%+2', '-count_packets', '-show_streams', '-of', 'json']
+  const { stdout } = await run('ffprobe', [...args, masterUrl()])
   const { streams } = JSON.parse(stdout) as { streams: { codec_name: string; nb_read_packets: string }[] }
   expect(streams.map((stream) => stream.codec_name)).toEqual(['h264', 'aac'])
   expect(Number(streams[0]!.nb_read_packets)).toBeGreaterThan(20)

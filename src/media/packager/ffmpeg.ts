@@ -39,6 +39,8 @@ export interface FfmpegJob {
   /** Called with what it writes to `pipe:1`. */
   readonly stdout?: (chunk: Buffer) => void
   readonly onProgress?: (progress: Progress) => void
+  /** It may take its time: whatever is live comes first. */
+  readonly background?: boolean
   readonly cwd?: string
 }
 
@@ -183,7 +185,8 @@ function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): 
 function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
   const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...job.args]
   const guarded = !job.stdin && process.platform !== 'win32'
-  const argv = guarded ? ['/bin/sh', '-c', GUARD, 'sh', program, ...args] : [program, ...args]
+  const nice = job.background && process.platform !== 'win32' ? ['nice', '-n', '10'] : []
+  const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...nice, program, ...args]
   return spawn(argv[0] ?? program, argv.slice(1), {
     stdio: [job.stdin ? 'pipe' : 'ignore', job.stdout ? 'pipe' : 'ignore', 'pipe', 'pipe', guarded ? 'pipe' : 'ignore'],
     detached: true,

@@ -15,6 +15,8 @@ export interface HlsStreamOptions {
   readonly name: string
   readonly source: FrameSource
   readonly segments: SegmentOptions
+  /** A process that takes frames and gives nothing for this long is killed, and started again. */
+  readonly stallMs: number
 }
 
 /** What a master playlist says of a stream (RFC 8216 section 4.3.4.2). */
@@ -43,6 +45,8 @@ export class HlsStream {
   #tracks: readonly Track[] = []
   #unsubscribe: () => void = () => undefined
   #failures = 0
+  /** Since when the process has been fed without an answer; null: it has answered what it got. */
+  #unansweredSinceMs: number | null = null
   #problem: string | null = null
   #ended = false
   lastAskedMs: number
@@ -102,6 +106,15 @@ export class HlsStream {
     }
   }
 
+  /** Kills a process that hangs; `#watch` does the rest. To be called every second or so. */
+  checkProgress(): void {
+    const { clock, stallMs, log, name } = this.#options
+    if (this.#unansweredSinceMs === null || clock.monotonic() - this.#unansweredSinceMs < stallMs) return
+    this.#unansweredSinceMs = null
+    log.warn({ name }, 'the HLS packager hangs and is killed')
+    void this.#process?.stop(0)
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#unsubscribe()
@@ -113,11 +126,16 @@ export class HlsStream {
   #subscribe(): void {
     this.#unsubscribe()
     const feed = new MuxFeed({
-      write: (bytes) => this.#process?.write(bytes) ?? false,
+      write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => void this.#end(),
     })
     this.#unsubscribe = this.#options.source.subscribe(feed)
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    this.#unansweredSinceMs ??= this.#options.clock.monotonic()
+    return this.#process?.write(bytes) ?? false
   }
 
   #begin(tracks: readonly Track[]): void {
@@ -158,6 +176,7 @@ export class HlsStream {
 
   #add(fragment: Fragment): void {
     this.#problem = null
+    this.#unansweredSinceMs = null
     if (this.#segments.add(fragment, this.#options.clock.now())) this.#tell()
   }
 
@@ -175,6 +194,7 @@ export class HlsStream {
     const { clock, log, name } = this.#options
     this.#problem = problem
     this.#process = null
+    this.#unansweredSinceMs = null
     this.#unsubscribe()
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')

@@ -1,7 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { LiveFeed } from '../sessions.ts'
 import type { Ffmpeg } from './ffmpeg.ts'
 import { Hls } from './hls.ts'
+import { RecordingFiles } from './recordingFiles.ts'
+import { type RecordingBook, Recordings } from './recordings.ts'
+import { Thumbnails } from './thumbnails.ts'
 
 export interface PackagerOptions {
   readonly ffmpeg: Ffmpeg
@@ -11,13 +15,28 @@ export interface PackagerOptions {
   readonly idleMs: number
   readonly segmentSeconds: number
   readonly listSegments: number
+  readonly thumbnailsEveryMs: number
+  readonly recordings: {
+    readonly dir: string
+    /** Recording stops when less is free. */
+    readonly minFreeBytes: number
+    readonly newId: () => string
+    readonly book: RecordingBook
+  }
+  /** Takes a JPEG of a feed. */
+  readonly capture: (feed: LiveFeed, image: Uint8Array) => Promise<void>
 }
 
 /** What is made of feeds beside forwarding them. */
 export interface Packager {
   readonly hls: Hls
-  /** Ends everything that it has started. Idempotent. */
-  stop(): Promise<void>
+  readonly recordings: Recordings
+  readonly files: RecordingFiles
+  /** A feed is on the air: it is recorded and looked at as its token asks for. */
+  feedStarted(feed: LiveFeed): void
+  feedEnded(feedId: string): void
+  /** Ends everything that it has started; what can be finished within `graceMs` is. */
+  stop(graceMs: number): Promise<void>
 }
 
 const SWEEP_MS = 1000
@@ -31,11 +50,24 @@ export function createPackager(options: PackagerOptions): Packager {
   const hls = new Hls({ ...options, segments })
   const stopping = new AbortController()
   void sweep(hls, options, stopping.signal)
+  const files = new RecordingFiles(options.recordings.dir)
+  const recordings = new Recordings({ ...options, ...options.recordings, files })
+  const thumbnails = new Thumbnails({ ...options, everyMs: options.thumbnailsEveryMs })
   return {
     hls,
-    async stop() {
+    recordings,
+    files,
+    feedStarted(feed) {
+      if (feed.record) recordings.start(feed)
+      if (feed.thumbnails) thumbnails.start(feed)
+    },
+    feedEnded(feedId) {
+      recordings.end(feedId)
+      thumbnails.end(feedId)
+    },
+    async stop(graceMs) {
       stopping.abort()
-      await hls.stop()
+      await Promise.all([hls.stop(), thumbnails.stop(), recordings.stop(graceMs)])
       await ffmpeg.stop(STOP_GRACE_MS)
     },
   }

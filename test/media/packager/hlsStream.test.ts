@@ -37,6 +37,7 @@ function package_(recorded: Recorded, speed = 3, ffmpegHost = ffmpeg) {
     name: 'test',
     source: player,
     segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6 },
+    stallMs: 700,
   })
   open.push({ player, stream })
   return { player, stream }
@@ -108,7 +109,7 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   const { stream } = package_(h264)
   await stream.ready(6000)
   const before = listed(stream)
-  expect(kill()).toBe(1)
+  expect(signal('SIGKILL')).toBe(1)
   await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 10_000 })
   const after = listed(stream)
   expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1"')
@@ -122,11 +123,24 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   ).toBeGreaterThan(40)
 })
 
-/** Kills every ffmpeg that this process has started; answers how many. */
-function kill(): number {
+test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
+  const { stream } = package_(h264)
+  await stream.ready(6000)
+  expect(signal('SIGSTOP')).toBe(1)
+  await vi.waitFor(
+    () => {
+      stream.checkProgress()
+      expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
+    },
+    { timeout: 10_000, interval: 100 },
+  )
+})
+
+/** Signals every ffmpeg that this process has started; answers how many. */
+function signal(name: NodeJS.Signals): number {
   const out = execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', String(process.pid)]).toString()
-  const pids = out.split('\n').flatMap((line) => (/ ffmpeg$/.test(line) ? [Number.parseInt(line, 10)] : []))
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  const pids = out.split('\n').flatMap((line) => (line.endsWith(' ffmpeg') ? [Number.parseInt(line, 10)] : []))
+  for (const pid of pids) process.kill(pid, name)
   return pids.length
 }
 

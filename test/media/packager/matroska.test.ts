@@ -53,7 +53,7 @@ test('what was written can be decoded without an error, to the last frame', asyn
   const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, bframes: 2 })
   const args = ['-v', 'error', '-i', 'pipe:0', '-f', 'framemd5', '-map', '0:v', '-']
   const decoded = execFileSync('ffmpeg', args, { input: written(recorded) }).toString()
-  expect(decoded.split('\n').filter((line) => /^0,/.test(line))).toHaveLength(50)
+  expect(decoded.split('\n').filter((line) => line.startsWith('0,'))).toHaveLength(50)
 })
 
 test('a file that was cut anywhere can be read up to there', async () => {

@@ -1,0 +1,96 @@
+import { type WriteStream, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Track } from '../frame.ts'
+
+/** A piece of a recording with one set of tracks, Matroska as it came in. */
+export interface Part {
+  readonly file: string
+  readonly tracks: readonly PartTrack[]
+}
+
+export type PartTrack = Pick<Track, 'kind' | 'codec'> & { readonly width?: number; readonly height?: number }
+
+const MANIFEST = 'parts.json'
+const FINISHED = 'recording.mp4'
+const UNFINISHED = 'recording.partial.mp4'
+/** A head and nothing behind it. */
+const EMPTY_PART_BYTES = 1024
+
+/**
+ * The files of recordings: one folder each, with the parts as they came in, until they have been made into one MP4.
+ */
+export class RecordingFiles {
+  readonly #dir: string
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  /** The finished file. */
+  finished(id: string): string {
+    return join(this.#folder(id), FINISHED)
+  }
+
+  /** Where the finished file is being made. */
+  unfinished(id: string): string {
+    return join(this.#folder(id), UNFINISHED)
+  }
+
+  /** Begins a part. What it holds is on record before its first byte, so that it can be used whatever happens. */
+  begin(id: string, parts: readonly Part[]): WriteStream {
+    const folder = this.#folder(id)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(join(folder, MANIFEST), JSON.stringify({ parts }))
+    return createWriteStream(join(folder, parts.at(-1)?.file ?? ''), { mode: 0o600 })
+  }
+
+  /** The parts that hold anything, with their paths. */
+  async parts(id: string): Promise<Part[]> {
+    const found: Part[] = []
+    for (const part of this.#manifest(id)) {
+      const file = join(this.#folder(id), part.file)
+      const size = await stat(file).then(
+        (about) => about.size,
+        () => 0,
+      )
+      if (size > EMPTY_PART_BYTES) found.push({ ...part, file })
+    }
+    return found
+  }
+
+  /** The file is finished: it gets its name, and what it was made of goes. Answers its size, bytes. */
+  async finish(id: string): Promise<number> {
+    const folder = this.#folder(id)
+    await rename(this.unfinished(id), this.finished(id))
+    const rest = (await readdir(folder)).filter((name) => name !== FINISHED)
+    await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })))
+    return (await stat(this.finished(id))).size
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#folder(id), { recursive: true, force: true })
+  }
+
+  /** Free space, bytes. */
+  async free(): Promise<number> {
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    const { bavail, bsize } = await statfs(this.#dir)
+    return bavail * bsize
+  }
+
+  #manifest(id: string): readonly Part[] {
+    try {
+      const { parts } = JSON.parse(readFileSync(join(this.#folder(id), MANIFEST), 'utf8')) as { parts: Part[] }
+      return parts
+    } catch {
+      return []
+    }
+  }
+
+  /** An id is all that names a folder, so it must be one. */
+  #folder(id: string): string {
+    if (!/^[1-9A-HJ-NP-Za-km-z]{22}$/.test(id)) throw new Error(`${id} is no id of a recording`)
+    return join(this.#dir, id)
+  }
+}

@@ -1,0 +1,238 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { LiveFeed } from '../sessions.ts'
+import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
+import { finishArguments } from './finishing.ts'
+import { Recorder } from './recorder.ts'
+import type { Progress } from './progress.ts'
+import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
+
+/** What a finished recording holds. */
+export interface Track {
+  readonly type: 'video' | 'audio'
+  readonly codec: string
+  readonly width?: number
+  readonly height?: number
+}
+
+/** Where it is put on record what happens to recordings. Every verb may be repeated; each rejects when the store is away. */
+export interface RecordingBook {
+  begin(feed: LiveFeed, recording: { id: string; atMs: number; tracks: readonly Track[] }): Promise<void>
+  end(id: string, atMs: number): Promise<void>
+  complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly Track[] }): Promise<void>
+  fail(id: string, problem: string): Promise<void>
+  /** Its files are gone. */
+  forget(id: string): Promise<void>
+  /** What nobody else is at and is to be brought to an end here. */
+  abandoned(): Promise<readonly { id: string; state: string }[]>
+}
+
+export interface RecordingsOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  readonly files: RecordingFiles
+  readonly book: RecordingBook
+  readonly newId: () => string
+  /** Recording stops when less than this is free on the disk, bytes. */
+  readonly minFreeBytes: number
+}
+
+const SPACE_MS = 5000
+const TIDY_MS = 30_000
+const BUSY_MS = 5000
+/** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
+const STALL_MS = 600_000
+
+/**
+ * Records feeds, and makes what was recorded into files, one after another. What is not brought to an end, because we
+ * were killed or the store was away, is found again and goes on from where it was.
+ */
+export class Recordings {
+  readonly #options: RecordingsOptions
+  readonly #recorders = new Map<string, Recorder>()
+  readonly #stopping = new AbortController()
+  readonly #loops: Promise<void>[]
+  /** Being recorded or waiting to be written down: not abandoned. */
+  readonly #active = new Set<string>()
+  readonly #ends = new Set<Promise<void>>()
+  #finishing: Promise<void> | null = null
+  #process: FfmpegProcess | null = null
+
+  constructor(options: RecordingsOptions) {
+    this.#options = options
+    this.#loops = [
+      this.#repeat(TIDY_MS, () => this.removeDeleted()),
+      this.#repeat(TIDY_MS, () => this.#finishAll()),
+      this.#repeat(SPACE_MS, () => this.#watchSpace()),
+    ]
+  }
+
+  start(feed: LiveFeed): void {
+    const { files, newId } = this.#options
+    if (this.#stopping.signal.aborted) return
+    const id = newId()
+    let begun: Promise<void> | null = null
+    const recorder = new Recorder({
+      feed,
+      files,
+      id,
+      begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
+      ended: (problem) => {
+        if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
+        if (begun !== null) this.#await(this.#end(id, begun))
+      },
+    })
+    this.#recorders.set(feed.feedId, recorder)
+  }
+
+  end(feedId: string): void {
+    this.#recorders.get(feedId)?.stop(null)
+    this.#recorders.delete(feedId)
+  }
+
+  /** Removes the files of recordings that were deleted. */
+  async removeDeleted(): Promise<void> {
+    const { book, files } = this.#options
+    for (const { id, state } of await book.abandoned()) {
+      if (state !== 'deleting') continue
+      await files.remove(id)
+      await book.forget(id)
+    }
+  }
+
+  /** Ends all recordings; gives what can be finished `graceMs`, and leaves the rest to the next start. */
+  async stop(graceMs: number): Promise<void> {
+    const { clock } = this.#options
+    for (const feedId of this.#recorders.keys()) this.end(feedId)
+    const patience = new AbortController()
+    const late = clock.sleep(graceMs, patience.signal).catch(() => undefined)
+    await Promise.race([Promise.all(this.#ends).then(() => this.#finishAll()), late])
+    patience.abort()
+    this.#stopping.abort()
+    await this.#process?.stop(0)
+    await Promise.all([...this.#loops, ...this.#ends, this.#finishing])
+  }
+
+  async #begin(feed: LiveFeed, id: string, tracks: readonly PartTrack[]): Promise<void> {
+    const { book, clock, log } = this.#options
+    this.#active.add(id)
+    try {
+      await book.begin(feed, { id, atMs: clock.now(), tracks: tracks.map(trackOf) })
+    } catch (error) {
+      log.error({ recordingId: id, err: error }, 'a recording could not be begun')
+      throw error
+    }
+  }
+
+  async #end(id: string, begun: Promise<void>): Promise<void> {
+    const { book, clock, files } = this.#options
+    const atMs = clock.now()
+    const isOnRecord = await begun.then(
+      () => true,
+      () => false,
+    )
+    if (isOnRecord) await this.#later('the end of a recording', book.end(id, atMs))
+    else await files.remove(id)
+    this.#active.delete(id)
+    // Not awaited: others may be in front of it.
+    void this.#finishAll()
+  }
+
+  /** One round at a time; who asks during one gets another. Never rejects. */
+  async #finishAll(): Promise<void> {
+    await this.#finishing
+    this.#finishing ??= this.#later('finishing recordings', this.#finishOnce()).finally(() => {
+      this.#finishing = null
+    })
+    await this.#finishing
+  }
+
+  async #finishOnce(): Promise<void> {
+    for (const { id, state } of await this.#options.book.abandoned()) {
+      if (this.#stopping.signal.aborted) return
+      if (state !== 'deleting' && !this.#active.has(id)) await this.#finish(id)
+    }
+  }
+
+  /** What fails here is done again in the next round. */
+  async #later(what: string, work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => this.#options.log.warn({ what, err: error }, 'put off'))
+  }
+
+  #await(end: Promise<void>): void {
+    this.#ends.add(end)
+    void end.finally(() => this.#ends.delete(end))
+  }
+
+  async #finish(id: string): Promise<void> {
+    const { book, clock, files } = this.#options
+    await book.end(id, clock.now())
+    const parts = await files.parts(id)
+    if (parts.length === 0) return book.fail(id, 'nothing was recorded')
+    const made = await this.#convert(id, parts)
+    if (made === null) return
+    if (typeof made === 'string') return book.fail(id, made)
+    const bytes = await files.finish(id)
+    await book.complete(id, { bytes, durationMs: made.durationMs, tracks: tracksOf(parts) })
+  }
+
+  /** The length; a problem; or null when it was not tried, or not to its end, and is to be tried again. */
+  async #convert(id: string, parts: readonly Part[]): Promise<{ durationMs: number } | string | null> {
+    const { ffmpeg, files, clock } = this.#options
+    const args = finishArguments(parts, files.unfinished(id))
+    const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
+    if (!started.ok) {
+      if (started.error.code === 'missing') return started.error.message
+      await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
+      return null
+    }
+    this.#process = started.value
+    const { code, signal, tail } = await this.#finished(started.value)
+    this.#process = null
+    if (this.#stopping.signal.aborted) return null
+    if (code !== 0) return `ffmpeg ended (${signal ?? code}): ${tail}`
+    return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+  }
+
+  /** Its end, which is brought about when it gets no further. */
+  async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
+    const over = new AbortController()
+    void this.#guard(process, over.signal)
+    const exit = await process.exited
+    over.abort()
+    return exit
+  }
+
+  async #guard(process: FfmpegProcess, over: AbortSignal): Promise<void> {
+    for (let before: Progress | null = null; !over.aborted; before = process.progress) {
+      await this.#options.clock.sleep(STALL_MS, over).catch(() => undefined)
+      if (!over.aborted && before?.outTimeMs === process.progress.outTimeMs) await process.stop(0)
+    }
+  }
+
+  async #watchSpace(): Promise<void> {
+    const { files, minFreeBytes } = this.#options
+    if (this.#recorders.size === 0 || (await files.free()) >= minFreeBytes) return
+    for (const [feedId, recorder] of this.#recorders) {
+      this.#recorders.delete(feedId)
+      recorder.stop('the disk is full: less is free than recordings.minFreeMegabytes asks for')
+    }
+  }
+
+  async #repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#later('looking after recordings', work())
+      await this.#options.clock.sleep(everyMs, this.#stopping.signal).catch(() => undefined)
+    }
+  }
+}
+
+const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
+  type: kind,
+  codec,
+  ...(width > 0 && height > 0 ? { width, height } : {}),
+})
+
+/** As they came in, of the longest description. */
+const tracksOf = (parts: readonly Part[]): Track[] => (parts.at(-1)?.tracks ?? []).map(trackOf)

@@ -1,0 +1,146 @@
+import { type Selectable, sql } from 'kysely'
+import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
+import type { RecordingTable } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+import type { RecordingQuery, StoredRecording } from '../store.ts'
+
+type Row = Selectable<RecordingTable>
+
+const insert = statement((db, p: Row) =>
+  db.insertInto('recordings').values({
+    id: p.id,
+    account_id: p.account_id,
+    stream_name: p.stream_name,
+    token_id: p.token_id,
+    feed_id: p.feed_id,
+    state: p.state,
+    started_at_ms: p.started_at_ms,
+    ended_at_ms: p.ended_at_ms,
+    bytes: p.bytes,
+    duration_ms: p.duration_ms,
+    tracks: p.tracks,
+    problem: p.problem,
+    place: p.place,
+    node: p.node,
+  }),
+)
+
+const lock = statement((db, p: { id: string }, engine) => {
+  const row = db.selectFrom('recordings').selectAll().where('id', '=', p.id)
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const replace = statement((db, p: Row) =>
+  db
+    .updateTable('recordings')
+    .set({
+      state: p.state,
+      ended_at_ms: p.ended_at_ms,
+      bytes: p.bytes,
+      duration_ms: p.duration_ms,
+      tracks: p.tracks,
+      problem: p.problem,
+      node: p.node,
+    })
+    .where('id', '=', p.id),
+)
+
+const remove = statement((db, p: { id: string }) => db.deleteFrom('recordings').where('id', '=', p.id))
+
+const byId = statement((db, p: { accountId: string; id: string }) =>
+  db
+    .selectFrom('recordings')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where('account_id', '=', p.accountId)
+    .where('state', '!=', 'deleting'),
+)
+
+// Literals, because a partial index is not known to fit parameters.
+const unfinished = statement((db, p: { place: string }) =>
+  db
+    .selectFrom('recordings')
+    .selectAll()
+    .where('place', '=', p.place)
+    .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
+    .orderBy('id'),
+)
+
+export async function insertRecording(session: Session, recording: StoredRecording): Promise<void> {
+  await session.run(insert, toRow(recording))
+}
+
+export async function lockRecording(session: Session, id: string): Promise<StoredRecording | undefined> {
+  const row = await session.first(lock, { id })
+  return row && fromRow(row)
+}
+
+export async function replaceRecording(session: Session, recording: StoredRecording): Promise<void> {
+  await session.run(replace, toRow(recording))
+}
+
+export async function deleteRecording(session: Session, id: string): Promise<void> {
+  await session.run(remove, { id })
+}
+
+export async function getRecording(
+  session: Session,
+  accountId: string,
+  id: string,
+): Promise<StoredRecording | undefined> {
+  const row = await session.first(byId, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function unfinishedRecordings(session: Session, place: string): Promise<StoredRecording[]> {
+  return (await session.all(unfinished, { place })).map(fromRow)
+}
+
+export async function pageRecordings(session: Session, query: RecordingQuery): Promise<StoredRecording[]> {
+  const rows = await session.ask((db) => {
+    let page = db
+      .selectFrom('recordings')
+      .selectAll()
+      .where('account_id', '=', query.accountId)
+      .where('state', '!=', 'deleting')
+    if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
+    if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
+    if (query.after !== undefined) page = page.where('id', '<', query.after)
+    return page.orderBy('id', 'desc').limit(query.limit)
+  })
+  return rows.map(fromRow)
+}
+
+const toRow = (recording: StoredRecording): Row => ({
+  id: recording.id,
+  account_id: recording.accountId,
+  stream_name: recording.streamName,
+  token_id: recording.tokenId,
+  feed_id: recording.feedId,
+  state: recording.state,
+  started_at_ms: recording.startedAtMs,
+  ended_at_ms: recording.endedAtMs,
+  bytes: recording.bytes,
+  duration_ms: recording.durationMs,
+  tracks: JSON.stringify(recording.tracks),
+  problem: recording.problem,
+  place: recording.place,
+  node: recording.node,
+})
+
+const fromRow = (row: Row): StoredRecording => ({
+  id: row.id,
+  accountId: row.account_id,
+  streamName: row.stream_name,
+  tokenId: row.token_id,
+  feedId: row.feed_id,
+  state: row.state as RecordingState,
+  startedAtMs: row.started_at_ms,
+  endedAtMs: row.ended_at_ms,
+  bytes: row.bytes,
+  durationMs: row.duration_ms,
+  tracks: JSON.parse(row.tracks) as RecordedTrack[],
+  problem: row.problem,
+  place: row.place,
+  node: row.node,
+})

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../src/base/random.ts'
+import { timeOrderedId } from '../../src/base/ids.ts'
+import type { StoredRecording, Tx } from '../../src/store/store.ts'
+import { newAccount } from './store.samples.ts'
+import type { Stores } from './store.ts'
+
+const T0 = 1_750_000_000_000
+
+export function newRecording(over: Partial<StoredRecording> = {}): StoredRecording {
+  return {
+    id: timeOrderedId(T0, systemRandom),
+    accountId: 'nobody',
+    streamName: 'stage',
+    tokenId: 7,
+    feedId: '0a0b0c0d-0000-4000-8000-000000000000',
+    state: 'recording',
+    startedAtMs: T0,
+    endedAtMs: null,
+    bytes: null,
+    durationMs: null,
+    tracks: [],
+    problem: null,
+    place: 'here',
+    node: 'node1',
+    ...over,
+  }
+}
+
+export function recordingsSuite(stores: Stores): void {
+  const write = <T>(work: (tx: Tx) => Promise<T>) => stores.store.transaction(work)
+  const make = async (over: Partial<StoredRecording>) => {
+    const recording = newRecording(over)
+    await write((tx) => tx.recordings.insert(recording))
+    return recording
+  }
+  const reads = () => stores.other.read.recordings
+
+  describe('recordings', () => {
+    test('come back as they were written, to their account only', async () => {
+      const accountId = newAccount()
+      const made = await make({ accountId })
+      const finished: StoredRecording = {
+        ...made,
+        state: 'completed',
+        endedAtMs: T0 + 5000,
+        bytes: 2 ** 40,
+        durationMs: 4321,
+        tracks: [{ type: 'video', codec: 'h264', width: 1280, height: 720 }],
+        problem: 'none, really',
+        node: 'node2',
+      }
+      await write(async (tx) => {
+        expect(await tx.recordings.lock(made.id)).toEqual(made)
+        await tx.recordings.replace(finished)
+      })
+      expect(await reads().get(accountId, made.id)).toEqual(finished)
+      expect(await reads().get(newAccount(), made.id)).toBeUndefined()
+    })
+
+    test('are paged from the newest on, by stream and by token', async () => {
+      const accountId = newAccount()
+      const rows = [
+        await make({ accountId }),
+        await make({ accountId, streamName: 'other' }),
+        await make({ accountId, tokenId: 8 }),
+        await make({ accountId, state: 'deleting' }),
+      ]
+      const [first, other, eighth] = rows.map(({ id }) => id)
+      const ids = async (query: object) => (await reads().page({ accountId, limit: 10, ...query })).map(({ id }) => id)
+      expect(await ids({})).toEqual([eighth, other, first])
+      expect(await ids({ limit: 1 })).toEqual([eighth])
+      expect(await ids({ after: eighth })).toEqual([other, first])
+      expect(await ids({ streamName: 'other' })).toEqual([other])
+      expect(await ids({ tokenId: 7 })).toEqual([other, first])
+    })
+
+    test('that are not finished are found by their place', async () => {
+      const place = newAccount()
+      const open = await make({ place })
+      const processing = await make({ place, state: 'processing' })
+      const deleting = await make({ place, state: 'deleting' })
+      await make({ place, state: 'completed' })
+      await make({ place, state: 'error' })
+      await make({ place: 'elsewhere' })
+      expect((await reads().unfinished(place)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
+    })
+
+    test('that are being deleted are not shown, and then are gone', async () => {
+      const accountId = newAccount()
+      const { id } = await make({ accountId, state: 'deleting' })
+      expect(await reads().get(accountId, id)).toBeUndefined()
+      await write((tx) => tx.recordings.delete(id))
+      expect(await write((tx) => tx.recordings.lock(id))).toBeUndefined()
+    })
+  })
+}

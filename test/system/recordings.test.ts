@@ -1,0 +1,258 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { type Broadcast, broadcast } from '../support/broadcast.ts'
+import { type EventReceiver, receiveEvents, subscribeTo } from '../support/eventReceiver.ts'
+import { until } from '../support/live.ts'
+import { encoded, type Recorded } from '../media/packager/frames.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'sluice-recordings-'))
+const allowPrivate = { webhooks: { allowPrivateTargets: true } }
+let receiver: EventReceiver
+let sluice: RunningApp
+let h264: Recorded
+let vp8: Recorded
+
+beforeAll(async () => {
+  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, bframes: 2, size: '320x180' })
+  vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 25, size: '320x180' })
+  receiver = await receiveEvents()
+  sluice = await runApp({ flags: { ...allowPrivate, thumbnails: { everySeconds: 1 } } })
+  await subscribeTo(sluice, receiver.url)
+})
+afterAll(async () => {
+  await sluice.close()
+  receiver.close()
+  rmSync(scratch, { recursive: true })
+})
+
+interface Entry {
+  id: string
+  state: string
+  streamName: string
+  bytes?: number
+  durationMs?: number
+  problem?: string
+  url?: string
+}
+
+async function list(query = '', host = sluice): Promise<Entry[]> {
+  const { status, json, text } = await host.call('GET', `/api/recordings${query}`)
+  expect(status, text).toBe(200)
+  return json.data as Entry[]
+}
+
+const one = async (streamName: string, host = sluice): Promise<Entry> => {
+  const [found] = await list(`?streamName=${streamName}`, host)
+  if (!found) throw new Error(`no recording of ${streamName}`)
+  return found
+}
+
+/** The recording events of a stream, in the order of their names: they may arrive in any. */
+const recordingEvents = (streamName: string) =>
+  receiver.received
+    .filter(({ name, data }) => name.startsWith('recording') && data['streamName'] === streamName)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+
+async function expectEvents(streamName: string, ...names: string[]): Promise<void> {
+  await until(() => recordingEvents(streamName).length >= names.length)
+  expect(recordingEvents(streamName).map(({ name }) => name)).toEqual(names.map((name) => `recording ${name}`))
+}
+
+/** Records a stream for a while (of media) and waits for the file. */
+async function record(
+  streamName: string,
+  media: Recorded,
+  during?: (live: Broadcast) => Promise<void>,
+): Promise<Entry> {
+  const live = await broadcast(sluice, media, { streamName, speed: 4, token: { record: true } })
+  await until(async () => (await list(`?streamName=${streamName}`)).length === 1)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  await during?.(live)
+  await live.end()
+  await until(async () => (await one(streamName)).state !== 'recording')
+  await until(async () => (await one(streamName)).state !== 'processing', 20_000)
+  return one(streamName)
+}
+
+async function fetchFile(url: string, headers: Record<string, string> = {}, host = sluice) {
+  const answer = await fetch(host.base + url, { headers: { authorization: `Bearer ${host.secret}`, ...headers } })
+  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+}
+
+/** What a player sees, decoded to the end. */
+function probe(bytes: Buffer) {
+  const file = join(scratch, `${Math.random()}.mp4`)
+  writeFileSync(file, bytes)
+  const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', file]
+  const { streams, format } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
+    streams: { codec_name: string; nb_read_frames: string; width?: number; height?: number }[]
+    format: { duration: string }
+  }
+  return { streams, codecs: streams.map((s) => s.codec_name), seconds: Number(format.duration) }
+}
+
+const boxes = (bytes: Buffer): string[] => {
+  const found: string[] = []
+  for (let at = 0; at + 8 <= bytes.length; at += bytes.readUInt32BE(at))
+    found.push(bytes.toString('latin1', at + 4, at + 8))
+  return found
+}
+
+test('a broadcast is recorded as it was, and can be listed, fetched by ranges and deleted, with every event once', async () => {
+  const entry = await record('concert', h264)
+  expect(entry).toMatchObject({ state: 'completed', url: `/api/recordings/${entry.id}/download` })
+  const { bytes, headers } = await fetchFile(entry.url!)
+  expect([headers.get('content-type'), bytes.length]).toEqual(['video/mp4', entry.bytes])
+  const { codecs, streams, seconds } = probe(bytes)
+  expect(codecs).toEqual(['h264', 'aac'])
+  expect(Number(streams[0]!.nb_read_frames)).toBeGreaterThan(40)
+  expect(Math.abs(seconds * 1000 - entry.durationMs!)).toBeLessThan(200)
+  // The index is in front: a player begins and seeks before it has everything.
+  expect(boxes(bytes).indexOf('moov')).toBeLessThan(boxes(bytes).indexOf('mdat'))
+  const part = await fetchFile(entry.url!, { range: 'bytes=100-' })
+  expect([part.status, part.bytes.equals(bytes.subarray(100))]).toEqual([206, true])
+  expect((await sluice.call('GET', entry.url!, undefined, { authorization: 'Bearer no' })).status).toBe(401)
+
+  expect((await sluice.call('DELETE', `/api/recordings/${entry.id}`)).json).toEqual({ status: 'success', data: true })
+  expect((await fetchFile(entry.url!)).status).toBe(404)
+  expect((await sluice.call('GET', `/api/recordings/${entry.id}`)).status).toBe(404)
+  expect((await sluice.call('DELETE', `/api/recordings/${entry.id}`)).status).toBe(404)
+  expect(readdirSync(join(sluice.dataDir, 'recordings'))).not.toContain(entry.id)
+  await expectEvents('concert', 'completed', 'deleted', 'started')
+  expect(recordingEvents('concert')[0]!.data).toMatchObject({
+    recordingId: entry.id,
+    bytes: entry.bytes,
+    url: entry.url,
+  })
+})
+
+test('what a browser sends becomes what every browser plays', async () => {
+  const entry = await record('browser', vp8)
+  const { codecs, streams } = probe((await fetchFile(entry.url!)).bytes)
+  expect(codecs).toEqual(['h264', 'aac'])
+  expect(streams[0]).toMatchObject({ width: 320, height: 180 })
+})
+
+test('a broadcast that changes its format is one file all the same', async () => {
+  const entry = await record('changing', h264, async ({ player }) => {
+    player.change(h264.tracks.filter((track) => track.kind === 'video').map((track) => ({ ...track, width: 322 })))
+    await new Promise((resolve) => setTimeout(resolve, 700))
+  })
+  expect(entry).toMatchObject({ state: 'completed' })
+  const { codecs, streams, seconds } = probe((await fetchFile(entry.url!)).bytes)
+  expect(codecs).toEqual(['h264', 'aac'])
+  expect(streams[0]).toMatchObject({ width: 322, height: 180 })
+  expect(seconds).toBeGreaterThan(3)
+})
+
+test('nothing is recorded of a token that does not ask for it, and what is under way cannot be deleted', async () => {
+  const unrecorded = await broadcast(sluice, h264, { streamName: 'private' })
+  const live = await broadcast(sluice, h264, { streamName: 'now', token: { record: true } })
+  await until(async () => (await list('?streamName=now')).length === 1)
+  const { id } = await one('now')
+  expect((await sluice.call('DELETE', `/api/recordings/${id}`)).status).toBe(409)
+  expect((await sluice.call('GET', `/api/recordings/${id}/download`)).status).toBe(409)
+  await live.end()
+  await unrecorded.end()
+  expect(await list('?streamName=private')).toEqual([])
+})
+
+test('the list is walked by a cursor that is good for its filters only', async () => {
+  const first = await sluice.call('GET', '/api/recordings?limit=1')
+  const { cursor, hasMore } = first.json.pagination as { cursor: string; hasMore: boolean }
+  expect(hasMore).toBe(true)
+  const second = await sluice.call('GET', `/api/recordings?limit=1&cursor=${cursor}`)
+  expect(second.json.data[0].id < first.json.data[0].id).toBe(true)
+  expect((await sluice.call('GET', `/api/recordings?limit=1&streamName=now&cursor=${cursor}`)).status).toBe(400)
+  const wrong = await sluice.call('GET', '/api/recordings?limit=0&tokenId=x&colour=red')
+  expect([wrong.status, Object.keys(wrong.json.data.errors as object).sort()]).toEqual([
+    400,
+    ['colour', 'limit', 'tokenId'],
+  ])
+})
+
+test('thumbnails of a feed come as JPEG, 320 pixels wide, at once and then again', async () => {
+  const live = await broadcast(sluice, vp8, { streamName: 'seen', token: { enableThumbnails: true } })
+  const thumbnails = () => receiver.received.filter(({ name }) => name === 'thumbnail')
+  await until(() => thumbnails().length >= 2, 10_000)
+  await live.end()
+  const [thumbnail] = thumbnails()
+  expect(thumbnail?.headers).toMatchObject({
+    'x-service-feed-id': live.feed.feedId,
+    'x-service-stream-id': `${sluice.accountId}/seen`,
+    'x-service-token-id': String(live.tokenId),
+  })
+  const image = thumbnail!.body
+  const args = ['-v', 'error', '-show_streams', '-of', 'json', '-f', 'mjpeg', 'pipe:0']
+  const { streams } = JSON.parse(execFileSync('ffprobe', args, { input: image }).toString()) as { streams: unknown[] }
+  expect(streams).toMatchObject([{ codec_name: 'mjpeg', width: 320, height: 180 }])
+})
+
+describe('when something dies', () => {
+  const started: ChildProcess[] = []
+  afterAll(() => {
+    for (const child of started) child.kill('SIGKILL')
+  })
+  const host = fileURLToPath(new URL('recordingHost.ts', import.meta.url))
+
+  test('kill -9 of the server: at the next start the recording is completed with what there was', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-host-'))
+    const server = spawn(process.execPath, [host, dataDir, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] })
+    started.push(server)
+    await new Promise((resolve) => server.stdout.once('data', resolve))
+    const folder = join(dataDir, 'recordings')
+    const size = () => {
+      const [id] = existsSync(folder) ? readdirSync(folder) : []
+      return id ? (statSync(join(folder, id, 'part-0.mkv'), { throwIfNoEntry: false })?.size ?? 0) : 0
+    }
+    await until(() => size() > 200_000, 20_000)
+    server.kill('SIGKILL')
+    await new Promise((resolve) => server.once('exit', resolve))
+
+    const next = await runApp({ dataDir, flags: allowPrivate })
+    try {
+      await until(async () => (await list('', next))[0]?.state === 'completed', 20_000)
+      const entry = await one('killed', next)
+      const { codecs, seconds } = probe((await fetchFile(entry.url!, {}, next)).bytes)
+      expect(codecs).toEqual(['h264', 'aac'])
+      expect(seconds).toBeGreaterThan(1)
+      await expectEvents('killed', 'completed', 'started')
+      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.mp4'])
+    } finally {
+      await next.close()
+      rmSync(dataDir, { recursive: true })
+    }
+  })
+
+  test('a stop of the server finishes what is being recorded', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-stop-'))
+    const first = await runApp({ dataDir })
+    await broadcast(first, h264, { token: { record: true }, speed: 4 })
+    await until(async () => (await list('', first)).length === 1)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await first.close()
+    const next = await runApp({ dataDir })
+    const [entry] = await list('', next)
+    await next.close()
+    rmSync(dataDir, { recursive: true })
+    expect(entry).toMatchObject({ state: 'completed' })
+  })
+
+  test('without ffmpeg a recording is an error that says so', async () => {
+    const without = await runApp({ flags: { ...allowPrivate, ffmpeg: { path: 'no-such-program' } } })
+    await subscribeTo(without, receiver.url)
+    const live = await broadcast(without, h264, { streamName: 'without', token: { record: true } })
+    await until(async () => (await list('', without)).length === 1)
+    await live.end()
+    await until(async () => (await one('without', without)).state === 'error')
+    const { problem } = await one('without', without)
+    await expectEvents('without', 'error', 'started')
+    await without.close()
+    expect(problem).toContain('ffmpeg.path')
+  })
+})
