@@ -18,7 +18,9 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { recordingsDir } from './config/places.ts'
+import { liveDir, recordingsDir } from './config/places.ts'
+import type { LiveChange } from './commands/context.ts'
+import { EngineKeeper } from './commands/v2life/keeper.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
@@ -26,13 +28,16 @@ import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
+import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
-import { createFfmpeg } from './media/packager/ffmpeg.ts'
+import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
+import { PushSources } from './media/transcoder/sources.ts'
+import { createTranscoder } from './media/transcoder/transcoder.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 
 export interface Serving {
@@ -48,11 +53,14 @@ interface Media {
   readonly packager?: Packager
 }
 
+/** Longer than any pause of a healthy server; engines of another node are taken over after it. */
+const ENGINE_LEASE_MS = 15_000
+
 /**
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
  * viewers end with them; the deliveries last, because all others may cause some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'packager', 'http', 'engine', 'deliveries'] as const
+const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'engine', 'deliveries'] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -78,10 +86,13 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
     if (engine) parts.add('engine', followed(app, engine))
-    const packager = startPackager(app)
+    const ffmpeg = openFfmpeg(app)
+    const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const rtmp = await openRtmp(app)
+    const channels = await startChannels(app, ffmpeg)
+    parts.add('channels', () => channels.stop())
+    const rtmp = await openRtmp(app, channels.sources)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const port = await listen(app, { engine, packager }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
@@ -138,7 +149,7 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | null> {
+async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): Promise<RtmpListener | null> {
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -147,7 +158,8 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub() })
+  const streamKeys = admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) })
+  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub(), streamKeys })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -157,12 +169,54 @@ async function openRtmp({ config: { rtmp }, ctx }: App): Promise<RtmpListener | 
   }
 }
 
+/** All ffmpeg processes of this server, however they are used. */
+function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
+  return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+}
+
+/** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
+async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<{ sources: PushSources; stop(): Promise<void> }> {
+  const { ctx, news, config } = app
+  const sources = new PushSources()
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  await transcoder.start()
+  const place = `${hostname()}:${resolve(config.data.dir)}`
+  const keeper = new EngineKeeper(ctx, {
+    transcoder,
+    node: `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`,
+    isGone: (node) => isGone(node, place),
+    leaseMs: ENGINE_LEASE_MS,
+  })
+  const follow = (change: LiveChange): void => {
+    if (change.kind === 'ingest' && change.what !== 'updated') void sources.cut(change.id)
+    void keeper.tend()
+  }
+  news.on('live', follow)
+  const jobs = startJobs(ctx.clock, ctx.log, [{ name: 'tend engines', everyMs: 1000, run: () => keeper.tend() }])
+  void keeper.tend()
+  return {
+    sources,
+    async stop() {
+      news.off('live', follow)
+      await jobs.stop()
+      await keeper.stop()
+      await transcoder.stop()
+    },
+  }
+}
+
+/** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
+function isGone(node: string, place: string): boolean {
+  const [of, pid] = node.split('#')
+  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
+}
+
 /** Packages what is on the air until it is stopped. */
-function startPackager({ config, ctx }: App): Packager {
-  const { ffmpeg, hls } = config
+function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
+  const { hls } = config
   const packager = createPackager({
     ...ctx,
-    ffmpeg: createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses }),
+    ffmpeg,
     maxStreams: hls.maxStreams,
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,

@@ -4,8 +4,10 @@ import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { CHILDREN_MAX, type Channel } from '../../core/live/types.ts'
 import type { FieldErrors } from '../../core/errors.ts'
 import { validationFailed } from '../../core/live/errors.ts'
+import { isLiveEvent } from '../../core/webhooksV2/events.ts'
 import type { Tx } from '../../store/store.ts'
 import { type Actor, audit, type Context } from '../context.ts'
+import { tellLive } from '../v2life/tell.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, walk } from '../keysetPage.ts'
 
 /** What every command of the live interface answers. */
@@ -42,7 +44,16 @@ export async function record(
   change: { verb: string; before?: unknown; after?: unknown },
 ): Promise<void> {
   const { verb, ...states } = change
-  await audit(tx, actor, atMs, { action: `${object.type}.${verb}`, subject: object.id, ...states })
+  const { type, id, name, channelId } = object
+  const action = `${type}.${verb}`
+  await audit(tx, actor, atMs, { action, subject: id, ...states })
+  if (type === 'abr_ladder' || !isLiveEvent(action)) return
+  const parent = channelId === undefined ? {} : { parent: { type: 'channel' as const, id: channelId } }
+  await tellLive(
+    tx,
+    { accountId: actor.accountId, atMs },
+    { name: action, object: { type, id, name, ...parent }, data: null },
+  )
 }
 
 /** Runs `work` with the channel locked, so that changes of one channel follow each other. */

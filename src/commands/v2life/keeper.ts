@@ -4,6 +4,7 @@ import { type Engine, isPush } from '../../core/live/types.ts'
 import type { StoredLife, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { sourceOf } from '../v2/ingests.ts'
+import { ladderOf } from '../v2/ladders.ts'
 import { stepEngine } from './step.ts'
 
 export interface KeeperOptions {
@@ -194,7 +195,7 @@ export class EngineKeeper {
   async #jobOf({ id, name, accountId, ingestId, abrLadderId }: Engine): Promise<TranscodeJob | string> {
     const { read } = this.#ctx.store
     const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
-    const ladder = await read.abrLadders.get(accountId, abrLadderId)
+    const ladder = await ladderOf(this.#ctx, accountId, abrLadderId)
     if (!ingest) return 'its ingest does not exist any more'
     if (!ladder) return 'its ABR ladder does not exist any more'
     const source = isPush(ingest.type)

@@ -19,6 +19,10 @@ export const LIVE_EVENTS = [
 
 export type LiveEventName = (typeof LIVE_EVENTS)[number]
 
+const NAMES: ReadonlySet<string> = new Set(LIVE_EVENTS)
+
+export const isLiveEvent = (name: string): name is LiveEventName => NAMES.has(name)
+
 /** All events, when a webhook asks for it. */
 export const ALL_EVENTS = '*'
 
@@ -30,7 +34,7 @@ export interface EventObject {
   readonly id: string
   readonly name: string
   /** The channel that it is part of. */
-  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name: string }
+  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name?: string }
 }
 
 export interface LiveEvent {

@@ -8,6 +8,7 @@ import { distributionRoutes } from './distributionRoutes.ts'
 import { engineRoutes } from './engineRoutes.ts'
 import { ingestRoutes } from './ingestRoutes.ts'
 import { ladderRoutes } from './ladderRoutes.ts'
+import { lifeRoutes } from './lifeRoutes.ts'
 import { collectLiveOpenApi, liveOpenApi } from './openapi.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { unbuiltRoutes } from './unbuiltRoutes.ts'
@@ -39,6 +40,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
     engineRoutes(managed, api)
     distributionRoutes(managed, api)
     ladderRoutes(managed, api)
+    lifeRoutes(managed, api)
     unbuiltRoutes(managed)
   })
 }
