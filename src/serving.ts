@@ -39,6 +39,7 @@ import type { RecordingBook } from './media/packager/recordings.ts'
 import { PushSources } from './media/transcoder/sources.ts'
 import { createTranscoder } from './media/transcoder/transcoder.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { type Playback, startPlayback } from './playback.ts'
 
 export interface Serving {
   readonly port: number
@@ -51,6 +52,7 @@ export interface Serving {
 interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
+  readonly playback?: Playback
 }
 
 /** Longer than any pause of a healthy server; engines of another node are taken over after it. */
@@ -60,7 +62,7 @@ const ENGINE_LEASE_MS = 15_000
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
  * viewers end with them; the deliveries last, because all others may cause some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'engine', 'deliveries'] as const
+const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -94,7 +96,9 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, channels.sources)
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const port = await listen(app, { engine, packager }, parts)
+    const playback = startPlayback(app, channels.folderOf)
+    parts.add('playback', () => playback.stop())
+    const port = await listen(app, { engine, packager, playback }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
@@ -114,11 +118,12 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager } = media
+  const { engine, packager, playback } = media
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -174,8 +179,15 @@ function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
   return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
 }
 
+interface Channels {
+  readonly sources: PushSources
+  /** Where an engine writes. */
+  readonly folderOf: (engineId: string) => string
+  stop(): Promise<void>
+}
+
 /** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
-async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<{ sources: PushSources; stop(): Promise<void> }> {
+async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
@@ -196,6 +208,7 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<{ sources: PushS
   void keeper.tend()
   return {
     sources,
+    folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)
       await jobs.stop()

@@ -63,3 +63,6 @@ export const regionName: TextRule = (value) =>
 
 export const rtmpAddress: TextRule = (value) =>
   /^rtmps?:\/\/[^\s/?#]+\/[^\s?#]+$/.test(value) && URL.canParse(value) ? undefined : 'is not rtmp://host:port/app'
+
+export const claimName: TextRule = (value) =>
+  /^[A-Za-z][\w.:/-]{0,63}$/.test(value) ? undefined : 'is not a name of letters, digits and . : / _ -'

@@ -3,6 +3,7 @@ import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
 import {
   addressOrNetwork,
   base64Of32Bytes,
+  claimName,
   headerPrefix,
   headerSecret,
   hostToListenOn,
@@ -316,6 +317,12 @@ const schema = {
       allowed: 'an rtmp:// or rtmps:// address',
       rule: rtmpAddress,
       about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
+    }),
+    viewerClaim: text({
+      default: 'streaming',
+      allowed: 'the name of a claim',
+      rule: claimName,
+      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
     }),
     allowPrivateSources: toggle({
       default: false,
