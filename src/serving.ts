@@ -29,6 +29,7 @@ import { buildServer } from './edge/http/server.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
+import { schedulerJob } from './jobs/schedulers.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
@@ -239,7 +240,10 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
     void keeper.tend()
   }
   news.on('live', follow)
-  const jobs = startJobs(ctx.clock, ctx.log, [{ name: 'tend engines', everyMs: 1000, run: () => keeper.tend() }])
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    schedulerJob(ctx),
+  ])
   void keeper.tend()
   return {
     sources,
