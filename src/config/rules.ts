@@ -14,6 +14,11 @@ export const addressOrNetwork: TextRule = (value) => {
     : `has a prefix that is not from 0 to ${longest}`
 }
 
+/** An address that others can be told: without a zone, which belongs to one machine. */
+export const address: TextRule = (value) => (isIP(value) === 0 || value.includes('%') ? 'is not an address' : undefined)
+
+export const addressOrNothing: TextRule = (value) => (value === '' ? undefined : address(value))
+
 /** A name or address to listen on; a port has a key of its own. */
 export const hostToListenOn: TextRule = (value) => {
   if (isIP(value) !== 0) return undefined
@@ -57,3 +62,12 @@ export const headerPrefix: TextRule = (value) => {
   if (value.length > 40) return 'is longer than 40 characters'
   return /^webhook-$/i.test(value) ? 'is what the headers of Standard Webhooks begin with' : undefined
 }
+
+export const regionName: TextRule = (value) =>
+  /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/i.test(value) ? undefined : 'is not a name of letters, digits and -'
+
+export const rtmpAddress: TextRule = (value) =>
+  /^rtmps?:\/\/[^\s/?#]+\/[^\s?#]+$/.test(value) && URL.canParse(value) ? undefined : 'is not rtmp://host:port/app'
+
+export const claimName: TextRule = (value) =>
+  /^[A-Za-z][\w.:/-]{0,63}$/.test(value) ? undefined : 'is not a name of letters, digits and . : / _ -'

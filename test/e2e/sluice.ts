@@ -14,6 +14,8 @@ export interface Token {
 export interface Stage {
   server: Served
   accountId: string
+  /** An API secret. */
+  secret: string
   browser: Browser
   /** A page of `host`; every name ending in `.test` is this machine. */
   peer(host?: string): Promise<Peer>
@@ -30,7 +32,7 @@ export interface Stage {
 
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const dir = newDirectory()
-  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', ...settings }
+  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'])).stdout.trim()
   const accounts = await command(['--data', dir, 'account', 'list', '--json'])
@@ -46,6 +48,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   return {
     server,
     accountId,
+    secret,
     browser,
     peer: (host = 'page.test') => Peer.open(browser, pages.origin(host)),
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,

@@ -100,7 +100,7 @@ describe('AAC becomes Opus', () => {
 
   test('also when there is no video', async () => {
     const { out, stop } = await converted('-vn')
-    await until(() => out.of('audio').length > 85)
+    await until(() => out.of('audio').length > 60)
     await stop()
     expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
   })

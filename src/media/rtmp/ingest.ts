@@ -4,6 +4,11 @@ import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './
 import { MESSAGE, type Message } from './messages.ts'
 
 const DONE = ok(undefined)
+/**
+ * Sound that comes before any video is held to be alone after this long, and dropped until then: a feed whose tracks change
+ * in its first moments would have every listener begin twice.
+ */
+const ALONE_MS = 500
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
@@ -15,6 +20,8 @@ export class Ingest {
   #audio: AudioTrack | null = null
   #lengthBytes = 4
   #tracksAreNew = false
+  #soundSinceMs: number | null = null
+  #hasBegun = false
   #timeline = new Timeline()
 
   constructor(sink: FrameSink) {
@@ -65,6 +72,9 @@ export class Ingest {
 
   #audioFrame(data: Buffer, atMs: number): Result<void, string> {
     if (this.#audio === null) return err('Audio came before its configuration')
+    this.#soundSinceMs ??= atMs
+    const mayGetCompany = this.#video === null && !this.#hasBegun
+    if (mayGetCompany && Math.abs(atMs - this.#soundSinceMs) < ALONE_MS) return DONE
     this.#tellTracks()
     this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
     return DONE
@@ -73,6 +83,7 @@ export class Ingest {
   #tellTracks(): void {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
+    this.#hasBegun = true
     this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
   }
 }

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
 import { Ingest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
-import { sizeOfSps } from '../../../src/media/rtmp/sps.ts'
-import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, videoFrame } from './media.ts'
+import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, recordOf, videoFrame } from './media.ts'
 
 class Seen implements FrameSink {
   readonly order: string[] = []
@@ -29,20 +28,30 @@ function taken(...messages: readonly Message[]) {
   return { order: seen.order, lists: seen.lists, frames: seen.frames, problems }
 }
 
+/** Sound that has been alone for long enough. */
+const alone = [aacConfig(), audioFrame(0), audioFrame(500)]
+
 describe('media', () => {
+  test('that begins with sound waits half a second for a picture, so that listeners begin once', () => {
+    expect(
+      taken(aacConfig(), audioFrame(0), audioFrame(400), avcConfig(), audioFrame(420), videoFrame(430)).order,
+    ).toEqual(['h264+aac', 'audio 420000', 'video 430000'])
+    expect(taken(...alone, audioFrame(20)).order).toEqual(['aac', 'audio 500000', 'audio 20000'])
+  })
+
   test('tells both tracks once, before the first frame', () => {
     const { order, lists, problems } = taken(aacConfig(), avcConfig(), videoFrame(0), audioFrame(5), avcConfig())
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
     expect(lists[0]).toMatchObject([
-      { width: 320, height: 240, config: Uint8Array.from(AVC_CONFIG) },
+      { width: 320, height: 240, config: AVC_CONFIG },
       { sampleRate: 44_100, channels: 2, config: Uint8Array.from(AAC_CONFIG) },
     ])
   })
 
   test('tells tracks again when the configuration is another', () => {
     const mono = aacConfig(Buffer.from([0x11, 0x88]))
-    const { order, lists } = taken(aacConfig(), audioFrame(0), mono, audioFrame(21), mono, audioFrame(42))
-    expect(order).toEqual(['aac', 'audio 0', 'aac', 'audio 21000', 'audio 42000'])
+    const { order, lists } = taken(...alone, mono, audioFrame(521), mono, audioFrame(542))
+    expect(order).toEqual(['aac', 'audio 500000', 'aac', 'audio 521000', 'audio 542000'])
     expect(lists[1]).toMatchObject([{ sampleRate: 48_000, channels: 1 }])
   })
 
@@ -59,7 +68,7 @@ describe('media', () => {
   })
 
   test('goes on in time when 32 bits of milliseconds are used up', () => {
-    const { frames } = taken(aacConfig(), audioFrame(2 ** 32 - 10), audioFrame(11), audioFrame(2 ** 32 - 5))
+    const { frames } = taken(aacConfig(), avcConfig(), ...[2 ** 32 - 10, 11, 2 ** 32 - 5].map((at) => audioFrame(at)))
     expect(frames.map(({ timeUs }) => timeUs / 1000 - 2 ** 32)).toEqual([-10, 11, -5])
   })
 
@@ -83,7 +92,9 @@ describe('media', () => {
     // AAC LC, index 15, 44100 in 24 bits, two channels.
     const bits = `000101111${(44_100).toString(2).padStart(24, '0')}0010000`
     const config = Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [])
-    expect(taken(aacConfig(config), audioFrame(0)).lists[0]).toMatchObject([{ sampleRate: 44_100, channels: 2 }])
+    expect(taken(aacConfig(config), audioFrame(0), audioFrame(500)).lists[0]).toMatchObject([
+      { sampleRate: 44_100, channels: 2 },
+    ])
   })
 })
 
@@ -126,6 +137,7 @@ describe('the size of a picture', () => {
     ['67f4001e919b281405ff3e0220000003002000000641e2c5b2c0', 640, 362],
     ['6764001eacd940b424d8088000000300800000190f8a14cb', 720, 576],
   ])('%s', (hex, width, height) => {
-    expect(sizeOfSps(Buffer.from(hex, 'hex'))).toEqual({ width, height })
+    const config = avcConfig(recordOf(Buffer.from(hex, 'hex')))
+    expect(taken(config, videoFrame(0)).lists[0]).toMatchObject([{ width, height }])
   })
 })
