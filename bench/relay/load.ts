@@ -18,6 +18,8 @@ const KEY_INTERVAL = 60
 const COUNTING_VIEWERS = 10
 const JOINS_AT_ONCE = 8
 const CONNECT_MS = 10_000
+/** Until what is compiled while it runs has been compiled. */
+const SETTLE_MS = 3000
 
 export interface Measured {
   /** Microseconds of the server's CPU for each packet that arrived at a viewer. */
@@ -44,7 +46,7 @@ export async function measure(
   const sender = startSending(sending, bitrate)
   try {
     const counters = await connectViewers(server, viewers, peers)
-    await sleep(1500)
+    await sleep(SETTLE_MS)
     return await window(server, viewers, windowMs, sender, counters)
   } finally {
     sender.stop()
