@@ -4,6 +4,7 @@ import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { liveSuite } from './store.live.ts'
+import { runsSuite } from './store.runs.ts'
 import { peopleSuite } from './store.people.ts'
 import { recordingsSuite } from './store.recordings.ts'
 import { tokenListSuite } from './store.tokenList.ts'
@@ -47,5 +48,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     webhooksSuite(opened)
     recordingsSuite(opened)
     liveSuite(opened)
+    runsSuite(opened)
   })
 }
