@@ -38,7 +38,11 @@ const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
     recurrence: null,
     timeZone: 'UTC',
   },
-  ...{ occurrence: null, seenUntilMs: AT, nextAtMs: AT + 1000, createdAtMs: AT, updatedAtMs: AT },
+  occurrence: null,
+  seenUntilMs: AT,
+  nextAtMs: AT + 1000,
+  createdAtMs: AT,
+  updatedAtMs: AT,
   ...over,
 })
 
@@ -52,7 +56,11 @@ const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<Li
     events: ['*'],
     active: true,
   },
-  ...{ secretSealed: new Uint8Array([1]), failuresInRow: 0, disabled: null, createdAtMs: AT, updatedAtMs: AT },
+  secretSealed: new Uint8Array([1]),
+  failuresInRow: 0,
+  disabled: null,
+  createdAtMs: AT,
+  updatedAtMs: AT,
   ...over,
 })
 
@@ -68,8 +76,16 @@ function livesAndRuns(stores: Stores): void {
     test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
       const run = newRun()
       const life: StoredLife = {
-        ...{ engineId: run.engineId, accountId: 'nobody', channelId: run.channelId, wanted: true, failures: 0 },
-        ...{ idleSinceMs: AT, retryAtMs: null, node: 'node 1', aliveUntilMs: AT, runId: run.id },
+        engineId: run.engineId,
+        accountId: 'nobody',
+        channelId: run.channelId,
+        wanted: true,
+        failures: 0,
+        idleSinceMs: AT,
+        retryAtMs: null,
+        node: 'node 1',
+        aliveUntilMs: AT,
+        runId: run.id,
       }
       await stores.store.transaction(async (tx) => {
         await tx.runs.insert(run)
@@ -275,8 +291,18 @@ async function withDelivery({ store }: Stores, accountId: string) {
   await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
   const lane = (await store.read.liveWebhooks.get(accountId, webhook.id))?.lane ?? 0
   const row = (event: string): NewDelivery & { attempt: 1 } => ({
-    ...{ id: randomBytes(10).toString('hex'), eventId: id('e'), webhookId: lane, accountId, type: 'live', event },
-    ...{ subject: null, createdAtMs: AT, error: null, state: 'pending', data: '{}', attempt: 1 },
+    id: randomBytes(10).toString('hex'),
+    eventId: id('e'),
+    webhookId: lane,
+    accountId,
+    type: 'live',
+    event,
+    subject: null,
+    createdAtMs: AT,
+    error: null,
+    state: 'pending',
+    data: '{}',
+    attempt: 1,
   })
   return { lane, row }
 }

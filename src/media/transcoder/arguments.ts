@@ -2,7 +2,7 @@ import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
 /** Seconds of a segment; every rendition begins one at the same picture. */
-export const SEGMENT_SECONDS = 2
+const SEGMENT_SECONDS = 2
 
 /** What is kept of the past: 20 seconds are listed, and a few more lie ready for viewers who read an old playlist. */
 const LISTED = 10
