@@ -34,12 +34,17 @@ import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
+import { type ConvertForWebRtc, engineFeeds } from './media/engineFeeds.ts'
 import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
+import { createRelayEngine } from './media/relay/engine.ts'
+import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { webRtcMedia } from './media/rtmp/opus.ts'
+import { streamKey } from './media/sessions.ts'
 import { PushSources } from './media/transcoder/sources.ts'
 import { createTranscoder } from './media/transcoder/transcoder.ts'
-import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { type Playback, startPlayback } from './playback.ts'
 
 export interface Serving {
   readonly port: number
@@ -52,6 +57,7 @@ export interface Serving {
 interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
+  readonly playback?: Playback
 }
 
 /** Longer than any pause of a healthy server; engines of another node are taken over after it. */
@@ -61,7 +67,7 @@ const ENGINE_LEASE_MS = 15_000
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
  * viewers end with them; the deliveries last, because all others may cause some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'engine', 'deliveries'] as const
+const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -79,28 +85,41 @@ class Parts {
  * Takes requests, broadcasts and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
  * @throws CannotStart when something about this machine is in the way; nothing runs then
  */
-export async function startServing(app: App, engine?: Engine): Promise<Serving> {
+export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
   try {
     const deliveries = await startDeliveries(app)
     parts.add('deliveries', () => deliveries.stop())
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
-    if (engine) parts.add('engine', followed(app, engine))
+    parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
     const channels = await startChannels(app, ffmpeg)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, channels.sources)
+    const rtmp = await openRtmp(app, { ffmpeg, engine, sources: channels.sources })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const port = await listen(app, { engine, packager }, parts)
+    const playback = startPlayback(app, channels.folderOf)
+    parts.add('playback', () => playback.stop())
+    const port = await listen(app, { engine, packager, playback }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
     throw error
   }
+}
+
+/** The embedded engine. It has no process until somebody publishes or views. */
+function relayEngine({ config: { webrtc, sessions }, ctx }: App): Engine {
+  const { host, port, processes, publicAddresses, maxBitrateKilobits } = webrtc
+  const maxBitrate = maxBitrateKilobits * 1000
+  return createRelayEngine({
+    log: ctx.log,
+    now: () => ctx.clock.monotonic(),
+    config: { host, udpPort: port, processes, publicAddresses, maxBitrate, maxSessions: sessions.max },
+  })
 }
 
 function followed({ ctx }: App, engine: Engine): () => Promise<void> {
@@ -115,11 +134,12 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager } = media
+  const { engine, packager, playback } = media
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -150,7 +170,15 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): Promise<RtmpListener | null> {
+/** Where broadcasts over RTMP go. */
+interface RtmpRooms {
+  readonly ffmpeg: Ffmpeg
+  readonly engine: Engine
+  readonly sources: PushSources
+}
+
+async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpRooms): Promise<RtmpListener | null> {
+  const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -159,8 +187,14 @@ async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): P
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const streamKeys = admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) })
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub(), streamKeys })
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engineFeeds({ ...ctx, engine, convert })
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    streamKeys: admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
+  })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -170,13 +204,26 @@ async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): P
   }
 }
 
+/** H.264 and AAC as WebRTC wants them. */
+const toWebRtc =
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (media, name) =>
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
+
 /** All ffmpeg processes of this server, however they are used. */
 function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
   return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
 }
 
+interface Channels {
+  readonly sources: PushSources
+  /** Where an engine writes. */
+  readonly folderOf: (engineId: string) => string
+  stop(): Promise<void>
+}
+
 /** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
-async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<{ sources: PushSources; stop(): Promise<void> }> {
+async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
@@ -200,6 +247,7 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<{ sources: PushS
   void keeper.tend()
   return {
     sources,
+    folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)
       await jobs.stop()
@@ -225,6 +273,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
     thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
     capture: (feed, image) => captureThumbnail(ctx, feed, image),
     recordings: {

@@ -1,7 +1,37 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { constantTimeEqual, hmac, hmacKey } from './crypto.ts'
 
 const SECRET_MIN = 16
 const RSA_BITS_MIN = 2048
+
+/** A key that viewers' tokens are verified with: a shared secret, or the public half of an RSA pair. */
+export interface ViewerKey {
+  /** Was this text signed with it? A secret answers no to the algorithms of pairs, and the other way round. */
+  verify(algorithm: 'HS256' | 'HS512' | 'RS256' | 'RS512', text: string, signature: Uint8Array): boolean
+}
+
+/** Reads a key that was let in by `refuseViewerKey`. A secret is taken as UTF-8. */
+export function viewerKey(text: string): ViewerKey {
+  return isPem(text) ? publicKey(createPublicKey(text)) : sharedSecret(hmacKey(text))
+}
+
+function sharedSecret(key: KeyObject): ViewerKey {
+  const digests = { HS256: 'sha256', HS512: 'sha512' } as const
+  return {
+    verify: (algorithm, text, signature) =>
+      (algorithm === 'HS256' || algorithm === 'HS512') &&
+      constantTimeEqual(hmac(digests[algorithm], key, text), signature),
+  }
+}
+
+function publicKey(key: KeyObject): ViewerKey {
+  const digests = { RS256: 'RSA-SHA256', RS512: 'RSA-SHA512' } as const
+  return {
+    verify: (algorithm, text, signature) =>
+      (algorithm === 'RS256' || algorithm === 'RS512') &&
+      verify(digests[algorithm], Buffer.from(text, 'ascii'), key, signature),
+  }
+}
 
 /** Why a text is no key for viewers' tokens, ready to follow the name of the field; null: it is one. */
 export function refuseViewerKey(text: string): string | null {

@@ -21,6 +21,7 @@ import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordi
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { liveApi } from './v2/api.ts'
+import { type PlaybackOptions, PLAYBACK_MEDIA, playbackRoutes } from './v2/playbackRoutes.ts'
 import { liveErrorHandler } from './v2/problem.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
@@ -42,6 +43,8 @@ export interface ServerOptions {
   webRtc?: WebRtcOptions
   /** Absent: this server packages nothing. */
   hls?: HlsRouteOptions
+  /** Absent: this server serves no channels. */
+  playback?: PlaybackOptions
   /** Where the files of recordings are; without it they are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
@@ -93,6 +96,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
+  if (options.playback) await playbackRoutes(app, ctx, peerOf, options.playback)
   await app.ready()
   return app
 }
@@ -126,7 +130,7 @@ function requestIds(): () => string {
 }
 
 /** Asked so often that a line for each would be most of the log. */
-const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA])
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA, PLAYBACK_MEDIA])
 
 /** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
 function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
