@@ -29,16 +29,21 @@ import { buildServer } from './edge/http/server.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
+import { schedulerJob } from './jobs/schedulers.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
 import { Hub } from './media/hub.ts'
+import { type ConvertForWebRtc, engineFeeds } from './media/engineFeeds.ts'
 import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
+import { createRelayEngine } from './media/relay/engine.ts'
+import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
+import { webRtcMedia } from './media/rtmp/opus.ts'
+import { streamKey } from './media/sessions.ts'
 import { PushSources } from './media/transcoder/sources.ts'
 import { createTranscoder } from './media/transcoder/transcoder.ts'
-import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { type Playback, startPlayback } from './playback.ts'
 
 export interface Serving {
@@ -80,21 +85,21 @@ class Parts {
  * Takes requests, broadcasts and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
  * @throws CannotStart when something about this machine is in the way; nothing runs then
  */
-export async function startServing(app: App, engine?: Engine): Promise<Serving> {
+export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
   try {
     const deliveries = await startDeliveries(app)
     parts.add('deliveries', () => deliveries.stop())
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
-    if (engine) parts.add('engine', followed(app, engine))
+    parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
     const channels = await startChannels(app, ffmpeg)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, channels.sources)
+    const rtmp = await openRtmp(app, { ffmpeg, engine, sources: channels.sources })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = startPlayback(app, channels.folderOf)
     parts.add('playback', () => playback.stop())
@@ -104,6 +109,17 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     await parts.stop()
     throw error
   }
+}
+
+/** The embedded engine. It has no process until somebody publishes or views. */
+function relayEngine({ config: { webrtc, sessions }, ctx }: App): Engine {
+  const { host, port, processes, publicAddresses, maxBitrateKilobits } = webrtc
+  const maxBitrate = maxBitrateKilobits * 1000
+  return createRelayEngine({
+    log: ctx.log,
+    now: () => ctx.clock.monotonic(),
+    config: { host, udpPort: port, processes, publicAddresses, maxBitrate, maxSessions: sessions.max },
+  })
 }
 
 function followed({ ctx }: App, engine: Engine): () => Promise<void> {
@@ -154,7 +170,15 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): Promise<RtmpListener | null> {
+/** Where broadcasts over RTMP go. */
+interface RtmpRooms {
+  readonly ffmpeg: Ffmpeg
+  readonly engine: Engine
+  readonly sources: PushSources
+}
+
+async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpRooms): Promise<RtmpListener | null> {
+  const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
   const limits = {
@@ -163,8 +187,14 @@ async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): P
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const streamKeys = admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) })
-  const publish = publishOverRtmp({ ctx, makeHub: () => new Hub(), streamKeys })
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engineFeeds({ ...ctx, engine, convert })
+  const publish = publishOverRtmp({
+    ctx,
+    makeHub: () => new Hub(),
+    streamKeys: admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
+  })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
@@ -173,6 +203,12 @@ async function openRtmp({ config: { rtmp }, ctx }: App, sources: PushSources): P
     throw new CannotStart(`rtmp.port: cannot listen on ${host} port ${port}: ${(error as Error).message}`)
   }
 }
+
+/** H.264 and AAC as WebRTC wants them. */
+const toWebRtc =
+  (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
+  (media, name) =>
+    webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
 
 /** All ffmpeg processes of this server, however they are used. */
 function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
@@ -204,7 +240,10 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
     void keeper.tend()
   }
   news.on('live', follow)
-  const jobs = startJobs(ctx.clock, ctx.log, [{ name: 'tend engines', everyMs: 1000, run: () => keeper.tend() }])
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    schedulerJob(ctx),
+  ])
   void keeper.tend()
   return {
     sources,
@@ -234,6 +273,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
     thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
     capture: (feed, image) => captureThumbnail(ctx, feed, image),
     recordings: {

@@ -49,7 +49,7 @@ export interface Context {
 
 /** Something of a channel is not as it was. */
 export interface LiveChange {
-  readonly kind: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder'
+  readonly kind: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler'
   readonly what: 'created' | 'updated' | 'deleted' | 'key_rotated'
   readonly accountId: string
   readonly id: string

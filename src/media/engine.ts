@@ -18,7 +18,12 @@ export interface Engine {
   /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */
   end(sessionId: string): Promise<void>
   /** Brings a source that is no WebRTC publisher into a room: H.264 and Opus frames of `source`. */
-  feed(request: { sessionId: string; room: string; source: FrameSource }): Promise<void>
+  feed(request: {
+    readonly sessionId: string
+    readonly room: string
+    readonly sourceId: string | null
+    readonly source: FrameSource
+  }): Promise<void>
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource
   /** Calls `listener` with whatever happens. Returns the function that stops it. */

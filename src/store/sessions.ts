@@ -84,6 +84,8 @@ export interface SessionReads {
 export interface FeedReads {
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
+  /** Those of all other nodes. */
+  elsewhere(node: string, limit: number): Promise<StoredFeed[]>
 }
 
 export interface NodeReads {
@@ -128,7 +130,7 @@ export interface SessionTx {
 export interface FeedTx {
   /** @throws Conflict when the source is on the air */
   insert(feed: StoredFeed): Promise<void>
-  /** Those of a stream that are on the air, locked. */
+  /** Those of a stream that are on the air; nobody begins one of it until the transaction ends. */
   lockOpen(stream: Stream): Promise<StoredFeed[]>
   /** When a feed of the stream ended last; null: never, as far as is known. */
   lastEnd(stream: Stream): Promise<number | null>

@@ -90,7 +90,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     const { id, token } = await makeToken(at, 'publish', { expires: 1 })
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { isActive: false })
-    await until(async () => (await admitPublisher(at.ctx, approachOf({ presented: token }), door())).ok === false)
+    await until(async () => !(await admitPublisher(at.ctx, approachOf({ presented: token }), door())).ok)
     const { token: other, id: otherId } = await makeToken(at, 'publish')
     const probe = await publish(at, { presented: other, streamName: 'probe' })
     await remove('publish', otherId)
@@ -132,6 +132,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
       const page = await at.ctx.store.read.sessions.page({ accountId: at.accountId, tokenId: id, limit: 10 })
       expect(page).toEqual([])
     }
+  })
+
+  it('are decided on again when the token is not the one in memory any more', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const enter = () => admitPublisher(at.ctx, approachOf({ presented: token }), door())
+    expect(await enter()).toMatchObject({ ok: true })
+    // Written as by a node whose notice has not come yet.
+    const behindOurBack = (isActive: boolean) =>
+      at.ctx.store.transaction(async (tx) => {
+        const stored = await tx.tokens.lock(at.accountId, 'publish', id)
+        if (stored) await tx.tokens.replace({ ...stored, isActive })
+      })
+    await behindOurBack(false)
+    expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })
+    await behindOurBack(true)
+    at.ctx.cache.forgetToken(id)
+    expect(await enter()).toMatchObject({ ok: true })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
   })
 
   it('are refused when there are as many as this process takes', async () => {
@@ -181,7 +200,28 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
   })
 
-  it('are cut when their edge does not answer, and when it fails', async () => {
+  it('are not held back by one whose edge does not answer', async () => {
+    const { token } = await makeToken(at, 'publish')
+    let release = (): void => undefined
+    const cut = () => new Promise<void>((resolve) => (release = resolve))
+    const stuck = await admitPublisher(at.ctx, approachOf({ presented: token }), { sourceId: null, cut })
+    if (!stuck.ok) throw new Error(stuck.message)
+    const other = await publish(at, { presented: token, streamName: 'other' })
+    const kick = (id: string) =>
+      at.ctx.store.transaction(async (tx) => {
+        await tx.sessions.kick({ accountId: at.accountId, id }, 'kicked')
+        await tx.changes.append({ kind: 'kick', accountId: at.accountId, id: 0, atMs: 0 })
+      })
+    await kick(stuck.session.id)
+    await until(() => at.ctx.live.get(stuck.session.id)?.ending !== null)
+    await kick(other.session.id)
+    await until(() => other.cuts.length > 0, 2000)
+    expect(at.ctx.live.has(stuck.session.id)).toBe(true)
+    release()
+    await until(() => !at.ctx.live.has(stuck.session.id))
+  })
+
+  it('are over also when their edge fails to cut them', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const cut = () => Promise.reject(new Error('the socket is gone'))
     const admitted = await admitPublisher(at.ctx, approachOf({ presented: token }), { sourceId: null, cut })

@@ -110,7 +110,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
           await tx.tokens.replace(token!)
         })
       await Promise.all([lockBoth(a.id, b.id), lockBoth(b.id, a.id)])
-      expect(attempts).toBe(3)
+      expect(attempts).toBeGreaterThanOrEqual(3)
       expect(await store.read.tokens.get(a.id)).toMatchObject({ version: 2 })
       expect(await store.read.tokens.get(b.id)).toMatchObject({ version: 2 })
       await store.close()

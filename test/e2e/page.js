@@ -1,6 +1,7 @@
 // What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
 const { testPicture } = await import('/demo/picture.js')
 const { publish, watch } = await import('/demo/webrtc.js')
+const { default: Hls } = await import('/hls.js')
 
 let held = null
 
@@ -39,6 +40,27 @@ globalThis.peer = {
     const said = await attempt(() => watch(wish))
     if (said === 'ok') document.querySelector('video').srcObject = held.media
     return said
+  },
+  /** Plays HLS with hls.js; `ok` as soon as the master playlist is there. */
+  hls({ url, token }) {
+    const hls = new Hls({
+      enableWorker: false,
+      xhrSetup: (xhr) => token && xhr.setRequestHeader('Authorization', `Bearer ${token}`),
+    })
+    hls.attachMedia(document.querySelector('video'))
+    hls.loadSource(url)
+    return new Promise((resolve) => {
+      hls.on(Hls.Events.MANIFEST_PARSED, () => resolve('ok'))
+      hls.on(Hls.Events.ERROR, (_event, { fatal, response, networkDetails, details }) => {
+        if (fatal) resolve(`${response?.code} ${networkDetails?.responseText || details}`)
+      })
+    })
+  },
+  /** What the player of the page has shown so far. */
+  played() {
+    const video = document.querySelector('video')
+    const { webkitAudioDecodedByteCount: audioBytes, currentTime, videoWidth: width } = video
+    return { frames: video.getVideoPlaybackQuality().totalVideoFrames, audioBytes, currentTime, width }
   },
   figures,
   state: () => held.pc.connectionState,

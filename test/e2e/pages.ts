@@ -2,14 +2,20 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+function fileOf(path: string): URL {
+  if (path === '/hls.js') return new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs'))
+  const file = path.startsWith('/demo/') ? `../../web${path}` : path === '/page.js' ? './page.js' : './page.html'
+  return new URL(file, import.meta.url)
+}
+
 /** Serves the page of a peer under whatever host name it is asked for: every name ending in `.test` is this machine. */
 export async function servePages(): Promise<{ origin(host: string): string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const path = request.url ?? '/'
-    const file = path.startsWith('/demo/') ? `../../web${path}` : path === '/page.js' ? './page.js' : './page.html'
-    readFile(new URL(file, import.meta.url)).then(
+    const file = fileOf(path)
+    readFile(file).then(
       (content) => {
-        response.setHeader('Content-Type', file.endsWith('.js') ? 'text/javascript' : 'text/html')
+        response.setHeader('Content-Type', file.pathname.endsWith('js') ? 'text/javascript' : 'text/html')
         response.end(content)
       },
       () => response.writeHead(404).end(),

@@ -45,6 +45,15 @@ export class Peer {
     return this.#call(`peer.watch(${JSON.stringify(wish)})`)
   }
 
+  /** HLS, in the player of the page. */
+  hls(wish: Wish): Promise<string> {
+    return this.#call(`peer.hls(${JSON.stringify(wish)})`)
+  }
+
+  played(): Promise<{ frames: number; audioBytes: number; currentTime: number; width: number }> {
+    return this.#call('peer.played()')
+  }
+
   figures(): Promise<Figures> {
     return this.#call('peer.figures()')
   }

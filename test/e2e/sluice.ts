@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 import { openBrowser } from './browser.ts'
@@ -14,13 +14,19 @@ export interface Token {
 export interface Stage {
   server: Served
   accountId: string
+  /** An API secret. */
+  secret: string
   browser: Browser
   /** A page of `host`; every name ending in `.test` is this machine. */
   peer(host?: string): Promise<Peer>
   whip(stream: string): string
   whep(stream: string): string
+  hls(stream: string): string
+  rtmp(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
+  /** The relay processes. */
+  relays(): number[]
   close(): Promise<void>
 }
 
@@ -42,16 +48,20 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   return {
     server,
     accountId,
+    secret,
     browser,
     peer: (host = 'page.test') => Peer.open(browser, pages.origin(host)),
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,
     whep: (stream) => `${server.url}/api/whep/${accountId}/${encodeURIComponent(stream)}`,
+    hls: (stream) => `${server.url}/hls/${accountId}/${encodeURIComponent(stream)}/index.m3u8`,
+    rtmp: (stream, token) => `rtmp://127.0.0.1:${rtmpPort(server)}/v2/pub/${stream}?token=${token}`,
     api,
     async token(kind, body) {
       const made = await api('POST', `/api/${kind}_token`, { label: 'e2e', ...body })
       if (made.status !== 200) throw new Error(JSON.stringify(made))
       return made.data as Token
     },
+    relays: () => childrenOf(pidOf(server)).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
       await browser.close()
       await pages.close()
@@ -62,3 +72,24 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     },
   }
 }
+
+function rtmpPort(server: Served): number {
+  const line = server
+    .log()
+    .split('\n')
+    .find((text) => text.includes('"taking RTMP"'))
+  return (JSON.parse(line ?? '{}') as { port: number }).port
+}
+
+const pidOf = (server: Served): number => {
+  const line = server
+    .log()
+    .split('\n')
+    .find((text) => text.includes('"message":"ready"'))
+  return (JSON.parse(line ?? '{}') as { pid: number }).pid
+}
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+
+const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -3,6 +3,7 @@ import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer 
 /** An engine that forwards nothing and does what the test says: for the protocol around it. */
 export class ScriptedEngine implements Engine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
+  readonly feeds: Parameters<Engine['feed']>[0][] = []
   readonly ended: string[] = []
   readonly patches: { sessionId: string; fragment: string }[] = []
   negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
@@ -11,7 +12,10 @@ export class ScriptedEngine implements Engine {
 
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
-  async feed(): Promise<void> {}
+
+  async feed(request: Parameters<Engine['feed']>[0]): Promise<void> {
+    this.feeds.push(request)
+  }
 
   publish(request: PublishOffer): Promise<Negotiated> {
     this.asked.push({ kind: 'publish', ...request })

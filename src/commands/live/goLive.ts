@@ -1,14 +1,11 @@
 import { uuid } from '../../base/ids.ts'
 import type { FrameSource } from '../../media/frame.ts'
 import type { LiveEntry, LiveFeed } from '../../media/sessions.ts'
-import { Conflict, type StoredFeed, type Tx } from '../../store/store.ts'
+import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitFeed } from '../webhooksEmit.ts'
 import { tokenOf } from './admit.ts'
 import { endSession, feedData, tellEnd } from './close.ts'
-
-/** Two nodes may go live on one source at once; the later one finds the earlier one's feed and replaces it. */
-const ATTEMPTS = 5
 
 /**
  * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
@@ -22,11 +19,11 @@ export async function goLive(ctx: Context, sessionId: string, media: FrameSource
   const { accountId, streamName } = entry.session
   const known = ctx.live.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
   if (known) return known
-  const begun = await begin(ctx, entry)
+  const begun = await ctx.store.transaction((tx) => replace(ctx, tx, entry))
   if (!begun) return undefined
   for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
-  // Cut between the commit and this line: whoever did it has ended the feed in the store.
-  if (!ctx.live.has(sessionId)) return undefined
+  // Cut or replaced between the commit and this line: whoever did it has ended the feed in the store, or will.
+  if (isOver(ctx, sessionId)) return undefined
   const token = tokenOf(entry.request.credential)
   const { node: _node, ...facts } = begun.feed
   const feed: LiveFeed = {
@@ -44,20 +41,12 @@ interface Begun {
   readonly replaced: readonly StoredFeed[]
 }
 
-async function begin(ctx: Context, entry: LiveEntry): Promise<Begun | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await ctx.store.transaction((tx) => replace(ctx, tx, entry))
-    } catch (error) {
-      if (!(error instanceof Conflict) || attempt === ATTEMPTS) throw error
-    }
-  }
-}
-
 async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): Promise<Begun | undefined> {
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
   const open = await tx.feeds.lockOpen(session)
+  // Asked twice at once: the other call puts it on the air.
+  if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   const endedAtMs = Math.max(ctx.clock.now(), ...replaced.map((feed) => feed.startedAtMs))
   for (const old of replaced) await drop(tx, old, endedAtMs)
@@ -92,6 +81,8 @@ async function tellStart(tx: Tx, feed: StoredFeed): Promise<void> {
   await emitFeed(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
   await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
 }
+
+const isOver = ({ live }: Context, sessionId: string): boolean => live.get(sessionId)?.ending !== null
 
 function dropReplaced(ctx: Context, sessionId: string): void {
   const entry = ctx.live.get(sessionId)

@@ -54,7 +54,8 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
     await tellNodes(ctx, tx, actor, 'session.end', id, kicked)
   })
-  await endKicked(ctx)
+  const here = await endKicked(ctx)
+  await here.done
   return ok(true)
 }
 
@@ -74,7 +75,8 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
     await tellNodes(ctx, tx, actor, 'stream.stop', `${accountId}/${streamName}`, kicked)
     return kicked.length
   })
-  await endKicked(ctx)
+  const here = await endKicked(ctx)
+  await here.done
   return ok({ stoppingLevel: stopped > 0 ? 'Stream' : 'None' })
 }
 

@@ -25,7 +25,7 @@ export const checked = <T>(read: Result<T, FieldErrors>): Result<T, LiveFailure>
 
 /** What a change is about. */
 export interface ChangedObject {
-  type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder'
+  type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler' | 'webhook'
   id: string
   name: string
   /** The channel that it belongs to. */

@@ -57,7 +57,9 @@ export class Hls {
   async sweep(): Promise<void> {
     const { clock, idleMs } = this.#options
     for (const stream of this.#streams.values()) stream.checkProgress()
-    const idle = [...this.#streams].filter(([, stream]) => clock.monotonic() - stream.lastAskedMs > idleMs)
+    const idle = [...this.#streams].filter(
+      ([, stream]) => !stream.isAwaited && clock.monotonic() - stream.lastAskedMs > idleMs,
+    )
     for (const [feedId] of idle) this.#streams.delete(feedId)
     await Promise.all(idle.map(([, stream]) => stream.stop()))
   }

@@ -6,7 +6,7 @@ import { viewOf } from './boxes.ts'
 import type { Ffmpeg, FfmpegProcess } from './ffmpeg.ts'
 import { avcCodec, type Fragment, FragmentReader } from './fragments.ts'
 import { MuxFeed } from './muxFeed.ts'
-import { SegmentList, type SegmentOptions, type UriOf } from './segments.ts'
+import { type Piece, SegmentList, type SegmentOptions, type UriOf } from './segments.ts'
 
 export interface HlsStreamOptions {
   readonly ffmpeg: Ffmpeg
@@ -63,6 +63,11 @@ export class HlsStream {
     return this.#ended
   }
 
+  /** Somebody is waiting for what comes next. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0
+  }
+
   /** Why there is nothing (more) to be seen just now; a sentence for the log. */
   get problem(): string | null {
     return this.#problem
@@ -70,13 +75,7 @@ export class HlsStream {
 
   /** True as soon as there is a segment to play; false when there is none after `ms`, or will never be. */
   async ready(ms: number): Promise<boolean> {
-    const { clock } = this.#options
-    const untilMs = clock.monotonic() + ms
-    while (this.#segments.ready === 0 && !this.#ended && !this.#stopping.signal.aborted) {
-      const leftMs = untilMs - clock.monotonic()
-      if (leftMs <= 0) return false
-      await this.#news(leftMs)
-    }
+    await this.#until(() => this.#segments.ready > 0, ms)
     return this.#segments.ready > 0
   }
 
@@ -84,12 +83,20 @@ export class HlsStream {
     return this.#segments.playlist(uriOf)
   }
 
-  segment(sequence: number): Buffer | undefined {
-    return this.#segments.segment(sequence)
+  /**
+   * Resolves when a playlist names this segment, or with `part` this part of it, and after `ms` at the latest. False: it
+   * is further ahead than may be waited for.
+   */
+  async reached(sequence: number, part: number | null, ms: number): Promise<boolean> {
+    if (sequence > this.#segments.current + 1) return false
+    await this.#until(() => this.#segments.has(sequence, part), ms)
+    return true
   }
 
-  init(run: number): Buffer | undefined {
-    return this.#segments.init(run)
+  piece(piece: Piece): Buffer | undefined {
+    if (piece.kind === 'init') return this.#segments.init(piece.run)
+    if (piece.kind === 'segment') return this.#segments.segment(piece.sequence)
+    return this.#segments.part(piece.sequence, piece.part)
   }
 
   variant(): Variant {
@@ -177,7 +184,8 @@ export class HlsStream {
   #add(fragment: Fragment): void {
     this.#problem = null
     this.#unansweredSinceMs = null
-    if (this.#segments.add(fragment, this.#options.clock.now())) this.#tell()
+    this.#segments.add(fragment, this.#options.clock.now())
+    this.#tell()
   }
 
   /** Ended without being asked to: again, after a pause that grows. */
@@ -212,6 +220,16 @@ export class HlsStream {
     this.#ended = true
     this.#segments.end()
     this.#tell()
+  }
+
+  async #until(holds: () => boolean, ms: number): Promise<void> {
+    const { clock } = this.#options
+    const untilMs = clock.monotonic() + ms
+    while (!holds() && !this.#ended && !this.#stopping.signal.aborted) {
+      const leftMs = untilMs - clock.monotonic()
+      if (leftMs <= 0) return
+      await this.#news(leftMs)
+    }
   }
 
   #tell(): void {

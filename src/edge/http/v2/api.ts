@@ -11,7 +11,9 @@ import { ladderRoutes } from './ladderRoutes.ts'
 import { lifeRoutes } from './lifeRoutes.ts'
 import { collectLiveOpenApi, liveOpenApi } from './openapi.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
+import { schedulerRoutes } from './schedulerRoutes.ts'
 import { unbuiltRoutes } from './unbuiltRoutes.ts'
+import { liveWebhookRoutes } from './webhookRoutes.ts'
 
 export interface LiveApiOptions {
   version: string
@@ -41,6 +43,8 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
     distributionRoutes(managed, api)
     ladderRoutes(managed, api)
     lifeRoutes(managed, api)
+    liveWebhookRoutes(managed, api)
+    schedulerRoutes(managed, api)
     unbuiltRoutes(managed)
   })
 }

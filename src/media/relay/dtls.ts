@@ -1,0 +1,231 @@
+import { createHash, verify, X509Certificate } from 'node:crypto'
+import { DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
+import { type MasterKeys, PROFILES, profileOf } from './srtp/keys.ts'
+
+/** The certificate that this process shows to every peer, and its fingerprint for answers (RFC 8122). */
+export interface Identity {
+  readonly fingerprint: Fingerprint
+  readonly certificate: Awaited<ReturnType<typeof RTCDtlsTransport.SetupCertificate>>
+}
+
+export interface Fingerprint {
+  /** `sha-256`, in lower case. */
+  readonly algorithm: string
+  /** Pairs of upper case hexadecimal digits with colons between. */
+  readonly value: string
+}
+
+/** Makes the self-signed certificate of this process: ECDSA on P-256. */
+export async function createIdentity(): Promise<Identity> {
+  const certificate = await RTCDtlsTransport.SetupCertificate()
+  const der = new X509Certificate(certificate.certPem).raw
+  return { certificate, fingerprint: { algorithm: 'sha-256', value: digest('sha256', der) } }
+}
+
+export interface HandshakeOptions {
+  readonly identity: Identity
+  /** Those of the peer's SDP: its certificate must have one of them. */
+  readonly fingerprints: readonly Fingerprint[]
+  send(datagram: Buffer): void
+  /** The peer proved to be the one that made the offer. */
+  connected(keys: { readonly inbound: MasterKeys; readonly outbound: MasterKeys }): void
+  /** It is not, or does not speak DTLS as we do. */
+  failed(problem: string): void
+  /** The peer said goodbye (close_notify). */
+  closed(): void
+}
+
+/** Records that one handshake may take; an honest one with every message lost twice needs less. */
+const MAX_RECORDS = 200
+const RECORD_HEADER = 13
+const ALERT = 21
+const HANDSHAKE = 22
+const DTLS_1_2 = 0xfefd
+const FATAL = 2
+const CERTIFICATE_VERIFY = 15
+/** werift's name for our side. */
+const SERVER = 2
+
+/**
+ * The DTLS side of one peer, where it is the client (`a=setup:passive` here). werift does the handshake; what it leaves to
+ * its user is done here: that the certificate is the one of the offer, and that the peer holds its private key.
+ */
+export class Handshake {
+  readonly #options: HandshakeOptions
+  readonly #server: DtlsServer
+  #records = 0
+  #isOver = false
+  #isConnected = false
+  readonly #transport: Transport
+
+  constructor(options: HandshakeOptions) {
+    this.#options = options
+    this.#transport = createTransport((datagram) => options.send(datagram))
+    const { certPem, privateKey, signatureHash } = options.identity.certificate
+    this.#server = new DtlsServer({
+      cert: certPem,
+      key: privateKey,
+      signatureHash,
+      transport: this.#transport,
+      srtpProfiles: PROFILES.map(({ id }) => id),
+      extendedMasterSecret: true,
+      certificateRequest: true,
+    })
+    this.#server.onConnect.once(() => this.#finish())
+    this.#server.onError.subscribe((error: unknown) => this.#fail(String(error)))
+  }
+
+  /** Takes in a datagram whose first byte is that of a DTLS record. */
+  receive(datagram: Buffer): void {
+    if (this.#isOver) return
+    for (const record of recordsOf(datagram)) {
+      if (this.#isConnected) this.#receiveAfterwards(record)
+      else this.#receiveHandshake(record)
+    }
+  }
+
+  /** Says goodbye, best effort, and forgets the peer. */
+  close(): void {
+    if (this.#isConnected && !this.#isOver) this.#options.send(this.#closeNotify())
+    this.#isOver = true
+    for (const event of [this.#server.onConnect, this.#server.onError, this.#server.onClose]) event.allUnsubscribe()
+  }
+
+  #receiveHandshake(record: Buffer): void {
+    this.#records += 1
+    // An alert in the clear may come from anybody; whoever gives up is noticed by its silence.
+    if (this.#records > MAX_RECORDS || record[0] === ALERT) return
+    try {
+      this.#transport.onData(record, ['', 0])
+    } catch {
+      // Malformed. An honest peer sends the right one again.
+    }
+  }
+
+  /**
+   * After the handshake only what is encrypted counts (epoch 1): a forged ClientHello would otherwise begin anew, and a
+   * forged alert end it. A Finished that comes again means that ours was lost; werift answers it.
+   */
+  #receiveAfterwards(record: Buffer): void {
+    if (record.readUInt16BE(3) !== 1) return
+    if (record[0] === HANDSHAKE) this.#transport.onData(record, ['', 0])
+    else if (record[0] === ALERT && this.#isGoodbye(record)) this.#endedByPeer()
+  }
+
+  #isGoodbye(record: Buffer): boolean {
+    const header = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber: record.readUIntBE(5, 6) }
+    try {
+      const alert = this.#server.cipher.cipher.decrypt(SERVER, record.subarray(RECORD_HEADER), header)
+      return alert.length === 2 && (alert[0] === FATAL || alert[1] === 0)
+    } catch {
+      return false
+    }
+  }
+
+  /** An encrypted alert of level 1 and description 0 (RFC 5246 section 7.2.1). */
+  #closeNotify(): Buffer {
+    const { dtls, cipher } = this.#server
+    dtls.recordSequenceNumber += 1
+    const sequenceNumber = dtls.recordSequenceNumber
+    const plain = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber }
+    const body = cipher.cipher.encrypt(SERVER, Buffer.from([1, 0]), plain)
+    const header = Buffer.alloc(RECORD_HEADER)
+    header[0] = ALERT
+    header.writeUInt16BE(DTLS_1_2, 1)
+    header.writeUInt16BE(1, 3)
+    header.writeUIntBE(sequenceNumber, 5, 6)
+    header.writeUInt16BE(body.length, 11)
+    return Buffer.concat([header, body])
+  }
+
+  #finish(): void {
+    const problem = this.#findProblem()
+    const profile = profileOf(this.#server.srtp.srtpProfile)
+    if (problem !== undefined || profile === undefined) {
+      this.#fail(problem ?? 'no SRTP profile in common')
+      return
+    }
+    this.#isConnected = true
+    const keys = this.#server.extractSessionKeys(profile.keyBytes, profile.saltBytes)
+    this.#options.connected({
+      inbound: { profile, key: keys.remoteKey, salt: keys.remoteSalt },
+      outbound: { profile, key: keys.localKey, salt: keys.localSalt },
+    })
+  }
+
+  #findProblem(): string | undefined {
+    const certificate = this.#server.remoteCertificate
+    if (certificate === undefined) return 'the peer showed no certificate'
+    if (!hasFingerprint(certificate, this.#options.fingerprints)) return 'the certificate is not the one of the offer'
+    return this.#holdsKeyOf(certificate) ? undefined : 'the peer does not hold the key of its certificate'
+  }
+
+  /** Checks CertificateVerify, a signature of all handshake messages before it (RFC 5246 section 7.4.8). */
+  #holdsKeyOf(certificate: Buffer): boolean {
+    const messages = this.#server.dtls.sortedHandshakeCache
+    const at = messages.findIndex(({ msg_type }) => msg_type === CERTIFICATE_VERIFY)
+    const body = messages[at]?.fragment
+    if (body === undefined || body.length < 4) return false
+    const signed = Buffer.concat(messages.slice(0, at).map((message) => message.serialize()))
+    const hash = { 4: 'sha256', 5: 'sha384', 6: 'sha512' }[body.readUInt8(0)]
+    if (hash === undefined) return false
+    try {
+      return verify(
+        hash,
+        signed,
+        new X509Certificate(certificate).publicKey,
+        body.subarray(4, 4 + body.readUInt16BE(2)),
+      )
+    } catch {
+      return false
+    }
+  }
+
+  #fail(problem: string): void {
+    if (this.#isOver || this.#isConnected) return
+    this.close()
+    this.#options.failed(problem)
+  }
+
+  #endedByPeer(): void {
+    this.close()
+    this.#options.closed()
+  }
+}
+
+/** The records of a datagram (RFC 6347 section 4.1) up to the first that is cut short. */
+function recordsOf(datagram: Buffer): Buffer[] {
+  const records: Buffer[] = []
+  let at = 0
+  while (at + RECORD_HEADER <= datagram.length) {
+    const end = at + RECORD_HEADER + datagram.readUInt16BE(at + 11)
+    if (end > datagram.length) break
+    records.push(datagram.subarray(at, end))
+    at = end
+  }
+  return records
+}
+
+/** What werift takes for a socket. */
+const createTransport = (send: (datagram: Buffer) => void): Transport => ({
+  type: 'udp',
+  address: { address: '', family: '', port: 0 },
+  closed: false,
+  onData: () => undefined,
+  send: async (datagram) => send(datagram),
+  close: async () => undefined,
+})
+
+/** `AB:CD:…` of a DER certificate. */
+const digest = (hash: string, der: Buffer): string =>
+  (createHash(hash).update(der).digest('hex').toUpperCase().match(/../g) ?? []).join(':')
+
+/** The hashes that a fingerprint may be made with, by their names in SDP (RFC 8122 section 5); SHA-1 is too weak. */
+const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
+
+function hasFingerprint(certificate: Buffer, fingerprints: readonly Fingerprint[]): boolean {
+  return fingerprints.some(({ algorithm, value }) => {
+    const hash = HASHES[algorithm.toLowerCase()]
+    return hash !== undefined && digest(hash, certificate) === value.toUpperCase()
+  })
+}

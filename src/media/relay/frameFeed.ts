@@ -1,0 +1,108 @@
+import type { Frame, FrameSink, Track as TrackInfo } from '../frame.ts'
+import type { Fanout } from './fanout.ts'
+import { Meter, type Source } from './source.ts'
+import { Track } from './track.ts'
+import { lengthPrefixed, packetizeH264, splitNals } from './wire/codecs/h264.ts'
+import { readAvcConfig } from './wire/codecs/h264Config.ts'
+
+/** Payload bytes of a packet: an Ethernet frame holds it with IPv6, UDP, RTP and SRTP around it. */
+const MAX_PAYLOAD = 1180
+
+export interface FrameFeedOptions {
+  readonly sessionId: string
+  readonly sourceId: string | null
+  readonly createFanout: () => Fanout
+  /** There is a source now, with these tracks, or another one than before. */
+  readonly ready: (source: Source, tracks: readonly TrackInfo[]) => void
+  readonly ended: () => void
+  readonly now: () => number
+}
+
+/** Makes a source of H.264 and Opus frames that come from elsewhere. Nobody can be asked for a keyframe there. */
+export class FrameFeed implements FrameSink {
+  readonly #options: FrameFeedOptions
+  #video: Track | null = null
+  #audio: Track | null = null
+  #config: Buffer[] = []
+  #videoIndex = 0
+  #audioIndex = 0
+  #isOver = false
+
+  constructor(options: FrameFeedOptions) {
+    this.#options = options
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    if (this.#isOver) return
+    const video = tracks.find(({ kind, codec }) => kind === 'video' && codec === 'h264')
+    const audio = tracks.find(({ kind, codec }) => kind === 'audio' && codec === 'opus')
+    const sets = video === undefined ? null : readAvcConfig(Buffer.from(video.config))
+    this.#config = sets === null ? [] : [...sets.sps, ...sets.pps]
+    const { createFanout, now, sessionId, sourceId } = this.#options
+    this.#video = video
+      ? (this.#video ?? new Track({ kind: 'video', codec: 'h264', rate: 90_000 }, null, createFanout()))
+      : null
+    this.#audio = audio
+      ? (this.#audio ?? new Track({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
+      : null
+    const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new Meter(now()) }]
+    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers }, [
+      ...(video ? [video] : []),
+      ...(audio ? [audio] : []),
+    ])
+  }
+
+  frame(frame: Frame): void {
+    if (this.#isOver) return
+    if (frame.kind === 'video') this.#takeVideo(frame)
+    else this.#takeAudio(frame)
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#options.ended()
+  }
+
+  #takeVideo({ key, data, timeUs }: Frame): void {
+    const track = this.#video
+    const payloads = track === null ? null : packetizeH264(this.#withParameters(Buffer.from(data), key), MAX_PAYLOAD)
+    if (track === null || payloads === null) return
+    const timestamp = Math.round((timeUs * 9) / 100) >>> 0
+    for (const [at, payload] of payloads.entries()) {
+      const marker = at === payloads.length - 1
+      const raw = { ssrc: 1, index: this.#videoIndex++, timestamp, marker, payload, isKeyStart: key && at === 0 }
+      track.take(raw, this.#options.now())
+    }
+    this.#keepTime(track, timestamp, timeUs)
+  }
+
+  #takeAudio({ data, timeUs }: Frame): void {
+    const track = this.#audio
+    if (track === null) return
+    const timestamp = Math.round((timeUs * 48) / 1000) >>> 0
+    const payload = Buffer.from(data)
+    track.take(
+      { ssrc: 2, index: this.#audioIndex++, timestamp, marker: false, payload, isKeyStart: true },
+      this.#options.now(),
+    )
+    this.#keepTime(track, timestamp, timeUs)
+  }
+
+  /** The parameter sets go before each keyframe that does not bring its own: a decoder begins there. */
+  #withParameters(frame: Buffer, key: boolean): Buffer {
+    if (!key || this.#config.length === 0) return frame
+    const nals = splitNals(frame)
+    const hasOwn = nals?.some((nal) => ((nal[0] ?? 0) & 31) === SPS) === true
+    return nals === null || hasOwn ? frame : lengthPrefixed([...this.#config, ...nals])
+  }
+
+  /** Sound and picture have one clock, `timeUs`; where it stands by ours is taken from what came first. */
+  #originMs: number | null = null
+  #keepTime(track: Track, timestamp: number, timeUs: number): void {
+    this.#originMs ??= this.#options.now() - timeUs / 1000
+    track.timeline.reported(timestamp, this.#originMs + timeUs / 1000)
+  }
+}
+
+const SPS = 7

@@ -1,0 +1,41 @@
+/** One RTP packet of a source as the relay keeps it: without header, extensions and padding. */
+export interface MediaPacket {
+  /** Grows by one from packet to packet of a track and never wraps, also when the publisher changes its SSRC. */
+  readonly index: number
+  /** Of the RTP clock of its track, 32 bits. */
+  readonly timestamp: number
+  readonly marker: boolean
+  readonly payload: Buffer
+  /** A decoder can begin with this packet: the first of a keyframe, or any of audio. */
+  readonly isKeyStart: boolean
+}
+
+/** The latest packets of a track, by index. */
+export class PacketRing {
+  readonly size: number
+  readonly #slots: (MediaPacket | undefined)[]
+
+  constructor(size: number) {
+    this.size = size
+    this.#slots = new Array<MediaPacket | undefined>(size).fill(undefined)
+  }
+
+  put(packet: MediaPacket): void {
+    this.#slots[packet.index % this.size] = packet
+  }
+
+  get(index: number): MediaPacket | undefined {
+    const packet = this.#slots[index % this.size]
+    return packet?.index === index ? packet : undefined
+  }
+
+  /** What there is of `first` to `last`, in order. */
+  range(first: number, last: number): MediaPacket[] {
+    const found: MediaPacket[] = []
+    for (let index = Math.max(first, last - this.size + 1); index <= last; index++) {
+      const packet = this.get(index)
+      if (packet !== undefined) found.push(packet)
+    }
+    return found
+  }
+}

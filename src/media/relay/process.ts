@@ -1,0 +1,129 @@
+// One relay process: started, told what to do and listened to by `engine.ts`, over IPC. It ends when that is gone.
+import { systemRandom } from '../../base/random.ts'
+import type { FrameSink } from '../frame.ts'
+import { createIdentity } from './dtls.ts'
+import { openNative } from './fanoutNative.ts'
+import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
+import { Relay, TICK_MS } from './relay.ts'
+import { openUdp, type UdpPort } from './socket.ts'
+import type { HostAddress } from './wire/sdp/candidate.ts'
+
+/** Frames on their way to the main process. More are dropped, up to the next keyframe. */
+const MAX_WAITING = 400
+const MAX_HOSTS = 8
+
+let waiting = 0
+
+function tell(message: FromRelay): void {
+  if (process.connected) process.send?.(message)
+}
+
+process.on('disconnect', () => process.exit(0))
+// A signal to the whole group (Ctrl+C) is the main process's to act on: it ends the sessions first, then us.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+process.once('message', (message: ToRelay) => {
+  if (message.kind !== 'start') throw new Error('the first message must be the settings')
+  run(message.settings).catch((error: unknown) => tell({ kind: 'failed', problem: String(error) }))
+})
+
+async function run(settings: RelaySettings): Promise<void> {
+  const identity = await createIdentity()
+  const now = (): number => performance.timeOrigin + performance.now()
+  const udp = await openUdp(settings, (datagram, from) => relay.receive(datagram, from))
+  const hosts = hostsOf(settings, udp)
+  const native = openNative(settings.native === false ? null : udp)
+  const relay = new Relay({
+    identity,
+    random: systemRandom,
+    now,
+    hosts: () => hosts,
+    native: native.ok ? native.value : null,
+    maxBitrate: settings.maxBitrate,
+    maxSessions: settings.maxSessions,
+    send: (datagram, to) => udp.send(datagram, to),
+    emit: (event) => tell({ kind: 'event', event }),
+  })
+  setInterval(() => relay.tick(), TICK_MS)
+  process.on('message', listener(relay))
+  tell({ kind: 'ready', port: udp.port, note: native.ok ? null : native.error })
+}
+
+/** Does what the messages say, in their order. */
+function listener(relay: Relay): (message: ToRelay) => void {
+  const feeds = new Map<string, FrameSink>()
+  const taps = new Map<string, () => void>()
+  return (message) => {
+    switch (message.kind) {
+      case 'start':
+        return
+      case 'call':
+        tell({ kind: 'answer', id: message.id, value: answer(relay, message) })
+        return
+      case 'feed':
+        feeds.set(message.sessionId, relay.feed(message))
+        return
+      case 'tap':
+        taps.get(message.sessionId)?.()
+        taps.set(message.sessionId, relay.tap(message.sessionId, tapped(message.sessionId)))
+        return
+      case 'untap':
+        taps.get(message.sessionId)?.()
+        taps.delete(message.sessionId)
+        return
+      default:
+        put(feeds, message)
+    }
+  }
+}
+
+function answer(relay: Relay, call: RelayCall): unknown {
+  switch (call.method) {
+    case 'publish':
+      return relay.publish(call.takes)
+    case 'view':
+      return relay.view(call.takes)
+    case 'patch':
+      return relay.patch(call.takes.sessionId, call.takes.fragment)
+    case 'end':
+      relay.end(call.takes.sessionId)
+      return null
+  }
+}
+
+function put(feeds: Map<string, FrameSink>, message: Media): void {
+  const feed = feeds.get(message.sessionId)
+  if (message.kind === 'tracks') feed?.tracks(message.tracks)
+  else if (message.kind === 'frame') feed?.frame(message.frame)
+  else {
+    feed?.end()
+    feeds.delete(message.sessionId)
+  }
+}
+
+/** Sends the frames of a session to the main process, as far as it keeps up. */
+function tapped(sessionId: string): FrameSink {
+  let isSkipping = false
+  return {
+    tracks: (tracks) => tell({ kind: 'tracks', sessionId, tracks }),
+    frame: (frame) => {
+      if (waiting > MAX_WAITING) isSkipping = true
+      else if (frame.kind === 'video' && frame.key) isSkipping = false
+      if (isSkipping || !process.connected) return
+      waiting += 1
+      process.send?.(
+        { kind: 'frame', sessionId, frame } satisfies FromRelay,
+        undefined,
+        undefined,
+        () => (waiting -= 1),
+      )
+    },
+    end: () => tell({ kind: 'end', sessionId }),
+  }
+}
+
+/** Where peers can reach us: what the configuration says, or the addresses of this machine; the loopback if nothing else. */
+function hostsOf({ publicAddresses }: RelaySettings, { port, addresses }: UdpPort): HostAddress[] {
+  const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
+  const told = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
+  return told.slice(0, MAX_HOSTS).map((address) => ({ transport: 'udp', address, port }))
+}

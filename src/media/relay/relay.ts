@@ -1,0 +1,398 @@
+import type { Random } from '../../base/random.ts'
+import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
+import type { FrameSink, Track as TrackInfo } from '../frame.ts'
+import { Directory } from './directory.ts'
+import type { Fingerprint, Identity } from './dtls.ts'
+import { createJsFanout, type Fanout } from './fanout.ts'
+import type { NativeBackEnd } from './fanoutNative.ts'
+import { FrameFeed } from './frameFeed.ts'
+import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
+import { type Credentials, Peer, type PeerEvents } from './peer.ts'
+import { Publisher } from './publisher.ts'
+import { Room } from './room.ts'
+import { Sink } from './sink.ts'
+import type { Endpoint } from './socket.ts'
+import type { Source } from './source.ts'
+import { tap } from './tap.ts'
+import { Viewer } from './viewer.ts'
+import { looksLikeStun, parseBindingRequest } from './wire/stun.ts'
+import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
+import type { HostAddress } from './wire/sdp/candidate.ts'
+import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
+import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
+import { type Offer, parseOffer } from './wire/sdp/offer.ts'
+import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
+
+export interface RelayOptions {
+  readonly identity: Identity
+  readonly random: Random
+  /** Milliseconds since 1970 on a clock that never goes back. */
+  readonly now: () => number
+  /** Where peers are told to come to, the most wanted first. */
+  readonly hosts: () => readonly HostAddress[]
+  /** Bits per second that each publisher may send. */
+  readonly maxBitrate: number
+  readonly maxSessions: number
+  /** The back end in C, where it is used. */
+  readonly native?: NativeBackEnd | null
+  send(datagram: Uint8Array, to: Endpoint): void
+  emit(event: EngineEvent): void
+}
+
+/** How often `tick` is to be called. */
+export const TICK_MS = 20
+
+/** Nothing genuine for so long: a publisher is gone, a viewer is gone, a transport never came up. */
+const PUBLISHER_SILENT_MS = 4000
+const VIEWER_SILENT_MS = 7000
+const CONNECT_MS = 10_000
+const SLOW_TICK_MS = 200
+const BYTES_MS = 1000
+
+interface Session {
+  readonly id: string
+  readonly room: string
+  readonly peer: Peer
+  readonly role: Publisher | Viewer
+  readonly begunAtMs: number
+  readonly mid: string
+  readonly kind: 'audio' | 'video'
+  etag: string
+  told: { bytesIn: number; bytesOut: number }
+}
+
+/** All of one relay process: its peers by ICE user name and by address, its rooms, and what they are told of. */
+export class Relay {
+  readonly #options: RelayOptions
+  readonly #sessions = new Map<string, Session>()
+  readonly #feeds = new Map<string, { readonly feed: FrameFeed; readonly room: string }>()
+  readonly #directory = new Directory<Session>()
+  readonly #rooms = new Map<string, Room>()
+  readonly #profiles = new WeakMap<Source, string>()
+  #slowAtMs = 0
+  #bytesAtMs = 0
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+  }
+
+  publish({ sessionId, room, sourceId, offer, codec }: PublishOffer): Negotiated {
+    const read = parseOffer(offer)
+    if (!read.ok) return refused(read.error)
+    const wanted = codec === null ? null : videoCodec(codec)
+    if (wanted === undefined)
+      return notServed(`The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`)
+    const plan = planPublish(read.value, wanted)
+    if (!plan.ok) return refused(plan.error)
+    const publisher = new Publisher(
+      {
+        sessionId,
+        sourceId,
+        lines: linesOf(read.value, plan.value),
+        createFanout: () => this.#createFanout(),
+        maxBitrate: this.#options.maxBitrate,
+        tracks: (tracks) => this.#options.emit({ kind: 'tracks', sessionId, tracks }),
+      },
+      this.#options.now(),
+    )
+    const profile = profileIn(plan.value)
+    if (profile !== null) this.#profiles.set(publisher.source, profile)
+    const answers = plan.value.map(
+      (chosen, at): AnsweredMedia =>
+        chosen && {
+          direction: 'recvonly',
+          chosen,
+          rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []),
+        },
+    )
+    return this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: publisher })
+  }
+
+  view({ sessionId, room, sourceId, offer }: ViewOffer): Negotiated {
+    const read = parseOffer(offer)
+    if (!read.ok) return refused(read.error)
+    const source = this.#rooms.get(room)?.source(sourceId)
+    if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
+    const plan = planView(read.value, this.#wantedOf(source))
+    if (!plan.ok) return refused(plan.error)
+    const sinks: { at: number; sink: Sink }[] = []
+    const holder: { peer: Peer | null } = { peer: null }
+    for (const [at, chosen] of plan.value.entries())
+      if (chosen !== null) sinks.push({ at, sink: this.#sinkFor(chosen, holder) })
+    const cname = sessionId
+    const answers = plan.value.map((chosen, at): AnsweredMedia => {
+      const sink = sinks.find((one) => one.at === at)?.sink
+      if (chosen === null || sink === undefined) return null
+      const { ssrc, rtx, kind } = sink.options
+      const ids = { streamId: 'stream', trackId: kind, cname }
+      return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
+    })
+    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname })
+    const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
+    holder.peer = this.#sessions.get(sessionId)?.peer ?? null
+    if (begun.ok) this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
+    return begun
+  }
+
+  /** Candidates of a peer are not needed by a lite agent, which waits for its checks; a restart gives new credentials. */
+  patch(sessionId: string, text: string): Patched {
+    const session = this.#sessions.get(sessionId)
+    if (session === undefined) return { ok: false, status: 404, problem: 'There is no such session.' }
+    const fragment = parseFragment(text)
+    if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
+    const { iceUfrag, icePwd } = fragment.value
+    if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
+      return { ok: true, answer: null, etag: session.etag }
+    const credentials = this.#newCredentials()
+    session.peer.restart(credentials)
+    this.#directory.name(session, credentials.ufrag)
+    session.etag = iceUfrag
+    const { mid, kind } = session
+    const hosts = this.#options.hosts()
+    const answer = buildFragment({ iceUfrag: credentials.ufrag, icePwd: credentials.pwd, hosts, mid, kind })
+    return { ok: true, answer, etag: session.etag }
+  }
+
+  /** Nothing is sent to or taken from the session after this. */
+  end(sessionId: string, reason: EndReason = 'kicked'): void {
+    const session = this.#sessions.get(sessionId)
+    if (session !== undefined) this.#end(session, reason)
+    const feed = this.#feeds.get(sessionId)
+    if (feed !== undefined) this.#endFeed(sessionId, feed.room, reason)
+  }
+
+  /** A source whose frames come from elsewhere; `end` of the sink ends it. */
+  feed({ sessionId, room, sourceId }: { sessionId: string; room: string; sourceId: string | null }): FrameSink {
+    const { now } = this.#options
+    const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
+      this.#options.emit({ kind: 'tracks', sessionId, tracks })
+      this.#replace(this.#roomOf(room).put(source, now()))
+    }
+    const ended = (): void => this.#endFeed(sessionId, room, 'left')
+    const feed = new FrameFeed({ sessionId, sourceId, createFanout: () => this.#createFanout(), ready, ended, now })
+    this.#feeds.set(sessionId, { feed, room })
+    this.#options.emit({ kind: 'connected', sessionId, address: '' })
+    return feed
+  }
+
+  /** The frames of a publisher. Ends at once when there is none of this session. Returns the function that stops it. */
+  tap(sessionId: string, sink: FrameSink): () => void {
+    const session = this.#sessions.get(sessionId)
+    if (session !== undefined && session.role instanceof Publisher)
+      return tap(session.role.source, sink, this.#options.now())
+    sink.end()
+    return () => undefined
+  }
+
+  /** A datagram came. Demultiplexed by its first byte (RFC 7983), then by ICE user name or by address. */
+  receive(datagram: Buffer, from: Endpoint): void {
+    const nowMs = this.#options.now()
+    const first = datagram[0] ?? 255
+    if (first < 4) {
+      if (looksLikeStun(datagram)) this.#check(datagram, from, nowMs)
+      return
+    }
+    const peer = this.#directory.at(from)?.peer
+    if (peer === undefined) return
+    if (first >= 20 && first < 64) peer.receiveDtls(datagram)
+    else if (first >= 128 && first < 192) peer.receiveMedia(datagram, nowMs)
+  }
+
+  /** Does what time asks for. Call it every `TICK_MS`. */
+  tick(): void {
+    const nowMs = this.#options.now()
+    for (const { role } of this.#sessions.values()) if (role instanceof Publisher) role.tick(nowMs)
+    if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
+    this.#slowAtMs = nowMs
+    for (const session of this.#sessions.values()) {
+      if (session.role instanceof Viewer) session.role.tick(nowMs)
+      const gone = goneBecause(session, nowMs)
+      if (gone !== null) this.#end(session, gone)
+    }
+    for (const room of this.#rooms.values()) for (const id of room.impatient(nowMs)) this.end(id, 'source_gone')
+    if (nowMs - this.#bytesAtMs < BYTES_MS) return
+    this.#bytesAtMs = nowMs
+    for (const session of this.#sessions.values()) this.#tellBytes(session)
+  }
+
+  close(): void {
+    for (const session of this.#sessions.values()) this.#end(session, 'kicked')
+    for (const [sessionId, { room }] of this.#feeds) this.#endFeed(sessionId, room, 'kicked')
+  }
+
+  #begin(wish: {
+    sessionId: string
+    room: string
+    offer: Offer
+    plan: Plan
+    answers: readonly AnsweredMedia[]
+    role: Publisher | Viewer
+  }): Negotiated {
+    if (this.#sessions.size >= this.#options.maxSessions)
+      return { ok: false, status: 503, problem: 'The media server is full; come again later.' }
+    const { sessionId, room, offer, role, answers } = wish
+    const nowMs = this.#options.now()
+    const credentials = this.#newCredentials()
+    const at = wish.plan.findIndex((chosen) => chosen !== null)
+    const media = offer.media[at]
+    const peer = this.#peerOf(sessionId, credentials, offer.fingerprint, nowMs)
+    const session: Session = {
+      id: sessionId,
+      room,
+      peer,
+      role,
+      begunAtMs: nowMs,
+      mid: media?.mid ?? '0',
+      kind: media?.kind === 'audio' ? 'audio' : 'video',
+      etag: offer.iceUfrag,
+      told: { bytesIn: 0, bytesOut: 0 },
+    }
+    this.#sessions.set(sessionId, session)
+    this.#directory.name(session, credentials.ufrag)
+    const transport = this.#transportOf(credentials, role instanceof Publisher)
+    return { ok: true, answer: buildAnswer(offer, transport, answers), etag: session.etag }
+  }
+
+  #transportOf({ ufrag, pwd }: Credentials, transportCc: boolean): AnswerTransport {
+    return {
+      iceUfrag: ufrag,
+      icePwd: pwd,
+      fingerprint: this.#options.identity.fingerprint.value,
+      sdpId: String(this.#options.random.bytes(6).readUIntBE(0, 6)),
+      hosts: this.#options.hosts(),
+      transportCc,
+    }
+  }
+
+  #peerOf(sessionId: string, credentials: Credentials, fingerprint: Fingerprint, nowMs: number): Peer {
+    const session = (): Session | undefined => this.#sessions.get(sessionId)
+    const events: PeerEvents = {
+      connected: () => this.#connected(session()),
+      rtp: (packet, index, atMs) => {
+        const role = session()?.role
+        if (role instanceof Publisher) role.rtp(packet, index, atMs)
+      },
+      rtcp: (packets, atMs) => session()?.role.rtcp(packets, atMs),
+      closed: () => this.end(sessionId, 'left'),
+    }
+    const { identity } = this.#options
+    const located = (from: Endpoint): void => {
+      const owner = session()
+      if (owner !== undefined) this.#directory.locate(owner, from)
+    }
+    const send = (datagram: Uint8Array, to: Endpoint): void => this.#options.send(datagram, to)
+    const native = this.#options.native ?? null
+    return new Peer({ credentials, identity, fingerprint, events, native, send, located }, nowMs)
+  }
+
+  #connected(session: Session | undefined): void {
+    if (session === undefined) return
+    const { id, room, role, peer } = session
+    const nowMs = this.#options.now()
+    this.#options.emit({ kind: 'connected', sessionId: id, address: peer.address })
+    if (role instanceof Viewer) {
+      role.begin(peer, nowMs)
+      return
+    }
+    role.begin(peer)
+    this.#replace(this.#roomOf(room).put(role.source, nowMs))
+  }
+
+  #replace(replaced: Source | undefined): void {
+    if (replaced !== undefined) this.end(replaced.sessionId, 'replaced')
+  }
+
+  #check(datagram: Buffer, from: Endpoint, nowMs: number): void {
+    const request = parseBindingRequest(datagram)
+    if (request !== null) this.#directory.named(request.localUfrag)?.peer.receiveCheck(request, from, nowMs)
+  }
+
+  #end(session: Session, reason: EndReason): void {
+    if (this.#sessions.get(session.id) !== session) return
+    this.#sessions.delete(session.id)
+    const room = this.#rooms.get(session.room)
+    if (session.role instanceof Viewer) {
+      room?.leave(session.id)
+      session.role.end()
+    }
+    session.peer.close()
+    this.#directory.remove(session)
+    if (session.role instanceof Publisher) room?.remove(session.id, this.#options.now())
+    this.#forgetIfEmpty(session.room)
+    this.#tellBytes(session)
+    this.#options.emit({ kind: 'ended', sessionId: session.id, reason })
+  }
+
+  #endFeed(sessionId: string, room: string, reason: EndReason): void {
+    const known = this.#feeds.get(sessionId)
+    if (known === undefined) return
+    this.#feeds.delete(sessionId)
+    known.feed.end()
+    this.#rooms.get(room)?.remove(sessionId, this.#options.now())
+    this.#forgetIfEmpty(room)
+    this.#options.emit({ kind: 'ended', sessionId, reason })
+  }
+
+  #forgetIfEmpty(name: string): void {
+    if (this.#rooms.get(name)?.isEmpty === true) this.#rooms.delete(name)
+  }
+
+  #roomOf(name: string): Room {
+    const room = this.#rooms.get(name) ?? new Room()
+    this.#rooms.set(name, room)
+    return room
+  }
+
+  #tellBytes(session: Session): void {
+    const { bytesIn, bytesOut } = session.peer
+    if (bytesIn === session.told.bytesIn && bytesOut === session.told.bytesOut) return
+    session.told = { bytesIn, bytesOut }
+    this.#options.emit({ kind: 'bytes', sessionId: session.id, bytesIn, bytesOut })
+  }
+
+  #wantedOf(source: Source): { video: WantedTrack | null; audio: WantedTrack | null } {
+    const codec = source.layers[0]?.track.shape.codec
+    const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
+    return {
+      video: video && { codec: video, profileLevelId: this.#profiles.get(source) ?? null },
+      audio: source.audio && { codec: 'opus', profileLevelId: null },
+    }
+  }
+
+  #sinkFor({ codec, name, rtxPayloadType }: ChosenCodec, holder: { peer: Peer | null }): Sink {
+    const random = this.#options.random.bytes(10)
+    const ssrc = random.readUInt32BE(0) | 1
+    const rtxSsrc = (random.readUInt32BE(4) & ~1) >>> 0
+    return new Sink({
+      ssrc: ssrc >>> 0,
+      kind: name === 'opus' ? 'audio' : 'video',
+      payloadTypes: new Map([[name, codec.payloadType]]),
+      rtx:
+        rtxPayloadType === null
+          ? null
+          : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
+      peer: {
+        sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload),
+        get native() {
+          return holder.peer?.native ?? null
+        },
+      },
+      firstIndex: random.readUInt16BE(8) & 0x7fff,
+    })
+  }
+
+  #createFanout(): Fanout {
+    return this.#options.native?.createFanout() ?? createJsFanout()
+  }
+
+  #newCredentials(): Credentials {
+    const { random } = this.#options
+    return { ufrag: random.bytes(6).toString('hex'), pwd: random.bytes(16).toString('hex') }
+  }
+}
+
+function goneBecause({ peer, role, begunAtMs }: Session, nowMs: number): EndReason | null {
+  if (!peer.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null
+  const silentMs = nowMs - peer.seenAtMs
+  return silentMs > (role instanceof Publisher ? PUBLISHER_SILENT_MS : VIEWER_SILENT_MS) ? 'lost' : null
+}

@@ -1,0 +1,220 @@
+import type { AudioCodec, VideoCodec } from '../frame.ts'
+import { headFor, type Outlet, type RtpSender } from './fanout.ts'
+import type { MediaPacket } from './packet.ts'
+import type { Track } from './track.ts'
+import type { SenderReport } from './wire/rtcp.ts'
+import { sequenceDistance, timestampDistance } from './wire/rtp.ts'
+
+/** What a viewer agreed to receive on one of its m-lines. */
+export interface SinkOptions {
+  readonly ssrc: number
+  readonly kind: 'video' | 'audio'
+  /** The payload type of each codec that the viewer takes. */
+  readonly payloadTypes: ReadonlyMap<VideoCodec | AudioCodec, number>
+  /** Retransmissions of their own (RFC 4588), by the payload type of what is retransmitted. */
+  readonly rtx: { readonly ssrc: number; readonly payloadTypes: ReadonlyMap<number, number> } | null
+  readonly peer: RtpSender
+  /** Below 2^15, so that no early loss can hide the first wrap from the receiver (RFC 3711 section 3.3.1). */
+  readonly firstIndex: number
+}
+
+/** A stretch of a viewer's stream that comes from one track. */
+interface Segment {
+  readonly track: Track
+  readonly outlet: Outlet
+}
+
+/** What was sent before the last switches may still be asked for. */
+const MAX_SEGMENTS = 4
+/** Retransmissions to one viewer: at most this many at once, and this many each second. */
+const RESEND_BURST = 300
+const RESENDS_PER_SECOND = 600
+/** A packet is not sent again before the last copy can have arrived. */
+const RESEND_INTERVAL_MS = 30
+const MAX_REMEMBERED = 4096
+/** A keyframe that is at most this old is worth more than a new one that must first be asked for. */
+const FRESH_KEYFRAME_MS = 1000
+
+/** One medium on its way to one viewer: continuous for the viewer, whatever track it comes from. */
+export class Sink {
+  readonly options: SinkOptions
+  /** The latest is the one that is shown, unless `#isShowing` says that nothing is. */
+  #segments: Segment[] = []
+  #isShowing = false
+  #waitingFor: Track | null = null
+  #stopWaiting = (): void => undefined
+  #nextIndex: number
+  #lastTimestamp: number | null = null
+  #packets = 0
+  #octets = 0
+  #rtxIndex: number
+  #resends = RESEND_BURST
+  #resendsAtMs = 0
+  readonly #resentAtMs = new Map<number, number>()
+
+  constructor(options: SinkOptions) {
+    this.options = options
+    this.#nextIndex = options.firstIndex
+    this.#rtxIndex = options.firstIndex
+  }
+
+  /** The track it shows; null while it shows none. */
+  get track(): Track | null {
+    return this.#isShowing ? (this.#segments.at(-1)?.track ?? null) : null
+  }
+
+  /**
+   * Shows `track` from a keyframe on, and what it showed before until then. Says whether the viewer can take it at all. It
+   * begins at once with the packets since the last keyframe where that is recent or no new one can be asked for.
+   */
+  attach(track: Track, nowMs: number): boolean {
+    if (!this.options.payloadTypes.has(track.shape.codec)) return false
+    if (track === this.#waitingFor || (this.#waitingFor === null && track === this.track)) return true
+    this.#wait(null)
+    const isCacheBest = track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS || !track.isAskable
+    const cached = isCacheBest ? track.sinceKeyframe() : []
+    const [first] = cached
+    if (first === undefined) {
+      this.#wait(track)
+      track.requestKeyframe(nowMs)
+    } else {
+      this.#begin(track, first, nowMs)
+      for (const packet of cached) this.#send(packet)
+    }
+    return true
+  }
+
+  /** Shows nothing from now on; a later `attach` goes on without a jump. */
+  detach(): void {
+    this.#wait(null)
+    this.#leave()
+  }
+
+  /** The viewer lost a keyframe, or never got one. */
+  requestKeyframe(nowMs: number): void {
+    this.#waitingFor?.requestKeyframe(nowMs)
+    this.track?.requestKeyframe(nowMs)
+  }
+
+  /** Sends again what the viewer misses, as far as it is still there and within bounds. */
+  resend(sequences: readonly number[], nowMs: number): void {
+    this.#refill(nowMs)
+    for (const sequence of sequences) {
+      if (this.#resends < 1) return
+      const index = this.#nextIndex - 1 + sequenceDistance(sequence, (this.#nextIndex - 1) & 0xffff)
+      if (nowMs - (this.#resentAtMs.get(index) ?? 0) < RESEND_INTERVAL_MS) continue
+      if (!this.#resendOne(index)) continue
+      this.#resends -= 1
+      this.#resentAtMs.set(index, nowMs)
+    }
+  }
+
+  /** What a sender report says now; null while nothing is shown. */
+  report(nowMs: number): SenderReport | null {
+    const segment = this.#segments.at(-1)
+    const timestamp = segment?.track.timeline.timestampAt(nowMs)
+    if (!this.#isShowing || segment === undefined || timestamp === null || timestamp === undefined) return null
+    return {
+      ssrc: this.options.ssrc,
+      ...ntpOf(nowMs),
+      rtpTimestamp: (timestamp + segment.outlet.timestampOffset) >>> 0,
+      packetCount: this.#packets >>> 0,
+      octetCount: this.#octets >>> 0,
+    }
+  }
+
+  #wait(track: Track | null): void {
+    this.#stopWaiting()
+    this.#waitingFor = track
+    this.#stopWaiting =
+      track?.listen((packet, nowMs) => {
+        if (!packet.isKeyStart) return
+        this.#wait(null)
+        this.#begin(track, packet, nowMs)
+        this.#send(packet)
+      }) ?? (() => undefined)
+  }
+
+  /** From `first` on the stream comes from `track`, with the next free index and the time that it would be anyway. */
+  #begin(track: Track, first: MediaPacket, nowMs: number): void {
+    const timestampOffset = this.#timestampOffset(track, first, nowMs)
+    this.#leave()
+    const outlet: Outlet = {
+      ssrc: this.options.ssrc,
+      payloadType: this.options.payloadTypes.get(track.shape.codec) ?? 0,
+      indexOffset: this.#nextIndex - first.index,
+      timestampOffset,
+      firstIndex: first.index,
+      peer: this.options.peer,
+      sent: (packet) => this.#sent(packet, outlet),
+    }
+    this.#segments = [...this.#segments, { track, outlet }].slice(-MAX_SEGMENTS)
+    this.#isShowing = true
+    track.fanout.add(outlet)
+  }
+
+  #leave(): void {
+    const segment = this.#segments.at(-1)
+    if (this.#isShowing) segment?.track.fanout.remove(segment.outlet)
+    this.#isShowing = false
+  }
+
+  /** Both tracks know their RTP time by our clock, so the viewer's goes on as fast as time did. */
+  #timestampOffset(track: Track, first: MediaPacket, nowMs: number): number {
+    const before = this.#segments.at(-1)
+    if (before === undefined || this.#lastTimestamp === null) return 0
+    const now = before.track.timeline.timestampAt(nowMs) ?? this.#lastTimestamp - before.outlet.timestampOffset
+    const offset = now + before.outlet.timestampOffset - (track.timeline.timestampAt(nowMs) ?? first.timestamp)
+    const isBackwards = timestampDistance(first.timestamp + offset, this.#lastTimestamp) <= 0
+    return (isBackwards ? this.#lastTimestamp + 1 - first.timestamp : offset) >>> 0
+  }
+
+  /** Sends a packet to this viewer alone: the fan-out had its turn. */
+  #send(packet: MediaPacket): void {
+    const outlet = this.#segments.at(-1)?.outlet
+    if (outlet === undefined) return
+    outlet.peer.sendRtp(headFor(outlet, packet), packet.payload)
+    outlet.sent(packet)
+  }
+
+  #sent(packet: MediaPacket, outlet: Outlet): void {
+    this.#packets += 1
+    this.#octets += packet.payload.length
+    const index = packet.index + outlet.indexOffset
+    if (index < this.#nextIndex) return
+    this.#nextIndex = index + 1
+    this.#lastTimestamp = (packet.timestamp + outlet.timestampOffset) >>> 0
+  }
+
+  #resendOne(index: number): boolean {
+    const segment = this.#segments.findLast(({ outlet }) => index >= outlet.firstIndex + outlet.indexOffset)
+    const packet = segment?.track.packet(index - segment.outlet.indexOffset)
+    if (segment === undefined || packet === undefined) return false
+    const head = headFor(segment.outlet, packet)
+    const { rtx, peer } = this.options
+    const rtxType = rtx?.payloadTypes.get(head.payloadType)
+    if (rtx === null || rtxType === undefined) {
+      peer.sendRtp(head, packet.payload)
+    } else {
+      const sequence = Buffer.from([(index >> 8) & 255, index & 255])
+      const payload = Buffer.concat([sequence, packet.payload])
+      peer.sendRtp({ ...head, ssrc: rtx.ssrc, payloadType: rtxType, index: this.#rtxIndex++ }, payload)
+    }
+    return true
+  }
+
+  #refill(nowMs: number): void {
+    const earned = ((nowMs - this.#resendsAtMs) * RESENDS_PER_SECOND) / 1000
+    this.#resends = Math.min(RESEND_BURST, this.#resends + earned)
+    this.#resendsAtMs = nowMs
+    if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
+  }
+}
+
+/** 1900-01-01 to 1970-01-01, in seconds. */
+const NTP_EPOCH = 2_208_988_800
+
+const ntpOf = (wallMs: number) => ({
+  ntpSeconds: (Math.floor(wallMs / 1000) + NTP_EPOCH) >>> 0,
+  ntpFraction: Math.floor(((wallMs % 1000) / 1000) * 2 ** 32) >>> 0,
+})

@@ -1,0 +1,109 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+
+/** Where datagrams of a peer come from, and by which of our sockets. */
+export interface Endpoint {
+  readonly address: string
+  readonly port: number
+  /** Which of our addresses it came to. Answers have to leave from there: a peer takes them from nowhere else. */
+  readonly via: number
+}
+
+/** The one UDP port of a relay process, at each address of this machine. */
+export interface UdpPort {
+  readonly port: number
+  /** The addresses that it listens at. */
+  readonly addresses: readonly string[]
+  /** Best effort: what does not fit into the socket's buffer is dropped, as on any network. */
+  send(datagram: Uint8Array, to: Endpoint): void
+  close(): Promise<void>
+}
+
+/** Room for bursts: a keyframe for hundreds of viewers is handed over at once. */
+const BUFFER_BYTES = 4 << 20
+const MAX_ADDRESSES = 16
+/** A port that is free at one address may be taken at another. */
+const ATTEMPTS = 10
+
+/**
+ * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do
+ * for listening, but the kernel would choose by itself which address an answer comes from.
+ * @throws the error of the socket when the port is taken
+ */
+export async function openUdp(
+  { host, port }: { host: string; port: number },
+  receive: (datagram: Buffer, from: Endpoint) => void,
+): Promise<UdpPort> {
+  const addresses = host === '' ? ownAddresses() : [host]
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return portOf(await bindAll(addresses, port), addresses, receive)
+    } catch (error) {
+      if (port !== 0 || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+function portOf(
+  sockets: readonly Socket[],
+  addresses: readonly string[],
+  receive: (datagram: Buffer, from: Endpoint) => void,
+): UdpPort {
+  for (const [via, socket] of sockets.entries()) {
+    socket.on('message', (datagram, { address, port }) => receive(datagram, { address, port, via }))
+    // A peer whose port is closed makes the kernel report errors here; they say nothing about the others.
+    socket.on('error', () => undefined)
+  }
+  return {
+    port: sockets[0]?.address().port ?? 0,
+    addresses,
+    send: (datagram, { address, port, via }) => sockets[via]?.send(datagram, port, address, ignore),
+    close: () => closeAll(sockets),
+  }
+}
+
+const ignore = (): void => undefined
+
+/** The same port at each address; with port 0 the one that the first address got. */
+async function bindAll(addresses: readonly string[], port: number): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  try {
+    for (const address of addresses) sockets.push(await bind(address, sockets[0]?.address().port ?? port))
+    return sockets
+  } catch (error) {
+    await closeAll(sockets)
+    throw error
+  }
+}
+
+async function bind(host: string, port: number): Promise<Socket> {
+  const family = isIPv4(host) ? 4 : 6
+  const socket = createSocket({
+    type: `udp${family}`,
+    ipv6Only: family === 6,
+    recvBufferSize: BUFFER_BYTES,
+    sendBufferSize: BUFFER_BYTES,
+    // Addresses come from the socket itself: there is nothing to look up, and nothing to wait for.
+    lookup: (address, _options, found) => found(null, address, family),
+  })
+  const listening = once(socket, 'listening')
+  socket.bind(port, host)
+  await listening
+  return socket
+}
+
+async function closeAll(sockets: readonly Socket[]): Promise<void> {
+  await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
+}
+
+/** Those that others reach first, IPv4 before IPv6; the loopback last. Link-local IPv6 needs a zone and is left out. */
+function ownAddresses(): string[] {
+  const all = Object.values(networkInterfaces()).flatMap((interfaces) => interfaces ?? [])
+  const usable = all.filter(({ address }) => !address.startsWith('fe80:'))
+  const rank = ({ internal, family }: { internal: boolean; family: string }): number =>
+    (internal ? 2 : 0) + (family === 'IPv4' ? 0 : 1)
+  const sorted = usable.toSorted((a, b) => rank(a) - rank(b)).slice(0, MAX_ADDRESSES)
+  return sorted.length > 0 ? sorted.map(({ address }) => address) : ['127.0.0.1']
+}

@@ -1,0 +1,106 @@
+import { applyCounter, counterIv, isTag, openGcm, rtcpNonce, rtpNonce, tagOf } from './cipher.ts'
+import { estimateIndex, ReplayWindow } from './index.ts'
+import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
+
+/** A genuine RTP packet, in the clear. */
+export interface OpenedRtp {
+  /** The whole packet: header as it came, payload decrypted. */
+  readonly packet: Buffer
+  /** Sequence number with its roll-over count in front: grows by one from packet to packet, never wraps. */
+  readonly index: number
+}
+
+const HEADER = 12
+const SEQUENCES = 0x10000
+/** A publisher with three simulcast layers, their retransmissions and sound has seven; no honest peer has more than this. */
+const MAX_STREAMS = 32
+
+/** Opens what one peer sends: checks that it is genuine and was not there before. */
+export class SrtpReader {
+  readonly #rtp: SessionKeys
+  readonly #rtcp: SessionKeys
+  readonly #rtpSeen = new Map<number, ReplayWindow>()
+  readonly #rtcpSeen = new Map<number, ReplayWindow>()
+
+  constructor(master: MasterKeys) {
+    this.#rtp = deriveKeys(master, 'rtp')
+    this.#rtcp = deriveKeys(master, 'rtcp')
+  }
+
+  /** Undefined: not genuine, seen before, or no RTP packet at all. */
+  rtp(sealed: Buffer): OpenedRtp | undefined {
+    const clear = headerLength(sealed)
+    if (clear === undefined || sealed.length < clear + this.#rtp.profile.tagBytes) return undefined
+    const ssrc = sealed.readUInt32BE(8)
+    const seen = streamOf(this.#rtpSeen, ssrc)
+    if (seen === undefined) return undefined
+    const index = estimateIndex(seen.highest, sealed.readUInt16BE(2))
+    if (!seen.isFresh(index)) return undefined
+    const payload = this.#openRtp(sealed, clear, ssrc, index)
+    if (payload === undefined) return undefined
+    seen.take(index)
+    this.#rtpSeen.set(ssrc, seen)
+    return { packet: Buffer.concat([sealed.subarray(0, clear), payload]), index }
+  }
+
+  /** A plain compound packet; undefined when it is not genuine or was seen before. */
+  rtcp(sealed: Buffer): Buffer | undefined {
+    const { tagBytes, name } = this.#rtcp.profile
+    if (sealed.length < 8 + 4 + tagBytes) return undefined
+    const ssrc = sealed.readUInt32BE(4)
+    const trailerAt = name === 'AEAD_AES_128_GCM' ? sealed.length - 4 : sealed.length - 4 - tagBytes
+    const trailer = sealed.readUInt32BE(trailerAt)
+    // Everybody encrypts here; a packet that says it is not encrypted is not one of a peer of ours.
+    if (trailer < 0x80000000) return undefined
+    const index = trailer - 0x80000000
+    const seen = streamOf(this.#rtcpSeen, ssrc)
+    if (seen?.isFresh(index) !== true) return undefined
+    const body = this.#openRtcp(sealed, trailerAt, ssrc, index)
+    if (body === undefined) return undefined
+    seen.take(index)
+    this.#rtcpSeen.set(ssrc, seen)
+    return Buffer.concat([sealed.subarray(0, 8), body])
+  }
+
+  #openRtp(sealed: Buffer, clear: number, ssrc: number, index: number): Buffer | undefined {
+    const keys = this.#rtp
+    const rollovers = Math.floor(index / SEQUENCES)
+    const sequence = index % SEQUENCES
+    if (keys.profile.name === 'AEAD_AES_128_GCM') {
+      const nonce = rtpNonce(keys, ssrc, rollovers, sequence)
+      return openGcm(keys, nonce, sealed.subarray(0, clear), sealed.subarray(clear))
+    }
+    const tagAt = sealed.length - keys.profile.tagBytes
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(rollovers)
+    if (!isTag(sealed.subarray(tagAt), tagOf(keys, sealed.subarray(0, tagAt), count))) return undefined
+    return applyCounter(keys, counterIv(keys, ssrc, rollovers, sequence), sealed.subarray(clear, tagAt))
+  }
+
+  #openRtcp(sealed: Buffer, trailerAt: number, ssrc: number, index: number): Buffer | undefined {
+    const keys = this.#rtcp
+    if (keys.profile.name === 'AEAD_AES_128_GCM') {
+      const aad = Buffer.concat([sealed.subarray(0, 8), sealed.subarray(trailerAt)])
+      return openGcm(keys, rtcpNonce(keys, ssrc, index), aad, sealed.subarray(8, trailerAt))
+    }
+    if (!isTag(sealed.subarray(trailerAt + 4), tagOf(keys, sealed.subarray(0, trailerAt + 4)))) return undefined
+    const iv = counterIv(keys, ssrc, Math.floor(index / SEQUENCES), index % SEQUENCES)
+    return applyCounter(keys, iv, sealed.subarray(8, trailerAt))
+  }
+}
+
+/** The window of a stream; a new one is kept by the caller once a packet proved to be genuine. */
+function streamOf(all: ReadonlyMap<number, ReplayWindow>, ssrc: number): ReplayWindow | undefined {
+  return all.get(ssrc) ?? (all.size < MAX_STREAMS ? new ReplayWindow() : undefined)
+}
+
+/** Bytes of an RTP header with its sources and extensions (RFC 3550 section 5.1); undefined when it is cut short. */
+function headerLength(packet: Buffer): number | undefined {
+  const first = packet[0] ?? 0
+  const fixed = HEADER + (first & 0x0f) * 4
+  if (first >> 6 !== 2 || packet.length < fixed) return undefined
+  if ((first & 0x10) === 0) return fixed
+  if (packet.length < fixed + 4) return undefined
+  const whole = fixed + 4 + packet.readUInt16BE(fixed + 2) * 4
+  return packet.length < whole ? undefined : whole
+}

@@ -1,0 +1,54 @@
+/** What a publisher's clock shows, in ours. Sound and picture share one, so that they stay in step. */
+export class PublisherClock {
+  /** Our wall clock minus the publisher's, in milliseconds; null before its first sender report. */
+  #offsetMs: number | null = null
+
+  /** `wallMs`: the time of the report on the publisher's clock; `nowMs`: when it came here. Returns it on our clock. */
+  localize(wallMs: number, nowMs: number): number {
+    this.#offsetMs ??= nowMs - wallMs
+    // A publisher whose clock was set anew would otherwise live in another time from then on.
+    if (Math.abs(wallMs + this.#offsetMs - nowMs) > MAX_APART_MS) this.#offsetMs = nowMs - wallMs
+    return wallMs + this.#offsetMs
+  }
+}
+
+const MAX_APART_MS = 5000
+
+/** Which RTP time it is at which time of ours, for one track. */
+export class Timeline {
+  readonly #rate: number
+  #anchor: { readonly timestamp: number; readonly wallMs: number; readonly isReported: boolean } | null = null
+
+  /** `rate`: ticks per second. */
+  constructor(rate: number) {
+    this.#rate = rate
+  }
+
+  /** A packet came. The first one stands in until the publisher reports. */
+  seen(timestamp: number, nowMs: number): void {
+    this.#anchor ??= { timestamp, wallMs: nowMs, isReported: false }
+  }
+
+  /** A sender report said that `timestamp` was at `wallMs` of our clock. */
+  reported(timestamp: number, wallMs: number): void {
+    this.#anchor = { timestamp, wallMs, isReported: true }
+  }
+
+  /** Begins anew, after a change of SSRC. */
+  reset(): void {
+    this.#anchor = null
+  }
+
+  /** The RTP time at `wallMs`; null before the first packet. */
+  timestampAt(wallMs: number): number | null {
+    if (this.#anchor === null) return null
+    const ticks = Math.round(((wallMs - this.#anchor.wallMs) * this.#rate) / 1000)
+    return (this.#anchor.timestamp + ticks) >>> 0
+  }
+
+  /** Our time at which `timestamp` was, in milliseconds; null before the first packet. */
+  wallAt(timestamp: number): number | null {
+    if (this.#anchor === null) return null
+    return this.#anchor.wallMs + (((timestamp - this.#anchor.timestamp) | 0) * 1000) / this.#rate
+  }
+}

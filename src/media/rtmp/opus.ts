@@ -1,0 +1,194 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { AudioTrack, Frame, FrameSink, FrameSource, Track, VideoTrack } from '../frame.ts'
+import { Hub } from '../hub.ts'
+import { MATROSKA_INPUT } from '../packager/arguments.ts'
+import type { Ffmpeg } from '../packager/ffmpeg.ts'
+import { Conversion } from './conversion.ts'
+import { FlvReader } from './flvTags.ts'
+import { Ingest } from './ingest.ts'
+import { MESSAGE } from './messages.ts'
+import { OggOpusReader } from './ogg.ts'
+
+export interface WebRtcMediaOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  /** For the log: `accountId/streamName`. */
+  readonly name: string
+  /** False: video with B-frames is left out, with a warning, instead of being encoded anew. */
+  readonly transcodeBFrames: boolean
+}
+
+export interface WebRtcMedia {
+  /** H.264 without reordering, and Opus. Converts while somebody listens. Ends with its source, or when it is stopped. */
+  readonly media: FrameSource
+  /** Ends the conversion and its processes. Idempotent. */
+  readonly stop: () => Promise<void>
+}
+
+const OPUS: AudioTrack = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+
+/** With the times of the source, which sound and pictures share. */
+const INPUT = ['-copyts', ...MATROSKA_INPUT]
+
+/**
+ * `async=1` fills and trims where the times of an encoder, whole milliseconds, drift from its samples: with steps that
+ * are not exactly 20 ms a browser conceals a third of the sound. A page for each packet, because a page is what waits.
+ */
+const TO_OPUS = [
+  ...INPUT,
+  ...words('-map 0:a:0 -af aresample=async=1 -c:a libopus -b:a 96k -ar 48000 -ac 2 -frame_duration 20'),
+  ...words('-f ogg -page_duration 20000 -flush_packets 1 pipe:1'),
+]
+
+/** Baseline has no B-frames; keyframes stay where the encoder has set them. */
+const WITHOUT_REORDERING = [
+  // A decoder with more threads is late by a frame for each.
+  ...words('-threads 1'),
+  ...INPUT,
+  ...words('-map 0:v:0 -c:v libx264 -preset superfast -tune zerolatency -profile:v baseline -pix_fmt yuv420p'),
+  ...words('-crf 23 -maxrate 4M -bufsize 4M -g 300 -force_key_frames source'),
+  ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
+]
+
+/** Arguments as one types them; nothing is quoted. */
+function words(text: string): string[] {
+  return text.split(' ')
+}
+
+/** What WebRTC can carry of a source of H.264 and AAC: AAC becomes Opus, and video with B-frames is encoded anew. */
+export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
+  const listeners = new Set<FrameSink>()
+  let running: { converter: Converter; unsubscribe: () => void } | null = null
+  let stopped = false
+
+  const start = (): Converter => {
+    const converter = new Converter(options)
+    running = { converter, unsubscribe: source.subscribe(converter) }
+    return converter
+  }
+  const stop = async (): Promise<void> => {
+    const ending = running
+    running = null
+    ending?.unsubscribe()
+    await ending?.converter.stop()
+  }
+  const subscribe = (sink: FrameSink): (() => void) => {
+    if (stopped) sink.end()
+    if (stopped) return () => undefined
+    listeners.add(sink)
+    const unsubscribe = (running?.converter ?? start()).media.subscribe(sink)
+    return () => {
+      unsubscribe()
+      if (listeners.delete(sink) && listeners.size === 0) void stop()
+    }
+  }
+  return {
+    media: { subscribe },
+    stop: async () => {
+      stopped = true
+      await stop()
+    },
+  }
+}
+
+type VideoWay = 'unknown' | 'as it is' | 'anew' | 'left out'
+
+class Converter implements FrameSink {
+  readonly media = new Hub()
+  readonly #options: WebRtcMediaOptions
+  readonly #sound: Conversion
+  readonly #pictures: Conversion
+  #video: VideoTrack | null = null
+  /** The video as it is sent; null until it is known. */
+  #sentVideo: VideoTrack | null = null
+  #hasAudio = false
+  #way: VideoWay = 'unknown'
+  #stopped: Promise<void> | null = null
+
+  constructor(options: WebRtcMediaOptions) {
+    this.#options = options
+    const { name } = options
+    this.#sound = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#soundBegins() })
+    this.#pictures = new Conversion({
+      ...options,
+      name: `video without B-frames ${name}`,
+      args: WITHOUT_REORDERING,
+      begin: () => this.#picturesBegin(),
+    })
+  }
+
+  tracks(tracks: readonly Track[]): void {
+    const audio = tracks.find((track) => track.kind === 'audio')
+    this.#video = tracks.find((track) => track.kind === 'video') ?? null
+    this.#sentVideo = null
+    this.#way = 'unknown'
+    this.#hasAudio = audio !== undefined
+    if (audio) this.#sound.track(audio)
+    if (this.#video === null) this.#tellTracks()
+  }
+
+  frame(frame: Frame): void {
+    if (frame.kind === 'audio') this.#sound.frame(frame)
+    else this.#picture(frame)
+  }
+
+  end(): void {
+    void this.stop()
+  }
+
+  stop(): Promise<void> {
+    this.media.end()
+    this.#stopped ??= Promise.all([this.#sound.stop(), this.#pictures.stop()]).then(() => undefined)
+    return this.#stopped
+  }
+
+  /** The first frame tells most encoders apart: with B-frames it is shown later than it is decoded. */
+  #picture(frame: Frame): void {
+    const isReordered = frame.timeUs !== frame.decodeTimeUs
+    if (this.#way === 'unknown' || (isReordered && this.#way === 'as it is')) this.#choose(isReordered)
+    if (this.#way === 'as it is') this.media.frame(frame)
+    if (this.#way === 'anew') this.#pictures.frame(frame)
+  }
+
+  #choose(isReordered: boolean): void {
+    const { transcodeBFrames, log, name } = this.#options
+    this.#way = !isReordered ? 'as it is' : transcodeBFrames ? 'anew' : 'left out'
+    if (this.#way === 'as it is') this.#sentVideo = this.#video
+    else log.warn({ name, video: this.#way }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
+    if (this.#way === 'anew' && this.#video) this.#pictures.track(this.#video)
+    else this.#tellTracks()
+  }
+
+  #tellTracks(): void {
+    const audio = this.#hasAudio ? [OPUS] : []
+    this.media.tracks(this.#sentVideo === null ? audio : [this.#sentVideo, ...audio])
+  }
+
+  #soundBegins(): (output: Buffer) => void {
+    const reader = new OggOpusReader()
+    return (output) => {
+      for (const { timeUs, data } of reader.push(output) ?? []) {
+        this.media.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
+      }
+    }
+  }
+
+  #picturesBegin(): (output: Buffer) => void {
+    const reader = new FlvReader()
+    const ingest = new Ingest({
+      tracks: ([video]) => {
+        if (video?.kind !== 'video') return
+        this.#sentVideo = video
+        this.#tellTracks()
+      },
+      frame: (frame) => this.media.frame(frame),
+      end: () => undefined,
+    })
+    return (output) => {
+      // Metadata and other things that are no video are not for us.
+      for (const message of reader.push(output)) if (message.type === MESSAGE.video) ingest.take(message)
+    }
+  }
+}

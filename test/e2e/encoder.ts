@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** An encoder as people use them: H.264 and AAC over RTMP, a keyframe a second. */
+export function encoder(url: string): { ended: Promise<string>; stop(): Promise<unknown> } {
+  const input = [
+    '-re',
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=size=640x360:rate=25',
+    '-re',
+    '-f',
+    'lavfi',
+    '-i',
+    'sine=frequency=440',
+  ]
+  const video = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '25', '-pix_fmt', 'yuv420p']
+  const output = ['-c:a', 'aac', '-ar', '48000', '-f', 'flv', url]
+  const child = spawn('ffmpeg', ['-v', 'error', ...input, ...video, ...output], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const ended = once(child, 'close').then(() => said)
+  return {
+    ended,
+    stop() {
+      child.kill('SIGKILL')
+      return ended
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { encoder } from './encoder.ts'
+import type { Peer } from './peer.ts'
+import { setStage, type Stage } from './sluice.ts'
+
+let stage: Stage
+let page: Peer
+
+beforeAll(async () => {
+  stage = await setStage()
+  page = await stage.peer()
+})
+afterAll(() => stage.close())
+
+const streams = [{ streamName: 'studio' }]
+
+test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, for who has a token', async () => {
+  const { token } = await stage.token('publish', { streams, subscribeRequiresAuth: true })
+  const subscribe = await stage.token('subscribe', { streams })
+  const broadcast = encoder(stage.rtmp('studio', token))
+  const url = stage.hls('studio')
+  expect(await page.hls({ url })).toBe('401 Unauthorized: Invalid token')
+  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 15_000, interval: 300 }).toBe('ok')
+  await expect
+    .poll(() => page.played(), { timeout: 15_000 })
+    .toSatisfy(
+      ({ frames, audioBytes, currentTime }: Awaited<ReturnType<Peer['played']>>) =>
+        frames > 25 && audioBytes > 1000 && currentTime > 0.5,
+    )
+  expect((await page.played()).width).toBe(640)
+
+  const viewer = await stage.peer()
+  const wish = { url: stage.whep('studio'), token: subscribe.token }
+  await expect.poll(() => viewer.watch(wish), { timeout: 5000 }).toBe('ok')
+  expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
+  await broadcast.stop()
+  await viewer.stands()
+})
+
+test.each([
+  ['an unknown token', async () => 'f'.repeat(64), 'Unauthorized: Invalid token'],
+  [
+    'a token of another stream',
+    async () => (await stage.token('publish', { streams: [{ streamName: 'other' }] })).token,
+    'Unauthorized: StreamName is not valid for token',
+  ],
+  [
+    'a token with origins',
+    async () => (await stage.token('publish', { streams, allowedOrigins: ['a.test'] })).token,
+    'Unauthorized: Origin not allowed (RTMP has no origin)',
+  ],
+  [
+    'a token with addresses',
+    async () => (await stage.token('publish', { streams, allowedIpAddresses: ['127.0.0.1'] })).token,
+    'Unauthorized: IP filters are not supported with RTMP',
+  ],
+])('an encoder with %s is told why', async (_, token, text) => {
+  expect(await encoder(stage.rtmp('studio', await token())).ended).toContain(text)
+})

@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import type { Frame, FrameSink, Track } from '../../src/media/frame.ts'
+import { Hub } from '../../src/media/hub.ts'
+import { createFfmpeg, type Ffmpeg } from '../../src/media/packager/ffmpeg.ts'
+import { MatroskaWriter } from '../../src/media/packager/matroska.ts'
+import { webRtcMedia } from '../../src/media/rtmp/opus.ts'
+import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
+import { silentLog } from '../support/app.ts'
+
+let place: Place
+let ffmpeg: Ffmpeg
+/** How far the clock of the converter is ahead, milliseconds. */
+let later = 0
+beforeAll(async () => {
+  place = await listenFor()
+})
+afterAll(() => place.stop())
+beforeEach(() => {
+  place.publications.length = 0
+  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 4 })
+})
+afterEach(() => ffmpeg.stop(0))
+
+class Collected implements FrameSink {
+  readonly lists: (readonly Track[])[] = []
+  readonly frames: Frame[] = []
+  ended = false
+  tracks(tracks: readonly Track[]): void {
+    this.lists.push(tracks)
+  }
+  frame(frame: Frame): void {
+    this.frames.push(frame)
+  }
+  end(): void {
+    this.ended = true
+  }
+  of(kind: Frame['kind']): Frame[] {
+    return this.frames.filter((frame) => frame.kind === kind)
+  }
+}
+
+/** Two seconds of a picture that changes and of silence with a tone from 1.0 s to 1.3 s, as an encoder sends them live. */
+async function recorded(video: string): Promise<{ tracks: readonly Track[]; frames: Frame[] }> {
+  const tone = 'aevalsrc=if(between(t\\,1\\,1.3)\\,0.8*sin(2*PI*1000*t)\\,0):s=44100'
+  const inputs = ['-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25', '-f', 'lavfi', '-i', tone, '-t', '2']
+  const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', ...video.split(' '), '-c:a', 'aac', '-ac', '2']
+  const target = ['-f', 'flv', `rtmp://127.0.0.1:${place.port}/v2/pub/x`]
+  await once(
+    spawn('ffmpeg', ['-v', 'error', '-nostdin', ...inputs, ...codecs, ...target], { stdio: 'ignore' }),
+    'close',
+  )
+  await until(() => place.publications[0]?.ends === 1)
+  const { trackLists, frames } = place.publications[0] ?? { trackLists: [], frames: [] }
+  return { tracks: trackLists[0] ?? [], frames }
+}
+
+/** What becomes of a recording that is played into the converter. */
+async function converted(video: string, { transcodeBFrames = true, shiftUs = 0 } = {}) {
+  const source = await recorded(video)
+  const hub = new Hub()
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later }
+  const conversion = webRtcMedia(hub, { ffmpeg, clock, log: silentLog, name: 'test', transcodeBFrames })
+  const out = new Collected()
+  conversion.media.subscribe(out)
+  hub.tracks(source.tracks)
+  for (const [at, frame] of source.frames.entries()) {
+    hub.frame({ ...frame, timeUs: frame.timeUs + shiftUs, decodeTimeUs: frame.decodeTimeUs + shiftUs })
+    // Four times as fast as it was: sound that is converted before the first picture is for nobody.
+    if (at % 8 === 0) await clock.sleep(25)
+  }
+  return { source, out, hub, stop: () => conversion.stop() }
+}
+
+describe('AAC becomes Opus', () => {
+  test('in steps of exactly 20 ms, beside the video as it is, in step with it', async () => {
+    const shiftUs = 3600e6
+    const { source, out, stop } = await converted('-bf 0', { shiftUs })
+    await until(() => out.of('audio').length > 85)
+    await stop()
+    expect(out.lists).toMatchObject([
+      [
+        { codec: 'h264', width: 160 },
+        { codec: 'opus', sampleRate: 48_000 },
+      ],
+    ])
+    expect(out.of('video')).toHaveLength(source.frames.filter(({ kind }) => kind === 'video').length)
+    const times = out.of('audio').map(({ timeUs }) => timeUs)
+    for (const [at, time] of times.entries()) expect(Math.abs(time - (times[0] ?? 0) - at * 20_000)).toBeLessThan(2)
+    const opus = await toneBegins(out.lists[0] ?? [], out.of('audio'))
+    const aac = await toneBegins(
+      source.tracks,
+      source.frames.filter(({ kind }) => kind === 'audio'),
+    )
+    expect(aac).toBeGreaterThan(0.9)
+    expect(Math.abs(opus - shiftUs / 1e6 - aac)).toBeLessThan(0.03)
+  })
+
+  test('also when there is no video', async () => {
+    const { out, stop } = await converted('-vn')
+    await until(() => out.of('audio').length > 60)
+    await stop()
+    expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
+  })
+
+  test('goes on where the clock of the encoder was set anew', async () => {
+    const { source, out, hub, stop } = await converted('-bf 0', { shiftUs: 60e6 })
+    await until(() => out.of('audio').length > 80)
+    for (const frame of source.frames) hub.frame(frame)
+    await until(() => out.of('audio').filter(({ timeUs }) => timeUs < 3e6).length > 80)
+    await stop()
+  })
+
+  test('begins again when its process dies, after a while', async () => {
+    const pids: number[] = []
+    const kept = ffmpeg
+    ffmpeg = {
+      ...kept,
+      run: (job) => {
+        const started = kept.run(job)
+        if (started.ok) pids.push(started.value.pid ?? 0)
+        return started
+      },
+    }
+    const { source, out, hub, stop } = await converted('-bf 0')
+    await until(() => out.of('audio').length > 80)
+    const before = out.of('audio').length
+    process.kill(pids[0] ?? 0, 'SIGKILL')
+    await until(() => kept.running === 0)
+    const again = () => source.frames.filter(({ kind }) => kind === 'audio').forEach((frame) => hub.frame(frame))
+    again()
+    expect(pids).toHaveLength(1)
+    later += 1001
+    again()
+    await until(() => out.of('audio').length > before + 80)
+    expect(pids.length).toBeGreaterThan(1)
+    await stop()
+    await kept.stop(0)
+    expect(out.ended).toBe(true)
+  })
+})
+
+describe('video with B-frames', () => {
+  test('is encoded anew without them: the same pictures at the same times', async () => {
+    const { source, out, stop } = await converted('-bf 2')
+    const shown = source.frames.filter(({ kind }) => kind === 'video').map(({ timeUs }) => timeUs)
+    // The last ones wait in the decoder for what may have to be shown before them.
+    await until(() => out.of('video').length >= shown.length - 5 && out.of('audio').length > 20)
+    await stop()
+    expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width: 160, height: 120 }, { codec: 'opus' }])
+    const video = out.of('video')
+    expect(video[0]?.key).toBe(true)
+    expect(video.every(({ timeUs, decodeTimeUs }) => timeUs === decodeTimeUs)).toBe(true)
+    const inOrder = shown.toSorted((a, b) => a - b)
+    for (const [at, { timeUs }] of video.entries()) expect(Math.abs(timeUs - (inOrder[at] ?? 0))).toBeLessThan(2000)
+  })
+
+  test('is left out when that is configured, and the sound goes on', async () => {
+    const { out, stop } = await converted('-bf 2', { transcodeBFrames: false })
+    await until(() => out.of('audio').length > 80)
+    await stop()
+    expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
+    expect(out.of('video')).toEqual([])
+  })
+})
+
+test('without ffmpeg the video goes on, without sound', async () => {
+  const source = await recorded('-bf 0')
+  ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 4 })
+  const hub = new Hub()
+  const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  const conversion = webRtcMedia(hub, options)
+  const out = new Collected()
+  conversion.media.subscribe(out)
+  hub.tracks(source.tracks)
+  for (const frame of source.frames) hub.frame(frame)
+  hub.end()
+  expect(out.of('video')).toHaveLength(source.frames.filter(({ kind }) => kind === 'video').length)
+  expect(out.ended).toBe(true)
+  await conversion.stop()
+})
+
+test('a source that ends takes its processes along', async () => {
+  const { out, hub } = await converted('-bf 2')
+  await until(() => out.of('video').length > 10)
+  expect(ffmpeg.running).toBe(2)
+  hub.end()
+  expect(out.ended).toBe(true)
+  await until(() => ffmpeg.running === 0)
+})
+
+test('no process runs while nobody listens', async () => {
+  const hub = new Hub()
+  const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  const { media, stop } = webRtcMedia(hub, options)
+  const { tracks, frames } = await recorded('-bf 0')
+  hub.tracks(tracks)
+  for (const frame of frames) hub.frame(frame)
+  expect(ffmpeg.running).toBe(0)
+  for (const _ of ['once', 'again']) {
+    const out = new Collected()
+    const leave = media.subscribe(out)
+    await until(() => out.of('audio').length > 10)
+    expect(out.of('video')[0]?.key).toBe(true)
+    leave()
+    await until(() => ffmpeg.running === 0)
+  }
+  await stop()
+  const late = new Collected()
+  media.subscribe(late)
+  expect([late.ended, late.lists]).toEqual([true, []])
+})
+
+/** When the tone begins, seconds: what a decoder makes of the frames, from the time of the first one on. */
+async function toneBegins(tracks: readonly Track[], frames: readonly Frame[]): Promise<number> {
+  const audio = tracks.filter(({ kind }) => kind === 'audio')
+  const writer = new MatroskaWriter(audio)
+  const argv = ['-v', 'error', '-f', 'matroska', '-i', 'pipe:0', '-f', 's16le', '-ac', '1', '-ar', '48000', 'pipe:1']
+  const child = spawn('ffmpeg', argv, { stdio: ['pipe', 'pipe', 'ignore'] })
+  const parts: Buffer[] = []
+  child.stdout.on('data', (data: Buffer) => parts.push(data))
+  child.stdin.end(Buffer.concat([writer.head(), ...frames.map((frame) => writer.frame(frame))]))
+  await once(child, 'close')
+  const samples = Buffer.concat(parts)
+  let at = 0
+  while (at < samples.length && Math.abs(samples.readInt16LE(at)) < 3000) at += 2
+  return (frames[0]?.timeUs ?? 0) / 1e6 + at / 2 / 48_000
+}
