@@ -22,22 +22,18 @@ const newRun = (over: Partial<Run> = {}): Run => ({
 })
 
 const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
-  ...{
-    id: id('sc'),
-    accountId: 'nobody',
-    name: 'Daily',
-    enabled: true,
-    status: 'idle',
-    channels: [{ channelId: 'ch_1' }],
-  },
-  ...{
-    startDate: '2030-01-01',
-    startTime: '10:00',
-    endDate: null,
-    endTime: '11:00',
-    recurrence: null,
-    timeZone: 'UTC',
-  },
+  id: id('sc'),
+  accountId: 'nobody',
+  name: 'Daily',
+  enabled: true,
+  status: 'idle',
+  channels: [{ channelId: 'ch_1' }],
+  startDate: '2030-01-01',
+  startTime: '10:00',
+  endDate: null,
+  endTime: '11:00',
+  recurrence: null,
+  timeZone: 'UTC',
   occurrence: null,
   seenUntilMs: AT,
   nextAtMs: AT + 1000,
@@ -47,15 +43,13 @@ const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
 })
 
 const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<LiveWebhook, 'lane'> => ({
-  ...{
-    id: id('wh'),
-    accountId,
-    name: 'Hook',
-    description: null,
-    url: 'https://x.example/',
-    events: ['*'],
-    active: true,
-  },
+  id: id('wh'),
+  accountId,
+  name: 'Hook',
+  description: null,
+  url: 'https://x.example/',
+  events: ['*'],
+  active: true,
   secretSealed: new Uint8Array([1]),
   failuresInRow: 0,
   disabled: null,

@@ -127,11 +127,12 @@ export class Job {
   /** Playlists are written when a segment is complete. */
   async #awaitManifest(process: FfmpegProcess): Promise<void> {
     const sinceMs = this.#tools.clock.now()
-    let over = false
-    void process.exited.then(() => (over = true))
-    while (!over && !this.#stopping.signal.aborted) {
+    const over = new AbortController()
+    void process.exited.then(() => over.abort())
+    const signal = AbortSignal.any([over.signal, this.#stopping.signal])
+    while (!signal.aborted) {
       if (await this.#isPlayable(sinceMs)) return this.#tell({ kind: 'manifest' })
-      await this.#tools.clock.sleep(LOOK_EVERY_MS, this.#stopping.signal).catch(() => undefined)
+      await this.#tools.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }
 
