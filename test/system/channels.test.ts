@@ -102,13 +102,17 @@ describe('a channel', () => {
     push(key)
     await reaches(channelId, 'playing')
     const folder = join(live.running.dataDir, 'live', engineId)
-    for (const [index, size] of [
-      ['0', '320x180'],
-      ['1', '160x90'],
-    ] as const) {
-      expect(await probe(join(folder, index, 'index.m3u8'))).toEqual(['aac', `h264 ${size}`])
-    }
+    const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, {
+      name: 'Web',
+      endpoints: { engineIds: [engineId] },
+    })
+    const at = `${live.running.base}/v2/distributions/${distributionId}`
+    expect(await probe(`${at}/hls/main.m3u8`)).toEqual(['aac', 'h264 160x90', 'h264 320x180'])
     await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
+    const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
+    const bytes = () => live.running.app.ctx.store.read.distributions.bytes(distributionId)
+    await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
     expect((await lastRun(engineId)).end).toBeUndefined()
