@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -152,6 +152,21 @@ describe('a channel', () => {
     expect(await lastRun(engineId)).toMatchObject({ startType: 'api', stopType: 'timeout' })
   })
 
+  test('whose ffmpeg is killed says so and plays again, its playlists going on', async () => {
+    const { channelId, engineId, key } = await makeChannel()
+    await live.v2('POST', `/channels/${channelId}/start`)
+    push(key)
+    await reaches(channelId, 'playing')
+    const folder = join(live.running.dataDir, 'live', engineId)
+    for (const pid of await workingIn(folder)) process.kill(pid, 'SIGKILL')
+    await reaches(channelId, 'error')
+    await reaches(channelId, 'playing')
+    expect(await readFile(join(folder, '0', 'index.m3u8'), 'utf8')).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+    expect(await workingIn(folder)).toEqual([])
+  })
+
   test('gives its key to the newest of two encoders, and to nobody after it was rotated', async () => {
     const { channelId, key } = await makeChannel()
     // It may be there before the engine is.
@@ -234,6 +249,13 @@ function freeUdpPort(): Promise<number> {
       socket.close(() => done(port))
     })
   })
+}
+
+/** Processes with this working folder. */
+async function workingIn(folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const cwds = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, at) => cwds[at] === folder).map(Number)
 }
 
 const exec = promisify(execFile)
