@@ -11,22 +11,10 @@ const leaf = fc.oneof(
   fc.boolean(),
   fc.constant(null),
 )
-const names = fc.constantFrom(
-  ...['name', 'externalIds', 'externalId', 'timeout', 'ingests', 'engines', 'distributions', 'type', 'url', 'region'],
-  ...[
-    'ingestId',
-    'quality',
-    'abrLadderId',
-    'priority',
-    'enabled',
-    'security',
-    'geoBlocking',
-    'countries',
-    'keys',
-    'key',
-  ],
-  ...['endpoints', 'engineIds', 'video', 'width', 'height', 'bitrate', 'audio', 'maxBitrate', 'latencies', 'hls'],
-)
+const WORDS =
+  'name externalIds externalId timeout ingests engines distributions type url region ingestId quality abrLadderId priority ' +
+  'enabled security geoBlocking countries keys key endpoints engineIds video width height bitrate audio maxBitrate latencies hls'
+const names = fc.constantFrom(...WORDS.split(' '))
 const { body } = fc.letrec((tie) => ({
   body: fc.dictionary(names, fc.oneof({ maxDepth: 4 }, leaf, tie('body'), fc.array(tie('body'), { maxLength: 2 })), {
     maxKeys: 6,
