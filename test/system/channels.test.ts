@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 const LADDER = {
@@ -16,16 +17,21 @@ const LADDER = {
 }
 
 let live: LiveClient
+let receiver: EventReceiver
 const encoders = new Set<ChildProcess>()
 
 beforeAll(async () => {
   live = await runLive({ flags: { webhooks: { allowPrivateTargets: true } } })
+  receiver = await receiveEvents()
 })
 afterEach(() => {
   for (const encoder of encoders) encoder.kill('SIGKILL')
   encoders.clear()
 })
-afterAll(() => live.close())
+afterAll(async () => {
+  await live.close()
+  receiver.close()
+})
 
 interface Made {
   channelId: string
@@ -78,23 +84,35 @@ async function reaches(id: string, status: string): Promise<void> {
   })
 }
 
+/** The events that a webhook's log says were delivered. */
+async function toldOf(hookId: string): Promise<string[]> {
+  const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs?limit=100`)).json
+  return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
+}
+
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
 describe('a channel', () => {
   test('plays two renditions of what an encoder pushes, and leaves nothing behind when it is stopped', async () => {
+    const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
+    const { id: hookId } = await live.made('POST', '/webhooks', hook)
     const { channelId, engineId, key } = await makeChannel()
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     await reaches(channelId, 'waiting')
     push(key)
     await reaches(channelId, 'playing')
     const folder = join(live.running.dataDir, 'live', engineId)
-    for (const [index, size] of [
-      ['0', '320x180'],
-      ['1', '160x90'],
-    ] as const) {
-      expect(await probe(join(folder, index, 'index.m3u8'))).toEqual(['aac', `h264 ${size}`])
-    }
+    const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, {
+      name: 'Web',
+      endpoints: { engineIds: [engineId] },
+    })
+    const at = `${live.running.base}/v2/distributions/${distributionId}`
+    expect(await probe(`${at}/hls/main.m3u8`)).toEqual(['aac', 'h264 160x90', 'h264 320x180'])
     await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
+    const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
+    const bytes = () => live.running.app.ctx.store.read.distributions.bytes(distributionId)
+    await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
     expect((await lastRun(engineId)).end).toBeUndefined()
@@ -112,6 +130,11 @@ describe('a channel', () => {
     expect(Date.parse(run.end)).toBeGreaterThan(Date.parse(run.start))
     const runs = (await live.v2('GET', `/channels/${channelId}/runs`)).json
     expect(runs).toMatchObject({ data: [run], pagination: { hasMore: false } })
+    await until(async () => (await toldOf(hookId)).includes('channel.stopped'), 'the log of the last event')
+    const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
+    const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
+    expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
   test('waits when its encoder leaves, plays when it is back, and stops by itself without one', async () => {
@@ -130,8 +153,9 @@ describe('a channel', () => {
 
   test('gives its key to the newest of two encoders, and to nobody after it was rotated', async () => {
     const { channelId, key } = await makeChannel()
-    await live.v2('POST', `/channels/${channelId}/start`)
+    // It may be there before the engine is.
     const first = push(key)
+    await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
     const gone = new Promise((done) => first.once('exit', done))
     push(key)
