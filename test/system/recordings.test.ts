@@ -222,11 +222,34 @@ describe('when something dies', () => {
       expect(codecs).toEqual(['h264', 'aac'])
       expect(seconds).toBeGreaterThan(1)
       await expectEvents('killed', 'completed', 'started')
-      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.mp4'])
+      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.json', 'recording.mp4'])
     } finally {
       await next.close()
       rmSync(dataDir, { recursive: true })
     }
+  })
+
+  test('a start that finds a finished file puts it on record, whatever the one before was killed at', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-twice-'))
+    const first = await runApp({ dataDir })
+    const live = await broadcast(first, h264, { token: { record: true } })
+    await until(async () => (await list('', first)).length === 1)
+    await live.end()
+    await until(async () => (await one('show', first)).state === 'completed', 20_000)
+    const entry = await one('show', first)
+    // As it was between the last rename and the record of it.
+    await first.app.ctx.store.transaction(async (tx) => {
+      const row = await tx.recordings.lock(entry.id)
+      if (row) await tx.recordings.replace({ ...row, state: 'processing', bytes: null, durationMs: null, tracks: [] })
+    })
+    writeFileSync(join(dataDir, 'recordings', entry.id, 'part-0.mkv'), 'left over')
+    await first.close()
+    const next = await runApp({ dataDir })
+    await until(async () => (await one('show', next)).state === 'completed')
+    expect(await one('show', next)).toEqual(entry)
+    expect(readdirSync(join(dataDir, 'recordings', entry.id))).not.toContain('part-0.mkv')
+    await next.close()
+    rmSync(dataDir, { recursive: true })
   })
 
   test('a stop of the server finishes what is being recorded', async () => {

@@ -5,7 +5,7 @@ import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder } from './recorder.ts'
 import type { Progress } from './progress.ts'
-import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
+import type { Finished, Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
 /** What a finished recording holds. */
 export interface Track {
@@ -80,7 +80,7 @@ export class Recordings {
       begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
       ended: (problem) => {
         if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
-        if (begun !== null) this.#await(this.#end(id, begun))
+        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun)))
       },
     })
     this.#recorders.set(feed.feedId, recorder)
@@ -132,9 +132,9 @@ export class Recordings {
       () => true,
       () => false,
     )
-    if (isOnRecord) await this.#later('the end of a recording', book.end(id, atMs))
-    else await files.remove(id)
     this.#active.delete(id)
+    if (!isOnRecord) return files.remove(id)
+    await this.#later('the end of a recording', book.end(id, atMs))
     // Not awaited: others may be in front of it.
     void this.#finishAll()
   }
@@ -168,13 +168,18 @@ export class Recordings {
   async #finish(id: string): Promise<void> {
     const { book, clock, files } = this.#options
     await book.end(id, clock.now())
+    const before = await files.madeBefore(id)
+    if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)
     if (parts.length === 0) return book.fail(id, 'nothing was recorded')
     const made = await this.#convert(id, parts)
     if (made === null) return
     if (typeof made === 'string') return book.fail(id, made)
-    const bytes = await files.finish(id)
-    await book.complete(id, { bytes, durationMs: made.durationMs, tracks: tracksOf(parts) })
+    await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
+  }
+
+  #complete(id: string, file: Finished): Promise<void> {
+    return this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
   }
 
   /** The length; a problem; or null when it was not tried, or not to its end, and is to be tried again. */
@@ -234,5 +239,9 @@ const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
   ...(width > 0 && height > 0 ? { width, height } : {}),
 })
 
-/** As they came in, of the longest description. */
-const tracksOf = (parts: readonly Part[]): Track[] => (parts.at(-1)?.tracks ?? []).map(trackOf)
+/** One of each kind, the latest: the first part may be a picture whose sound came later. */
+function tracksOf(parts: readonly Part[]): PartTrack[] {
+  const all = parts.flatMap(({ tracks }) => tracks)
+  const kinds = ['video', 'audio'] as const
+  return kinds.map((kind) => all.findLast((track) => track.kind === kind)).filter((track) => track !== undefined)
+}
