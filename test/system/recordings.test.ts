@@ -150,6 +150,15 @@ test('a broadcast that changes its format is one file all the same', async () =>
   expect(seconds).toBeGreaterThan(3)
 })
 
+test('a disk that is nearly full ends recordings, and what there is becomes a file', async () => {
+  const full = await runApp({ flags: { recordings: { minFreeMegabytes: 1_000_000_000 } } })
+  const live = await broadcast(full, h264, { token: { record: true } })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect((await list('', full)).map(({ state }) => state)).not.toContain('recording')
+  await live.end()
+  await full.close()
+})
+
 test('nothing is recorded of a token that does not ask for it, and what is under way cannot be deleted', async () => {
   const unrecorded = await broadcast(sluice, h264, { streamName: 'private' })
   const live = await broadcast(sluice, h264, { streamName: 'now', token: { record: true } })
@@ -227,6 +236,19 @@ describe('when something dies', () => {
       await next.close()
       rmSync(dataDir, { recursive: true })
     }
+  })
+
+  test('when ffmpeg is killed while the file is made, it is made again', async () => {
+    const script = join(scratch, 'ffmpeg-that-dies')
+    const body = `[ -e "$0.once" ] || { : > "$0.once"; kill -9 $$; }; exec ffmpeg "$@"`
+    writeFileSync(script, `#!/bin/sh\n${body}\n`, { mode: 0o755 })
+    const host = await runApp({ flags: { ffmpeg: { path: script } } })
+    const live = await broadcast(host, h264, { token: { record: true } })
+    await until(async () => (await list('', host)).length === 1)
+    await live.end()
+    await until(async () => (await one('show', host)).state === 'completed', 20_000)
+    expect(existsSync(`${script}.once`)).toBe(true)
+    await host.close()
   })
 
   test('a start that finds a finished file puts it on record, whatever the one before was killed at', async () => {

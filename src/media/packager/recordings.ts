@@ -41,6 +41,8 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
+/** A conversion that is killed is begun anew so often. */
+const ATTEMPTS = 3
 /** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
 const STALL_MS = 600_000
 
@@ -84,6 +86,7 @@ export class Recordings {
       },
     })
     this.#recorders.set(feed.feedId, recorder)
+    this.#await(this.#later('looking for space', this.#watchSpace()))
   }
 
   end(feedId: string): void {
@@ -186,18 +189,21 @@ export class Recordings {
   async #convert(id: string, parts: readonly Part[]): Promise<{ durationMs: number } | string | null> {
     const { ffmpeg, files, clock } = this.#options
     const args = finishArguments(parts, files.unfinished(id))
-    const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
-    if (!started.ok) {
-      if (started.error.code === 'missing') return started.error.message
-      await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
-      return null
+    for (let attempt = 1; ; attempt++) {
+      const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
+      if (!started.ok && started.error.code === 'missing') return started.error.message
+      if (!started.ok) {
+        await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
+        return null
+      }
+      this.#process = started.value
+      const exit = await this.#finished(started.value)
+      this.#process = null
+      if (this.#stopping.signal.aborted) return null
+      if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+      // Somebody killed it, or the machine was short of memory: that may pass.
+      if (!wasKilled(exit) || attempt === ATTEMPTS) return `ffmpeg ended (${exit.signal ?? exit.code}): ${exit.tail}`
     }
-    this.#process = started.value
-    const { code, signal, tail } = await this.#finished(started.value)
-    this.#process = null
-    if (this.#stopping.signal.aborted) return null
-    if (code !== 0) return `ffmpeg ended (${signal ?? code}): ${tail}`
-    return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
   }
 
   /** Its end, which is brought about when it gets no further. */
@@ -232,6 +238,11 @@ export class Recordings {
     }
   }
 }
+
+/** What a shell says of SIGABRT, SIGKILL, SIGSEGV and SIGTERM. */
+const KILLED: ReadonlySet<number | null> = new Set([134, 137, 139, 143])
+
+const wasKilled = ({ code, signal }: FfmpegExit): boolean => signal !== null || KILLED.has(code)
 
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
   type: kind,
