@@ -18,7 +18,7 @@ let h264: Recorded
 let vp8: Recorded
 
 beforeAll(async () => {
-  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, bframes: 2, size: '320x180' })
+  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, bframes: 2, size: '320x180' })
   vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 25, size: '320x180' })
   receiver = await receiveEvents()
   sluice = await runApp({ flags: { ...allowPrivate, thumbnails: { everySeconds: 1 } } })
@@ -220,6 +220,8 @@ describe('when something dies', () => {
       return id ? (statSync(join(folder, id, 'part-0.mkv'), { throwIfNoEntry: false })?.size ?? 0) : 0
     }
     await until(() => size() > 200_000, 20_000)
+    // An event that is on its way when its sender dies is not sent again, so it has to have arrived.
+    await expectEvents('killed', 'started')
     server.kill('SIGKILL')
     await new Promise((resolve) => server.once('exit', resolve))
 
