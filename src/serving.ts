@@ -34,6 +34,7 @@ import { type ConvertForWebRtc, engineFeeds } from './media/engineFeeds.ts'
 import { createFfmpeg, type Ffmpeg } from './media/packager/ffmpeg.ts'
 import { createPackager, type Packager } from './media/packager/packager.ts'
 import type { RecordingBook } from './media/packager/recordings.ts'
+import { createRelayEngine } from './media/relay/engine.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { webRtcMedia } from './media/rtmp/opus.ts'
 import { streamKey } from './media/sessions.ts'
@@ -73,14 +74,14 @@ class Parts {
  * Takes requests, broadcasts and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
  * @throws CannotStart when something about this machine is in the way; nothing runs then
  */
-export async function startServing(app: App, engine?: Engine): Promise<Serving> {
+export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
   try {
     const deliveries = await startDeliveries(app)
     parts.add('deliveries', () => deliveries.stop())
     const sessions = await startSessions(app)
     parts.add('sessions', () => sessions.stop())
-    if (engine) parts.add('engine', followed(app, engine))
+    parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
@@ -93,6 +94,17 @@ export async function startServing(app: App, engine?: Engine): Promise<Serving> 
     await parts.stop()
     throw error
   }
+}
+
+/** The embedded engine. It has no process until somebody publishes or views. */
+function relayEngine({ config: { webrtc, sessions }, ctx }: App): Engine {
+  const { host, port, processes, publicAddresses, maxBitrateKilobits } = webrtc
+  const maxBitrate = maxBitrateKilobits * 1000
+  return createRelayEngine({
+    log: ctx.log,
+    now: () => ctx.clock.monotonic(),
+    config: { host, udpPort: port, processes, publicAddresses, maxBitrate, maxSessions: sessions.max },
+  })
 }
 
 function followed({ ctx }: App, engine: Engine): () => Promise<void> {
@@ -142,7 +154,7 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine?: Engine): Promise<RtmpListener | null> {
+async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine: Engine): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
@@ -153,11 +165,11 @@ async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine?: Engine): 
     idleMs: rtmp.idleSeconds * 1000,
   }
   const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
-  const show = engine && engineFeeds({ ...ctx, engine, convert })
+  const show = engineFeeds({ ...ctx, engine, convert })
   const publish = publishOverRtmp({
     ctx,
     makeHub: () => new Hub(),
-    feed: show && ((feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media)),
+    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })

@@ -14,6 +14,11 @@ export const addressOrNetwork: TextRule = (value) => {
     : `has a prefix that is not from 0 to ${longest}`
 }
 
+/** An address that others can be told: without a zone, which belongs to one machine. */
+export const address: TextRule = (value) => (isIP(value) === 0 || value.includes('%') ? 'is not an address' : undefined)
+
+export const addressOrNothing: TextRule = (value) => (value === '' ? undefined : address(value))
+
 /** A name or address to listen on; a port has a key of its own. */
 export const hostToListenOn: TextRule = (value) => {
   if (isIP(value) !== 0) return undefined

@@ -1,7 +1,9 @@
 import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
 import {
+  address,
   addressOrNetwork,
+  addressOrNothing,
   base64Of32Bytes,
   headerPrefix,
   headerSecret,
@@ -149,6 +151,36 @@ const schema = {
   },
   ...packaging,
   webrtc: {
+    host: text({
+      default: '',
+      allowed: 'nothing, or an IPv4 or IPv6 address',
+      rule: addressOrNothing,
+      about: 'The address that media is taken on; nothing means all of this machine, IPv4 and IPv6.',
+    }),
+    port: integer({
+      default: 8081,
+      min: 0,
+      max: 65_535,
+      about: 'The UDP port of the first media process, the others take those that follow; 0 takes any free ones.',
+    }),
+    processes: integer({
+      default: 0,
+      min: 0,
+      max: 64,
+      about: 'How many media processes there are; 0 means one less than there are cores, and at least one.',
+    }),
+    publicAddresses: list({
+      default: [],
+      allowed: 'IPv4 or IPv6 addresses',
+      rule: address,
+      about: 'The addresses that publishers and viewers are told to send media to, in place of those of this machine.',
+    }),
+    maxBitrateKilobits: integer({
+      default: 8000,
+      min: 100,
+      max: 1_000_000,
+      about: 'The most that one publisher is asked to send, in kilobits per second.',
+    }),
     iceServers: list({
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',

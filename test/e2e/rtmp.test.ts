@@ -14,7 +14,7 @@ afterAll(() => stage.close())
 
 const streams = [{ streamName: 'studio' }]
 
-test('what an encoder sends over RTMP plays over HLS in hls.js, for who has a token', async () => {
+test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, for who has a token', async () => {
   const { token } = await stage.token('publish', { streams, subscribeRequiresAuth: true })
   const subscribe = await stage.token('subscribe', { streams })
   const broadcast = encoder(stage.rtmp('studio', token))
@@ -28,7 +28,13 @@ test('what an encoder sends over RTMP plays over HLS in hls.js, for who has a to
         frames > 25 && audioBytes > 1000 && currentTime > 0.5,
     )
   expect((await page.played()).width).toBe(640)
+
+  const viewer = await stage.peer()
+  const wish = { url: stage.whep('studio'), token: subscribe.token }
+  await expect.poll(() => viewer.watch(wish), { timeout: 5000 }).toBe('ok')
+  expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
   await broadcast.stop()
+  await viewer.stands()
 })
 
 test.each([

@@ -30,7 +30,7 @@ export interface Stage {
 
 export async function setStage(settings: Record<string, string> = {}): Promise<Stage> {
   const dir = newDirectory()
-  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', ...settings }
+  const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'])).stdout.trim()
   const accounts = await command(['--data', dir, 'account', 'list', '--json'])

@@ -1,0 +1,66 @@
+"""A WebRTC peer that is no browser: `publish URL TOKEN` or `watch URL`. Prints a JSON line when media flows."""
+
+import asyncio
+import json
+import sys
+import urllib.request
+
+from aiortc import RTCPeerConnection, RTCSessionDescription
+from aiortc.contrib.media import MediaPlayer
+from aiortc.mediastreams import MediaStreamError
+
+
+def post(url, sdp, token):
+    request = urllib.request.Request(url, data=sdp.encode(), method="POST")
+    request.add_header("Content-Type", "application/sdp")
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(request) as response:
+        return response.read().decode()
+
+
+async def negotiate(pc, url, token=""):
+    await pc.setLocalDescription(await pc.createOffer())
+    answer = await asyncio.to_thread(post, url, pc.localDescription.sdp, token)
+    await pc.setRemoteDescription(RTCSessionDescription(answer, "answer"))
+
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+
+async def publish(url, token):
+    pc = RTCPeerConnection()
+    picture = MediaPlayer("testsrc2=size=640x360:rate=15", format="lavfi")
+    sound = MediaPlayer("sine=frequency=440:sample_rate=48000", format="lavfi")
+    pc.addTrack(picture.video)
+    pc.addTrack(sound.audio)
+    await negotiate(pc, url, token)
+    while pc.connectionState != "connected":
+        await asyncio.sleep(0.05)
+    say(connected=True)
+    await asyncio.Event().wait()
+
+
+async def watch(url):
+    pc = RTCPeerConnection()
+    counts = {"video": 0, "audio": 0}
+
+    async def count(track):
+        try:
+            while True:
+                frame = await track.recv()
+                counts[track.kind] += 1
+                if min(counts.values()) >= 10 and track.kind == "video":
+                    say(**counts, width=frame.width, height=frame.height)
+        except MediaStreamError:
+            pass
+
+    pc.on("track", lambda track: asyncio.ensure_future(count(track)))
+    pc.addTransceiver("video", direction="recvonly")
+    pc.addTransceiver("audio", direction="recvonly")
+    await negotiate(pc, url)
+    await asyncio.Event().wait()
+
+
+asyncio.run(publish(*sys.argv[2:]) if sys.argv[1] == "publish" else watch(*sys.argv[2:]))

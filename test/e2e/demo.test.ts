@@ -1,0 +1,44 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { setStage, type Stage } from './sluice.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await setStage()
+})
+afterAll(() => stage.close())
+
+const figure = (page: Page, tab: string, name: string) => page.textContent(`#${tab} [data-figure="${name}"]`)
+
+test('the page broadcasts a test picture, links to it, plays it, and says why not', async () => {
+  const { token, id } = await stage.token('publish', { streams: [{ streamName: 'show' }] })
+  const page = await stage.browser.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(`${stage.server.url}/demo`)
+
+  await page.click('text=Go live')
+  const notice = page.locator('#broadcast .notice')
+  await notice.waitFor()
+  expect(await notice.textContent()).toMatch(/^There is no valid token\..*401 Unauthorized: Invalid token$/)
+
+  await page.fill('#broadcast [name=token]', token)
+  await page.click('text=Go live')
+  await page.waitForSelector('#broadcast .badge[data-state=live]')
+  const link = page.locator('#broadcast .notice a')
+  expect(await link.textContent()).toBe(`${stage.accountId}/show`)
+
+  const [watching] = await Promise.all([page.waitForEvent('popup'), link.click()])
+  await watching.click('#watch .main')
+  await watching.waitForSelector('#watch .badge[data-state=live]')
+  await expect.poll(() => figure(watching, 'watch', 'Frame rate')).toMatch(/^[1-9]\d* fps$/)
+  expect(await figure(watching, 'watch', 'Resolution')).toMatch(/^\d+ × \d+$/)
+  expect(await figure(watching, 'watch', 'Codecs')).toContain('H264')
+  expect(await figure(watching, 'watch', 'First frame')).toMatch(/ m?s$/)
+  await expect.poll(() => figure(page, 'broadcast', 'Bitrate')).toMatch(/bit\/s$/)
+
+  await stage.api('DELETE', `/api/publish_token/${id}`)
+  await page.waitForSelector('#broadcast .badge[data-state=idle]')
+  await expect.poll(() => watching.textContent('#watch .notice')).toContain('Nobody is broadcasting')
+  expect(complaints).toEqual([])
+})

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AIORTC, aiortc } from './aiortc.ts'
+import type { Peer } from './peer.ts'
+import { setStage, type Stage, type Token } from './sluice.ts'
+
+let stage: Stage
+const peers: Peer[] = []
+
+beforeAll(async () => {
+  stage = await setStage()
+})
+afterAll(() => stage.close())
+
+const anyName = [{ streamName: '.*', isRegex: true }]
+const publishToken = (body: object = {}): Promise<Token> => stage.token('publish', { streams: anyName, ...body })
+const subscribeToken = (body: object = {}): Promise<Token> => stage.token('subscribe', { streams: anyName, ...body })
+
+async function open(host?: string): Promise<Peer> {
+  const peer = await stage.peer(host)
+  peers.push(peer)
+  return peer
+}
+
+async function broadcast(stream: string, { token }: Token, wish: { codec?: string; sourceId?: string } = {}) {
+  const peer = await open()
+  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  return peer
+}
+
+/** Watches as soon as the stream is on the air. */
+async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
+  const peer = await open()
+  const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
+  await expect.poll(() => peer.watch(wish), { timeout: 5000, interval: 100 }).toBe('ok')
+  return peer
+}
+
+const closeAll = () => Promise.all(peers.splice(0).map((peer) => peer.close()))
+
+describe('WHIP to WHEP', () => {
+  test.each([
+    ['h264', 'video/H264'],
+    ['vp8', 'video/VP8'],
+  ])('%s: moving pictures and sound, and who joins late sees them too', async (codec, mimeType) => {
+    const publisher = await broadcast(`film-${codec}`, await publishToken(), { codec })
+    const first = await view(`film-${codec}`)
+    expect((await first.plays()).codecs).toEqual(['audio/opus', mimeType])
+    const late = await view(`film-${codec}`)
+    expect((await late.plays()).width).toBeGreaterThan(0)
+    await publisher.stop()
+    await first.stands()
+    await closeAll()
+  })
+
+  test('a second publisher of a name replaces the first, and viewers stay', async () => {
+    const token = await publishToken()
+    const first = await broadcast('relay', token)
+    const viewer = await view('relay')
+    await viewer.plays()
+    await broadcast('relay', token)
+    await first.stands()
+    await viewer.plays()
+    await closeAll()
+  })
+
+  test('sources of one name are kept apart', async () => {
+    const token = await publishToken()
+    await broadcast('two', token, { sourceId: 'left', codec: 'h264' })
+    await broadcast('two', token, { sourceId: 'right', codec: 'vp8' })
+    const [left, right] = [await view('two', undefined, 'left'), await view('two', undefined, 'right')]
+    expect((await left.plays()).codecs).toContain('video/H264')
+    expect((await right.plays()).codecs).toContain('video/VP8')
+    await closeAll()
+  })
+})
+
+describe('tokens', () => {
+  test('a secured stream plays with a subscribe token only', async () => {
+    await broadcast('vip', await publishToken({ subscribeRequiresAuth: true }))
+    const viewer = await view('vip', await subscribeToken())
+    await viewer.plays()
+    expect(await (await open()).watch({ url: stage.whep('vip') })).toBe('401 Unauthorized: Invalid token')
+    await closeAll()
+  })
+
+  test('who deletes a token ends its viewers, and no others', async () => {
+    await broadcast('club', await publishToken({ subscribeRequiresAuth: true }))
+    const [taken, kept] = [await subscribeToken(), await subscribeToken()]
+    const [leaving, staying] = [await view('club', taken), await view('club', kept)]
+    await Promise.all([leaving.plays(), staying.plays()])
+    expect((await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)).status).toBe(200)
+    await leaving.stands()
+    await staying.plays()
+    const again = await leaving.watch({ url: stage.whep('club'), token: taken.token })
+    expect(again).toBe('401 Unauthorized: Invalid token')
+    await closeAll()
+  })
+
+  test('who deletes a publish token ends its broadcast', async () => {
+    const token = await publishToken()
+    const publisher = await broadcast('brief', token)
+    const viewer = await view('brief')
+    await viewer.plays()
+    await stage.api('DELETE', `/api/publish_token/${token.id}`)
+    await viewer.stands()
+    await publisher.stands()
+    await expect.poll(async () => (await open()).watch({ url: stage.whep('brief') })).toMatch(/^409 |^401 /)
+    await closeAll()
+  })
+})
+
+test('a relay process that is killed takes its sessions along, is told of, and is there again for the next', async () => {
+  const token = await publishToken()
+  const publisher = await broadcast('phoenix', token)
+  const viewer = await view('phoenix')
+  await viewer.plays()
+  const relays = stage.relays()
+  for (const pid of relays) process.kill(pid, 'SIGKILL')
+  await viewer.stands()
+  await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data).toEqual([])
+  expect(stage.server.log()).toContain('a media process died')
+  await publisher.close()
+  await broadcast('phoenix', token)
+  const next = await view('phoenix')
+  await next.plays()
+  expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)
+  await closeAll()
+})
+
+describe.skipIf(!existsSync(AIORTC))('a peer that is no browser', () => {
+  test('publishes to a browser, and watches one', async () => {
+    const token = await publishToken()
+    const publisher = aiortc('publish', stage.whip('snake'), token.token)
+    await publisher.says('connected')
+    const viewer = await view('snake')
+    await viewer.plays()
+    publisher.stop()
+    await broadcast('film', token, { codec: 'vp8' })
+    await view('film')
+    const watcher = aiortc('watch', stage.whep('film'))
+    expect(await watcher.says('video')).toMatchObject({ width: expect.any(Number) as number })
+    watcher.stop()
+    await closeAll()
+  })
+})
