@@ -9,7 +9,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'test/{base,config,core,fuzz,cli}/**/*.test.ts',
-            'test/media/{*,{wire,rtmp}/**/*}.test.ts',
+            'test/media/{*,{wire,rtmp,relay}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           pool: 'threads',

@@ -29,7 +29,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function package_(recorded: Recorded, speed = 3, ffmpegHost = ffmpeg) {
+function package_(recorded: Recorded, speed = 6, ffmpegHost = ffmpeg) {
   const player = new Player(recorded, speed)
   const stream = new HlsStream({
     ffmpeg: ffmpegHost,
@@ -168,7 +168,7 @@ test('a source that ends ends the playlist, and what there is can be played to i
 
 test('without ffmpeg nothing is ready, and the reason is known', async () => {
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
-  const { stream } = package_(h264, 3, without)
+  const { stream } = package_(h264, 6, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'))
   expect(await stream.ready(100)).toBe(false)
 })
