@@ -7,7 +7,11 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/{base,config,core,fuzz,cli}/**/*.test.ts', 'test/media/{*,wire/**/*}.test.ts', 'test/*.test.ts'],
+          include: [
+            'test/{base,config,core,fuzz,cli}/**/*.test.ts',
+            'test/media/{*,{wire,rtmp,relay}/**/*}.test.ts',
+            'test/*.test.ts',
+          ],
           pool: 'threads',
           isolate: false,
           sequence: { groupOrder: 0 },

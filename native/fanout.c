@@ -41,8 +41,8 @@ enum {
   /* Sealed packets of one sendmmsg: 190 kB. */
   ARENA_PACKETS = 128,
   MAX_HANDLES = 65536,
-  /* Our own descriptors of the process's sockets: one for each address family. */
-  MAX_SOCKETS = 8,
+  /* Our own descriptors of the process's sockets: one for each address. */
+  MAX_SOCKETS = 16,
   CM = 1,
   GCM = 7
 };
@@ -584,27 +584,33 @@ static napi_value seal_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* Whether the datagram socket `fd` is bound to `port`. */
-static bool is_bound_to(int fd, uint32_t port, bool is_v6) {
+/* Whether `fd` is a datagram socket that is bound to the address, of 4 or 16 bytes, and the port. */
+static bool is_bound_to(int fd, const unsigned char *address, size_t address_length, uint32_t port) {
   int type = 0;
   socklen_t type_length = sizeof type;
   struct sockaddr_storage local;
   socklen_t length = sizeof local;
   if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) != 0 || type != SOCK_DGRAM) return false;
   if (getsockname(fd, (struct sockaddr *)&local, &length) != 0) return false;
-  if (is_v6) return local.ss_family == AF_INET6 && ntohs(((struct sockaddr_in6 *)&local)->sin6_port) == port;
-  return local.ss_family == AF_INET && ntohs(((struct sockaddr_in *)&local)->sin_port) == port;
+  const struct sockaddr_in *v4 = (const struct sockaddr_in *)&local;
+  const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&local;
+  if (local.ss_family == AF_INET) {
+    return address_length == 4 && ntohs(v4->sin_port) == port && memcmp(&v4->sin_addr, address, 4) == 0;
+  }
+  return local.ss_family == AF_INET6 && address_length == 16 && ntohs(v6->sin6_port) == port &&
+         memcmp(&v6->sin6_addr, address, 16) == 0;
 }
 
-/* openSocket(port, isV6) -> a descriptor of our own for this process's datagram socket that is bound to it; 0: none */
+/* openSocket(address: 4 or 16 bytes, port) -> a descriptor of our own for this process's datagram socket there; 0: none */
 static napi_value open_socket(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 2);
-  uint32_t port = u32(&call, 0);
-  bool is_v6 = boolean(&call, 1);
+  size_t length;
+  const unsigned char *address = bytes(&call, 0, 4, 16, &length);
+  uint32_t port = u32(&call, 1);
   if (!call.ok || port == 0 || port > 65535) return refuse(env);
   int slot = socket_slot(call.self, 0);
   for (int fd = 3; slot >= 0 && fd < 4096; fd++) {
-    if (!is_bound_to(fd, port, is_v6)) continue;
+    if (!is_bound_to(fd, address, length, port)) continue;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (own > 0) call.self->sockets[slot] = own;
     return number(env, own > 0 ? own : 0);

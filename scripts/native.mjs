@@ -1,9 +1,9 @@
 // Builds native/fanout.c, the fast back end of the relay, when this machine can. Plain JavaScript that runs on Node 20. It is
 // never needed: without it, or when it does not fit, the relay forwards with JavaScript alone.
-//   node scripts/native.mjs
+//   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
@@ -11,19 +11,19 @@ const SOURCE = path('native/fanout.c')
 const OUTPUT = path(`build/native/fanout-${process.platform}-${process.arch}.node`)
 
 /** Says in one line what became of it, or nothing when there was nothing to do. */
-export function buildNative() {
-  if (process.platform !== 'linux' || isFresh()) return
+export function buildNative(source = SOURCE, output = OUTPUT) {
+  if (process.platform !== 'linux' || isFresh(source, output)) return
   const headers = findHeaders()
   if (headers === undefined) return skip('the headers of Node are not here')
   if (spawnSync('cc', ['--version'], { timeout: 10_000 }).status !== 0) return skip('no C compiler is here')
-  const problem = compile(headers)
+  const problem = compile(headers, source, output)
   if (problem !== undefined) return skip(problem)
-  console.log('setup: built the native fan-out of the relay')
+  console.log(`setup: built ${basename(output)} out of ${basename(source)}`)
 }
 
 const skip = (why) => console.log(`setup: ${why}; media is forwarded by JavaScript alone, which costs more CPU`)
 
-const isFresh = () => existsSync(OUTPUT) && statSync(OUTPUT).mtimeMs >= statSync(SOURCE).mtimeMs
+const isFresh = (source, output) => existsSync(output) && statSync(output).mtimeMs >= statSync(source).mtimeMs
 
 /** Those of the Node that npm installed, of the one that runs, or of the system. */
 function findHeaders() {
@@ -36,9 +36,9 @@ function findHeaders() {
 }
 
 /** Compiles beside the output and moves it there, so that nobody ever loads half a file. What went wrong, or undefined. */
-function compile(headers) {
-  mkdirSync(dirname(OUTPUT), { recursive: true })
-  const made = `${OUTPUT}.${process.pid}`
+function compile(headers, source, output) {
+  mkdirSync(dirname(output), { recursive: true })
+  const made = `${output}.${process.pid}`
   // With `now`, a Node that lacks one of the functions refuses to load it instead of dying at the first call.
   const flags = [
     '-O2',
@@ -50,11 +50,11 @@ function compile(headers) {
     '-Wl,-z,now',
   ]
   const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
-  const args = [...flags, ...warnings, `-I${headers}`, '-o', made, SOURCE]
+  const args = [...flags, ...warnings, `-I${headers}`, '-o', made, source]
   const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })
   if (status !== 0) return `the native fan-out does not compile: ${(error?.message ?? stderr).trim().split('\n', 1)[0]}`
-  renameSync(made, OUTPUT)
+  renameSync(made, output)
   return undefined
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) buildNative()
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) buildNative(...process.argv.slice(2))

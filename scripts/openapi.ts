@@ -1,4 +1,4 @@
-// Writes api/tokens.openapi.json from the schemas of the routes. A test fails when it is stale.
+// Writes api/*.openapi.json from the schemas of the routes. Tests fail when they are stale.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,8 +12,12 @@ const config = loadConfig({ env: {}, flags: { data: { dir } } })
 if (!config.ok) throw new Error(JSON.stringify(config.error))
 const app = await openApp({ config: config.value, log: createLogger({ level: 'error', format: 'pretty' }) })
 const http = await openDoors(app)
-const text = `${JSON.stringify(http.swagger(), null, 2)}\n`
-writeFileSync(new URL('../api/tokens.openapi.json', import.meta.url), text)
+const documents = { tokens: '/api/openapi.json', live: '/v2/openapi.json' }
+for (const [name, path] of Object.entries(documents)) {
+  const { body } = await http.inject(path)
+  const text = `${JSON.stringify(JSON.parse(body), null, 2)}\n`
+  writeFileSync(new URL(`../api/${name}.openapi.json`, import.meta.url), text)
+}
 await http.close()
 await app.close()
 rmSync(dir, { recursive: true })

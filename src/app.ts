@@ -24,6 +24,7 @@ import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
 import { Tally } from './base/tally.ts'
+import { refuseViewerKey } from './base/viewerKey.ts'
 
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {
@@ -33,7 +34,7 @@ export interface App {
   readonly sign: Mac
   /** The sealing key, to derive others from. */
   readonly key: Buffer
-  /** Says `news` when this process has committed something to deliver. */
+  /** Says `news` when this process has committed something to deliver, and `live` with each change of a live resource. */
   readonly news: EventEmitter
   /** Writes what waits and closes the store. Idempotent. */
   close(): Promise<void>
@@ -86,6 +87,9 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
+    sign: cursorMac(key),
+    liveSettings: { ...config.live, refuseKey: refuseViewerKey },
+    liveChanged: (change) => news.emit('live', change),
   }
   await ensureAccount(ctx)
   await cache.start()
@@ -111,7 +115,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, key, news, sign: cursorMac(key), close: () => (closing ??= close()) }
+  return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
 }
 
 function sealingKey(config: Config, random: Random): Buffer {

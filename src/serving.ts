@@ -18,7 +18,9 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { recordingsDir } from './config/places.ts'
+import { liveDir, recordingsDir } from './config/places.ts'
+import type { LiveChange } from './commands/context.ts'
+import { EngineKeeper } from './commands/v2life/keeper.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
@@ -26,6 +28,8 @@ import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
+import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
+import { schedulerJob } from './jobs/schedulers.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
@@ -37,7 +41,10 @@ import type { RecordingBook } from './media/packager/recordings.ts'
 import { createRelayEngine } from './media/relay/engine.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { webRtcMedia } from './media/rtmp/opus.ts'
-import { type LiveSession, streamKey } from './media/sessions.ts'
+import { streamKey } from './media/sessions.ts'
+import { PushSources } from './media/transcoder/sources.ts'
+import { createTranscoder } from './media/transcoder/transcoder.ts'
+import { type Playback, startPlayback } from './playback.ts'
 
 export interface Serving {
   readonly port: number
@@ -50,13 +57,17 @@ export interface Serving {
 interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
+  readonly playback?: Playback
 }
+
+/** Longer than any pause of a healthy server; engines of another node are taken over after it. */
+const ENGINE_LEASE_MS = 15_000
 
 /**
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
  * viewers end with them; the deliveries last, because all others may cause some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'packager', 'http', 'engine', 'deliveries'] as const
+const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -86,9 +97,13 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const rtmp = await openRtmp(app, ffmpeg, engine)
+    const channels = await startChannels(app, ffmpeg)
+    parts.add('channels', () => channels.stop())
+    const rtmp = await openRtmp(app, { ffmpeg, engine, sources: channels.sources })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const port = await listen(app, { engine, packager }, parts)
+    const playback = startPlayback(app, channels.folderOf)
+    parts.add('playback', () => playback.stop())
+    const port = await listen(app, { engine, packager, playback }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
@@ -119,11 +134,12 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager } = media
+  const { engine, packager, playback } = media
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -154,7 +170,14 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine: Engine): Promise<RtmpListener | null> {
+/** Where broadcasts over RTMP go. */
+interface RtmpRooms {
+  readonly ffmpeg: Ffmpeg
+  readonly engine: Engine
+  readonly sources: PushSources
+}
+
+async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpRooms): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
@@ -164,11 +187,13 @@ async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine: Engine): P
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
-  const show = engineFeeds(engine, toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames), ctx.log)
+  const convert = toWebRtc(ctx, ffmpeg, rtmp.transcodeBFrames)
+  const show = engineFeeds({ ...ctx, engine, convert })
   const publish = publishOverRtmp({
     ctx,
     makeHub: () => new Hub(),
-    feed: (session, media) => show({ ...session, sessionId: session.id, room: roomOf(session) }, media),
+    streamKeys: admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
     const listener = await startRtmp({ ...ctx, host, port, limits, publish })
@@ -179,17 +204,64 @@ async function openRtmp({ config, ctx }: App, ffmpeg: Ffmpeg, engine: Engine): P
   }
 }
 
-const roomOf = ({ accountId, streamName }: LiveSession): string => streamKey(accountId, streamName)
-
 /** H.264 and AAC as WebRTC wants them. */
 const toWebRtc =
   (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
   (media, name) =>
     webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
 
-/** All children of all rooms: they share one bound. The packager ends what is left of them. */
-const openFfmpeg = ({ config: { ffmpeg }, ctx }: App): Ffmpeg =>
-  createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+/** All ffmpeg processes of this server, however they are used. */
+function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
+  return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
+}
+
+interface Channels {
+  readonly sources: PushSources
+  /** Where an engine writes. */
+  readonly folderOf: (engineId: string) => string
+  stop(): Promise<void>
+}
+
+/** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
+async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
+  const { ctx, news, config } = app
+  const sources = new PushSources()
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  await transcoder.start()
+  const place = `${hostname()}:${resolve(config.data.dir)}`
+  const keeper = new EngineKeeper(ctx, {
+    transcoder,
+    node: `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`,
+    isGone: (node) => isGone(node, place),
+    leaseMs: ENGINE_LEASE_MS,
+  })
+  const follow = (change: LiveChange): void => {
+    if (change.kind === 'ingest' && change.what !== 'updated') void sources.cut(change.id)
+    void keeper.tend()
+  }
+  news.on('live', follow)
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    schedulerJob(ctx),
+  ])
+  void keeper.tend()
+  return {
+    sources,
+    folderOf: (engineId) => transcoder.folderOf(engineId),
+    async stop() {
+      news.off('live', follow)
+      await jobs.stop()
+      await keeper.stop()
+      await transcoder.stop()
+    },
+  }
+}
+
+/** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
+function isGone(node: string, place: string): boolean {
+  const [of, pid] = node.split('#')
+  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
+}
 
 /** Packages what is on the air until it is stopped. */
 function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
@@ -201,6 +273,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
     idleMs: hls.idleSeconds * 1000,
     segmentSeconds: hls.segmentSeconds,
     listSegments: hls.listSegments,
+    lowLatency: hls.lowLatency,
     thumbnailsEveryMs: config.thumbnails.everySeconds * 1000,
     capture: (feed, image) => captureThumbnail(ctx, feed, image),
     recordings: {

@@ -23,6 +23,13 @@ export function timeOrderedId(nowMs: number, random: Random): string {
   return base58(id)
 }
 
+/** What an id of the live interface names. */
+export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke'
+
+/** A time-ordered id that tells what it names: `ch_` and 22 characters. */
+export const prefixedId = (prefix: IdPrefix, nowMs: number, random: Random): string =>
+  `${prefix}_${timeOrderedId(nowMs, random)}`
+
 function base58(value: bigint): string {
   let text = ''
   for (let rest = value; text.length < ID_LENGTH; rest /= 58n) text = BASE58.charAt(Number(rest % 58n)) + text

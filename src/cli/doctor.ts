@@ -51,6 +51,6 @@ async function examine(call: Call): Promise<Finding[]> {
     ...clock,
     ...certificates,
     await checkPort(config.value),
-    ...(await checkTools()),
+    ...(await checkTools(config.value)),
   ]
 }

@@ -75,13 +75,17 @@ export const isPostgres = (config: Config): boolean => /^postgres(ql)?:/.test(st
 const run = promisify(execFile)
 
 /** Programs that Sluice can use. None is needed for tokens and access decisions. */
-export async function checkTools(): Promise<Finding[]> {
+export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
-    const { stdout } = await run('ffmpeg', ['-version'], { timeout: 5000 })
+    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000 })
     return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
   } catch {
     return [
-      found('warn', 'ffmpeg', 'not found; tokens and access work without it, packaging media does not: install ffmpeg'),
+      found(
+        'warn',
+        'ffmpeg',
+        'not found; tokens and access work without it, packaging media does not: install ffmpeg, or name it with ffmpeg.path',
+      ),
     ]
   }
 }

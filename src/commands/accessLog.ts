@@ -2,13 +2,13 @@ import { timeOrderedId } from '../base/ids.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { err, ok, type Result } from '../base/result.ts'
+import { err, type Result } from '../base/result.ts'
 import type { Mac } from '../core/page/cursor.ts'
 import { invalid, type Failure } from '../core/errors.ts'
 import { readAccessLogQuery } from '../core/access/logQuery.ts'
 import { StoreUnavailable, type AccessLogRow, type Store } from '../store/store.ts'
 import type { Context } from './context.ts'
-import { type KeysetPage, keysetPage, startOf } from './keysetPage.ts'
+import { type KeysetPage, newestAfter, shownPage, walk } from './keysetPage.ts'
 
 export interface RecorderOptions {
   store: Store
@@ -91,18 +91,17 @@ export async function listAccessLog(
   const read = readAccessLogQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
-  const scope = { list: 'access_log', filters: { accountId, ...filter } }
-  const start = startOf(scope, cursor, mac)
-  if (!start.ok) return start
-  await ctx.recorder.flush()
-  const [atMs, id] = start.value
-  const rows = await ctx.store.read.accessLog.page({
-    accountId,
-    ...filter,
-    limit: limit + 1,
-    ...(typeof atMs === 'number' && typeof id === 'string' ? { after: { atMs, id } } : {}),
+  const page = await walk(mac, {
+    scope: { list: 'access_log', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: AccessLogRow) => [row.atMs, row.id],
+    read: async (position, most) => {
+      await ctx.recorder.flush()
+      return ctx.store.read.accessLog.page({ accountId, ...filter, limit: most, ...newestAfter(position) })
+    },
   })
-  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.atMs, row.id], toEntry }))
+  return shownPage(page, toEntry)
 }
 
 /** A row as the interface shows it; what is not known is left out. */

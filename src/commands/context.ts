@@ -1,6 +1,8 @@
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
+import type { LiveSettings } from '../core/live/types.ts'
+import type { Mac } from '../core/page/cursor.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
@@ -38,6 +40,19 @@ export interface Context {
   readonly stamps: BindingStamps
   /** May a webhook point there? The refusal is a sentence for the person who asks. */
   readonly checkTarget: CheckUrl
+  /** Signs list cursors; the same on every node that has the same sealing key. */
+  readonly sign: Mac
+  readonly liveSettings: LiveSettings
+  /** Called after a change of a live resource was committed, for those who act on it. Must not throw. */
+  readonly liveChanged: (change: LiveChange) => void
+}
+
+/** Something of a channel is not as it was. */
+export interface LiveChange {
+  readonly kind: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler'
+  readonly what: 'created' | 'updated' | 'deleted' | 'key_rotated'
+  readonly accountId: string
+  readonly id: string
 }
 
 /** Who asks for a change, and from where. */

@@ -8,18 +8,40 @@ export interface KeysetPage<T> {
   pagination: { hasMore: boolean; cursor?: string }
 }
 
-/** Where a list goes on; empty at its start. Refuses a cursor that was not made for this list and these filters. */
-export function startOf(scope: CursorScope, cursor: string | undefined, mac: Mac): Result<KeyPart[], Failure> {
-  const key = cursor === undefined ? ok([]) : decodeCursor(cursor, scope, mac)
-  return key.ok ? key : err(failure('bad_request', 'invalid_cursor: start again without a cursor'))
+/** A list that is walked by cursor. Every list of the project is one of these. */
+export interface KeysetList<R> {
+  scope: CursorScope
+  limit: number
+  cursor: string | undefined
+  /** Reads at most so many rows in order, from behind `position`; from the start when it is empty. */
+  read(position: readonly KeyPart[], limit: number): Promise<R[]>
+  /** The sort key of a row: what `read` orders by, which never changes and which no two rows share. */
+  keyOf(row: R): KeyPart[]
 }
 
-/** The page of rows that were read with `limit + 1`, and the cursor of the next one when there is one. */
-export function keysetPage<R, T>(
-  rows: readonly R[],
-  list: { scope: CursorScope; limit: number; mac: Mac; keyOf: (row: R) => KeyPart[]; toEntry: (row: R) => T },
-): KeysetPage<T> {
-  const { data, hasMore, last } = pageOf(rows, list.limit, list.keyOf)
-  const next = last === null ? {} : { cursor: encodeCursor(list.scope, last, list.mac) }
-  return { data: data.map(list.toEntry), pagination: { hasMore, ...next } }
+/** One page of a list. Refuses a cursor that was not made for this list and these filters. */
+export async function walk<R>(mac: Mac, list: KeysetList<R>): Promise<Result<KeysetPage<R>, 'invalid_cursor'>> {
+  const position = list.cursor === undefined ? ok([]) : decodeCursor(list.cursor, list.scope, mac)
+  if (!position.ok) return position
+  // One more than asked for, which only tells that there is more.
+  const rows = await list.read(position.value, list.limit + 1)
+  const { data, hasMore, last } = pageOf(rows, list.limit, (row) => list.keyOf(row))
+  const next = last === null ? {} : { cursor: encodeCursor(list.scope, last, mac) }
+  return ok({ data, pagination: { hasMore, ...next } })
+}
+
+export const INVALID_CURSOR = 'This cursor is not one of this list with these filters: start again without it'
+
+/** The page as the token interface answers it, each row as `toEntry` shows it. */
+export function shownPage<R, T>(
+  page: Result<KeysetPage<R>, 'invalid_cursor'>,
+  toEntry: (row: R) => T,
+): Result<KeysetPage<T>, Failure> {
+  if (!page.ok) return err(failure('bad_request', `invalid_cursor: ${INVALID_CURSOR}`))
+  return ok({ ...page.value, data: page.value.data.map(toEntry) })
+}
+
+/** The position of a list that is ordered newest first by time and id. */
+export function newestAfter([atMs, id]: readonly KeyPart[]): { after?: { atMs: number; id: string } } {
+  return typeof atMs === 'number' && typeof id === 'string' ? { after: { atMs, id } } : {}
 }

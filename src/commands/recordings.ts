@@ -4,7 +4,7 @@ import type { Mac } from '../core/page/cursor.ts'
 import { readRecordingQuery, recordingData, toRecordingRecord } from '../core/recordings/rules.ts'
 import type { StoredRecording } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
-import { type KeysetPage, keysetPage, startOf } from './keysetPage.ts'
+import { type KeysetPage, shownPage, walk } from './keysetPage.ts'
 import { emitRecording } from './webhooksEmit.ts'
 
 /** A recording as the interface shows it. */
@@ -20,17 +20,20 @@ export async function listRecordings(
   const read = readRecordingQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
-  const scope = { list: 'recordings', filters: { accountId, ...filter } }
-  const start = startOf(scope, cursor, mac)
-  if (!start.ok) return start
-  const [after] = start.value
-  const rows = await ctx.store.read.recordings.page({
-    accountId,
-    ...filter,
-    limit: limit + 1,
-    ...(typeof after === 'string' ? { after } : {}),
+  const page = await walk(mac, {
+    scope: { list: 'recordings', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: StoredRecording) => [row.id],
+    read: ([after], most) =>
+      ctx.store.read.recordings.page({
+        accountId,
+        ...filter,
+        limit: most,
+        ...(typeof after === 'string' ? { after } : {}),
+      }),
   })
-  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.id], toEntry: toRecordingRecord }))
+  return shownPage(page, toRecordingRecord)
 }
 
 export async function readRecording(

@@ -27,7 +27,7 @@ export async function createWebhook(
   if (!rules.ok) return err(invalid(rules.error))
   const { accountId } = actor
   const nowMs = ctx.clock.now()
-  const fresh = newSecret(ctx)
+  const fresh = newWebhookSecret(ctx)
   const made = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
     const others = await tx.webhooks.forAccount(accountId)
     if (others.length >= WEBHOOKS_MAX) return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
@@ -76,7 +76,7 @@ export async function updateWebhook(
   const after = await ctx.store.transaction(async (tx) => {
     const before = await tx.webhooks.lock(actor.accountId, id)
     if (!before) return undefined
-    const { secretSealed } = refreshSecret ? newSecret(ctx) : before
+    const { secretSealed } = refreshSecret ? newWebhookSecret(ctx) : before
     const changed = { ...patched(before, patch.value), secretSealed }
     await tx.webhooks.replace(changed)
     await audit(tx, actor, nowMs, {
@@ -103,7 +103,11 @@ export async function deleteWebhook(ctx: Context, actor: Actor, id: number): Pro
   return found ? ok(true) : err(noWebhook(id))
 }
 
-function newSecret({ random, sealer }: Context): Pick<StoredWebhook, 'secretSealed'> {
+/** A new secret, sealed: 32 random bytes in base64. */
+export function newWebhookSecret({
+  random,
+  sealer,
+}: Pick<Context, 'random' | 'sealer'>): Pick<StoredWebhook, 'secretSealed'> {
   return { secretSealed: sealer.seal(random.bytes(SECRET_BYTES).toString('base64'), SECRET_CONTEXT) }
 }
 

@@ -5,7 +5,7 @@ import type { Mac } from '../core/page/cursor.ts'
 import { readCursorQuery } from '../core/webhooks/requests.ts'
 import type { Delivery } from '../store/store.ts'
 import { audit, type Actor, type Context } from './context.ts'
-import { type KeysetPage, keysetPage, startOf } from './keysetPage.ts'
+import { type KeysetPage, shownPage, walk } from './keysetPage.ts'
 import { noWebhook } from './webhooks.ts'
 
 /** A delivery as the interface shows it. */
@@ -23,18 +23,15 @@ export async function listDeliveries(
 ): Promise<Result<DeliveryPage, Failure>> {
   const read = readCursorQuery(query)
   if (!read.ok) return err(invalid(read.error))
-  const { cursor, limit } = read.value
-  const scope = { list: 'webhook_deliveries', filters: { accountId, webhookId } }
-  const start = startOf(scope, cursor, mac)
-  if (!start.ok) return start
   if (!(await ctx.store.read.webhooks.get(accountId, webhookId))) return err(noWebhook(webhookId))
-  const [after] = start.value
-  const rows = await ctx.store.read.deliveries.page({
-    webhookId,
-    limit: limit + 1,
-    ...(typeof after === 'string' ? { after } : {}),
+  const page = await walk(mac, {
+    scope: { list: 'webhook_deliveries', filters: { accountId, webhookId } },
+    ...read.value,
+    keyOf: (row: Delivery) => [row.id],
+    read: ([after], limit) =>
+      ctx.store.read.deliveries.page({ webhookId, limit, ...(typeof after === 'string' ? { after } : {}) }),
   })
-  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.id], toEntry }))
+  return shownPage(page, toEntry)
 }
 
 /** The latest of them, newest first. */

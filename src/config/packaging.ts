@@ -1,4 +1,4 @@
-import { integer, text } from './keys.ts'
+import { integer, text, toggle } from './keys.ts'
 import { notEmpty } from './rules.ts'
 
 /** The keys of what is made of feeds beside forwarding them: a part of the one table in `schema.ts`. */
@@ -29,6 +29,10 @@ export const packaging = {
       min: 3,
       max: 60,
       about: 'How many segments a playlist names; all of them are kept in memory.',
+    }),
+    lowLatency: toggle({
+      default: true,
+      about: 'Whether playlists name parts of half a second too, for players of low-latency HLS.',
     }),
     maxStreams: integer({
       default: 16,

@@ -9,5 +9,8 @@ export const storageUrl = (config: Config): string => config.storage.url || join
 /** Where recordings are kept. */
 export const recordingsDir = (config: Config): string => config.recordings.dir || join(config.data.dir, 'recordings')
 
+/** Where engines write what viewers of distributions get; emptied at each start. */
+export const liveDir = (config: Config): string => join(config.data.dir, 'live')
+
 /** The file of the sealing key; used when `secrets.sealingKey` is empty. */
 export const sealingKeyFile = (config: Config): string => join(config.data.dir, 'sealing.key')

@@ -5,11 +5,14 @@ import {
   addressOrNetwork,
   addressOrNothing,
   base64Of32Bytes,
+  claimName,
   headerPrefix,
   headerSecret,
   hostToListenOn,
   iceServer,
   notEmpty,
+  regionName,
+  rtmpAddress,
   storageUrl,
 } from './rules.ts'
 
@@ -332,6 +335,30 @@ const schema = {
       min: 1,
       max: 4096,
       about: 'How many deliveries to all webhooks one process may have under way at a time.',
+    }),
+  },
+  live: {
+    regions: list({
+      default: ['local'],
+      allowed: 'names of letters, digits and -',
+      rule: regionName,
+      about: 'The regions that ingests and engines can be placed in; a single server has one.',
+    }),
+    rtmpUrl: text({
+      default: 'rtmp://localhost:1935/live',
+      allowed: 'an rtmp:// or rtmps:// address',
+      rule: rtmpAddress,
+      about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
+    }),
+    viewerClaim: text({
+      default: 'streaming',
+      allowed: 'the name of a claim',
+      rule: claimName,
+      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
+    }),
+    allowPrivateSources: toggle({
+      default: false,
+      about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
     }),
   },
 } as const

@@ -1,6 +1,6 @@
 import type { ClaimedDelivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
 import type { EgressRequest } from './egress.ts'
-import { skippedBecause } from './fanOut.ts'
+import { isPaused, skippedBecause } from './fanOut.ts'
 import type { Claim } from './lanes.ts'
 import { fixPayload, requestFor, type Sender } from './payload.ts'
 
@@ -11,6 +11,8 @@ const SKIPPED_AT_ONCE = 1000
 export interface Begun {
   readonly id: string
   readonly webhookId: number
+  /** Which attempt it is, of those that are followed by others; null: the only one. */
+  readonly attempt: number | null
   readonly request: EgressRequest
 }
 
@@ -36,7 +38,7 @@ export async function begin(
   let skipped = 0
   for (const { webhookId, take } of claims) {
     const webhook = webhooks.get(webhookId)
-    const paused = webhook === undefined || isPaused(webhook, how.nowMs)
+    const paused = webhook === undefined || webhook.active === false || isPaused(webhook, how.nowMs)
     if (paused) skipped += await skip(tx, webhookId, webhook, how.nowMs)
     if (!webhook) continue
     const rows = await tx.deliveries.claim({ webhookId, take, cap: how.cap })
@@ -52,8 +54,6 @@ export async function begin(
   return { begun: prepared.flatMap(({ next }) => ('error' in next ? [] : [next])), skipped }
 }
 
-const isPaused = ({ disabled }: StoredWebhook, nowMs: number): boolean => disabled !== null && nowMs < disabled.untilMs
-
 function skip(tx: Tx, webhookId: number, webhook: StoredWebhook | undefined, atMs: number): Promise<number> {
   const reason = webhook ? skippedBecause(webhook) : 'the webhook was deleted'
   return tx.deliveries.skip({ webhookId, reason, atMs, limit: SKIPPED_AT_ONCE, redeliveriesToo: !webhook })
@@ -64,8 +64,8 @@ function prepare(row: ClaimedDelivery, webhook: StoredWebhook, sender: Sender, n
   let payload = row.payload
   try {
     payload ??= fixPayload(row, sender.profile, nowMs)
-    const request = requestFor(sender, webhook, row.eventId, payload, nowMs)
-    return { id: row.id, payload, next: { id: row.id, webhookId: webhook.id, request } }
+    const request = requestFor(sender, webhook, row, payload, nowMs)
+    return { id: row.id, payload, next: { id: row.id, webhookId: webhook.id, attempt: row.attempt, request } }
   } catch (error) {
     const nothing = { body: new Uint8Array(), contentType: '', headers: {} }
     return { id: row.id, payload: payload ?? nothing, next: { error: `it could not be prepared: ${String(error)}` } }

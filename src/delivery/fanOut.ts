@@ -2,7 +2,9 @@ import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import type { HookType } from '../core/webhooks/events.ts'
 import { routeTo } from '../core/webhooks/route.ts'
-import type { NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
+import type { Health } from '../core/webhooks/types.ts'
+import { LIVE_TYPE, wantsLive } from '../core/webhooksV2/events.ts'
+import type { LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
 /** Events taken in one transaction; with what they bring to each webhook, a few megabytes. */
 const EVENTS_AT_ONCE = 100
@@ -15,8 +17,15 @@ const EVENTS_AT_ONCE = 100
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
   const events = await tx.outbox.take(EVENTS_AT_ONCE)
   const webhooks = new Map<string, StoredWebhook[]>()
+  const liveWebhooks = new Map<string, LiveWebhook[]>()
   const rows: NewDelivery[] = []
   for (const event of events) {
+    if (event.type === LIVE_TYPE) {
+      const candidates = liveWebhooks.get(event.accountId) ?? (await tx.liveWebhooks.active(event.accountId))
+      liveWebhooks.set(event.accountId, candidates)
+      rows.push(...liveRowsOf(event, candidates, nowMs, random))
+      continue
+    }
     const candidates = webhooks.get(event.accountId) ?? (await tx.webhooks.forAccount(event.accountId))
     webhooks.set(event.accountId, candidates)
     rows.push(...rowsOf(event, candidates, nowMs, random))
@@ -39,6 +48,27 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
   })
 }
 
-export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled'>): string {
+/** Events of the live interface are tried again, so their rows count attempts. */
+function liveRowsOf(event: OutboxEvent, webhooks: LiveWebhook[], nowMs: number, random: Random): NewDelivery[] {
+  const { accountId, type, subject, data, createdAtMs } = event
+  const eventId = timeOrderedId(nowMs, random)
+  return webhooks
+    .filter((webhook) => wantsLive(webhook, event.event))
+    .map((webhook): NewDelivery => {
+      const id = timeOrderedId(nowMs, random)
+      const about = { accountId, type, event: event.event, subject, data, createdAtMs, attempt: 1 as const }
+      const row = { id, eventId, webhookId: webhook.lane, ...about }
+      return isPaused(webhook, nowMs)
+        ? { ...row, state: 'skipped', error: skippedBecause(webhook) }
+        : { ...row, state: 'pending', error: null }
+    })
+}
+
+/** Many failures in a row have switched it off for a while. */
+export const isPaused = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number): boolean =>
+  disabled !== null && nowMs < disabled.untilMs
+
+export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled' | 'active'>): string {
+  if (webhook.active === false) return 'the webhook was deactivated'
   return `the webhook was disabled: ${webhook.disabled?.reason ?? ''}`
 }

@@ -1,7 +1,8 @@
 import { renderPayload } from '../core/webhooks/events.ts'
+import { LIVE_TYPE, liveBody, type StoredLiveEvent } from '../core/webhooksV2/events.ts'
 import type { Delivery, Payload, StoredWebhook } from '../store/store.ts'
 import type { EgressRequest } from './egress.ts'
-import { type HeaderProfile, signatureHeaders, thumbnailHeaders } from './signature.ts'
+import { type HeaderProfile, liveSignatureHeaders, signatureHeaders, thumbnailHeaders } from './signature.ts'
 
 /** The data of a thumbnail in the outbox; the image is JPEG in base64. */
 export interface ThumbnailData {
@@ -18,11 +19,16 @@ export interface ThumbnailData {
  * @throws when the event is none that this version knows
  */
 export function fixPayload(
-  event: Pick<Delivery, 'type' | 'event'> & { data: string },
+  event: Pick<Delivery, 'type' | 'event' | 'accountId' | 'createdAtMs'> & { data: string },
   profile: HeaderProfile,
   atMs: number,
 ): Payload {
   const data = JSON.parse(event.data) as object
+  if (event.type === LIVE_TYPE) {
+    const { accountId, createdAtMs: at } = event
+    const body = liveBody({ name: event.event, accountId, atMs: at, ...(data as StoredLiveEvent) })
+    return { body: Buffer.from(body), contentType: 'application/json', headers: {} }
+  }
   if (event.type !== 'thumbnail') {
     const body = renderPayload({ type: event.type, event: event.event, data }, atMs)
     return { body, contentType: 'application/json', headers: {} }
@@ -44,14 +50,15 @@ export interface Sender {
 export function requestFor(
   sender: Sender,
   webhook: Pick<StoredWebhook, 'url' | 'secretSealed'>,
-  eventId: string,
+  { eventId, type }: Pick<Delivery, 'eventId' | 'type'>,
   payload: Payload,
   atMs: number,
 ): EgressRequest {
   const { profile, userAgent, openSecret } = sender
   const { body, contentType, headers } = payload
   const secret = openSecret(webhook.secretSealed)
-  const signature = signatureHeaders({ profile, secret, id: eventId, timestampMs: atMs, body })
+  const signing = { profile, secret, id: eventId, timestampMs: atMs, body }
+  const signature = type === LIVE_TYPE ? liveSignatureHeaders(signing) : signatureHeaders(signing)
   return {
     url: webhook.url,
     method: 'POST',

@@ -1,10 +1,15 @@
 import { afterAttempt } from '../core/webhooks/route.ts'
 import type { Health } from '../core/webhooks/types.ts'
+import { timeOrderedId } from '../base/ids.ts'
+import type { Random } from '../base/random.ts'
+import { retryAfterMs } from '../core/webhooksV2/events.ts'
 import type { DeliveryEnd, Tx } from '../store/store.ts'
 import { failureOf, type Outcome } from './outcome.ts'
 
 export interface Ended {
   readonly webhookId: number
+  /** Which attempt it was, of those that are followed by others. */
+  readonly attempt?: number | null
   readonly end: DeliveryEnd
   /** False for what says nothing about the receiver. */
   readonly counts: boolean
@@ -51,7 +56,7 @@ function withoutOutcome(
 }
 
 /** Writes how deliveries ended, and what that means for the health of their webhooks. */
-export async function record(tx: Tx, node: string, ended: readonly Ended[]): Promise<void> {
+export async function record(tx: Tx, node: string, ended: readonly Ended[], random: Random): Promise<void> {
   const ids = [...new Set(ended.map((one) => one.webhookId))]
   for (const webhook of await tx.webhooks.lockAll(ids)) {
     const mine = ended.filter((one) => one.counts && one.webhookId === webhook.id)
@@ -63,4 +68,14 @@ export async function record(tx: Tx, node: string, ended: readonly Ended[]): Pro
     node,
     ended.map(({ end }) => end),
   )
+  for (const one of ended) await tryAgain(tx, one, random)
+}
+
+/** What failed and is not the last attempt gets another, later. */
+async function tryAgain(tx: Tx, { end, attempt }: Ended, random: Random): Promise<void> {
+  if (attempt === undefined || attempt === null || end.state === 'delivered') return
+  const pauseMs = retryAfterMs(attempt)
+  if (pauseMs === null) return
+  const atMs = end.endedAtMs
+  await tx.deliveries.retry({ of: end.id, id: timeOrderedId(atMs, random), atMs, notBeforeMs: atMs + pauseMs })
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Tally } from '../base/tally.ts'
@@ -40,6 +41,7 @@ export interface Runner {
 /** Recorded in one transaction. */
 const ENDS_AT_ONCE = 100
 const EXPIRED_AT_ONCE = 1000
+const RETRIES_AT_ONCE = 1000
 const AFTER_ERROR_MS = 1000
 /** A whole exchange takes fifteen seconds at most; what began this long ago has been forgotten by its node. */
 const FORGOTTEN_MS = 120_000
@@ -146,11 +148,20 @@ class DeliveryRunner implements Runner {
 
   async #route(): Promise<boolean> {
     const { store, clock, random } = this.#how
+    await this.#releaseRetries()
     // A read first: a look at an empty outbox then costs no transaction.
     if ((await store.read.outbox.pending(1)).length === 0) return false
     const { pending } = await store.transaction((tx) => fanOut(tx, clock.now(), random))
     if (pending > 0) this.#claiming.ring()
     return true
+  }
+
+  async #releaseRetries(): Promise<void> {
+    const { store, clock } = this.#how
+    const nowMs = clock.now()
+    if (!(await store.read.deliveries.isRetryDue(nowMs))) return
+    await store.transaction((tx) => tx.deliveries.release(nowMs, RETRIES_AT_ONCE))
+    this.#claiming.ring()
   }
 
   async #claim(): Promise<boolean> {
@@ -194,9 +205,10 @@ class DeliveryRunner implements Runner {
   }
 
   #send(one: Begun, sinceMs: number): void {
+    const { attempt } = one
     const sending = this.#exchange(one, sinceMs).then((ended) => {
       this.#sending.delete(sending)
-      this.#ended.push(ended)
+      this.#ended.push({ ...ended, attempt })
       this.#recording.ring()
     })
     this.#sending.add(sending)
@@ -216,7 +228,7 @@ class DeliveryRunner implements Runner {
   async #record(): Promise<boolean> {
     const batch = this.#ended.slice(0, ENDS_AT_ONCE)
     if (batch.length === 0) return false
-    await this.#how.store.transaction((tx) => record(tx, this.#how.nodeId, batch))
+    await this.#how.store.transaction((tx) => record(tx, this.#how.nodeId, batch, this.#how.random))
     this.#ended.splice(0, batch.length)
     for (const { end } of batch) this.#how.ended?.add(end.state)
     for (const { webhookId } of batch) this.#lanes = finish(this.#lanes, webhookId)
@@ -236,7 +248,8 @@ class DeliveryRunner implements Runner {
   async #signOfLife(): Promise<void> {
     const { store, clock, nodeId } = this.#how
     const nowMs = clock.now()
-    const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE }
+    const retryId = () => timeOrderedId(nowMs, this.#how.random)
+    const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE, retryId }
     const lost = await store.transaction(async (tx) => {
       await tx.deliveries.keepAlive(nodeId, nowMs + this.#leaseMs)
       return tx.deliveries.expire(expiry)

@@ -9,6 +9,8 @@ export interface HeaderProfile {
   readonly feedId: string
   readonly streamId: string
   readonly tokenId: string
+  /** Of webhooks of the live interface. */
+  readonly streamingSignature: string
 }
 
 /** All names from one prefix, such as `X-Service-`. */
@@ -19,6 +21,7 @@ export function headerProfile(prefix = 'X-Service-'): HeaderProfile {
     feedId: `${prefix}Feed-Id`,
     streamId: `${prefix}Stream-Id`,
     tokenId: `${prefix}Token-Id`,
+    streamingSignature: `${prefix}Streaming-Signature`.toLowerCase(),
   }
 }
 
@@ -57,6 +60,16 @@ export function signatureHeaders({ profile, secret, id, timestampMs, body }: Sig
     'webhook-timestamp': String(seconds),
     'webhook-signature': signStandard(id, seconds, body, key),
   }
+}
+
+/**
+ * What webhooks of the live interface carry: `t=<seconds>,h=<hex>`, HMAC-SHA256 over `<t>.<body>`, keyed with the secret
+ * as it is shown.
+ */
+export function liveSignatureHeaders({ profile, secret, timestampMs, body }: Signing): Record<string, string> {
+  const seconds = Math.floor(timestampMs / 1000)
+  const hash = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')
+  return { [profile.streamingSignature]: `t=${seconds},h=${hash}` }
 }
 
 /** The headers with which a thumbnail says whose image it is. */

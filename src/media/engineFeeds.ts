@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Engine } from './engine.ts'
 import type { FrameSource } from './frame.ts'
@@ -13,27 +14,42 @@ export interface ForeignFeed {
 /** Its media in codecs that WebRTC carries, until `stop`. */
 export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: FrameSource; stop(): Promise<void> }
 
+export interface EngineFeedsOptions {
+  readonly engine: Engine
+  readonly convert: ConvertForWebRtc
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const RETRY_MS = 2000
+
 /**
  * Shows feeds of other protocols to the engine's viewers, as long as their media lasts; again when a process of the engine
- * died under one. The engine knows them under an id of their own: their session is that of their own connection.
+ * died under one. The engine knows them under an id of their own: their session is that of their own connection. Only the
+ * engine listens to what is converted, so that a converter may rest while it does not.
  */
-export function engineFeeds(engine: Engine, convert: ConvertForWebRtc, log: Logger) {
-  return (feed: ForeignFeed, source: FrameSource): void => {
-    const sessionId = `feed-${feed.sessionId}`
-    const converted = convert(source, feed.room)
+export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions) {
+  return ({ sessionId: publisher, room, sourceId }: ForeignFeed, source: FrameSource): void => {
+    const sessionId = `feed-${publisher}`
+    const converted = convert(source, room)
+    const over = new AbortController()
+    const attempt = () => engine.feed({ sessionId, room, sourceId, source: converted.media })
     const show = (): void => {
-      engine.feed({ ...feed, sessionId, source: converted.media }).catch((error: unknown) => {
-        log.warn({ room: feed.room, reason: String(error) }, 'a feed cannot be shown over WebRTC')
+      attempt().catch(async (error: unknown) => {
+        log.warn({ room, reason: String(error) }, 'a feed cannot be shown over WebRTC now')
+        await clock.sleep(RETRY_MS, over.signal).then(show, () => undefined)
       })
     }
     const unwatch = engine.watch((event) => {
       if (event.kind === 'ended' && event.sessionId === sessionId && event.reason === 'engine_died') show()
     })
-    const over = (): void => {
+    const end = (): void => {
+      over.abort()
       unwatch()
       void converted.stop()
+      void engine.end(sessionId)
     }
-    converted.media.subscribe({ tracks: () => undefined, frame: () => undefined, end: over })
     show()
+    source.subscribe({ tracks: () => undefined, frame: () => undefined, end })
   }
 }

@@ -80,7 +80,10 @@ export class AccessCache {
 
   async start(): Promise<void> {
     await this.#catchUp()
-    this.#stopWatching = this.#store.watch(() => void this.#catchUp())
+    this.#stopWatching = this.#store.watch(() => {
+      // The next look, a second later at most, tries again; staleness is counted from the last one that worked.
+      this.#catchUp().catch((error: unknown) => this.#log.error({ err: error }, 'changes could not be read'))
+    })
   }
 
   stop(): void {

@@ -1,7 +1,8 @@
 import type { IngestType, LiveStatus } from '../core/live/types.ts'
+import type { RunTables } from './runsSchema.ts'
 
 /** The tables of live channels, as both engines see them. */
-export interface LiveTables {
+export interface LiveTables extends RunTables {
   channels: ChannelTable
   /** One row for each external id of a channel, to be found and to be unique by. */
   channel_external_ids: { account_id: string; external_id: string; channel_id: string }

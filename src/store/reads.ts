@@ -1,5 +1,6 @@
 import { sessionReadsOf } from './sessionVerbs.ts'
 import { liveReadsOf } from './liveVerbs.ts'
+import { runReadsOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
@@ -8,6 +9,7 @@ import { recentAudit } from './tables/audit.ts'
 import { listBindings } from './tables/bindings.ts'
 import { findCredential, listCredentials } from './tables/credentials.ts'
 import { dueWebhooks, getDelivery, getPayload, pageDeliveries } from './tables/deliveryReads.ts'
+import { isRetryDue } from './tables/deliveryRetries.ts'
 import { pendingOutbox } from './tables/outbox.ts'
 import { getRecording, pageRecordings, unfinishedRecordings } from './tables/recordings.ts'
 import { listRevocations } from './tables/revocations.ts'
@@ -21,6 +23,8 @@ import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 /** The reading verbs over one session. */
 export function readsOf(session: Session): Reads {
   return {
+    ...liveReadsOf(session),
+    ...runReadsOf(session),
     ...sessionReadsOf(session),
     accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
     secrets: {
@@ -59,6 +63,7 @@ export function readsOf(session: Session): Reads {
       page: (query) => pageDeliveries(session, query),
       payload: (id) => getPayload(session, id),
       due: (query) => dueWebhooks(session, query),
+      isRetryDue: (nowMs) => isRetryDue(session, nowMs),
     },
     audit: { recent: (accountId, limit) => recentAudit(session, accountId, limit) },
   }

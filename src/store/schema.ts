@@ -139,6 +139,14 @@ export interface WebhookTable {
   disabled_until_ms: number | null
   disabled_reason: string | null
   added_at_ms: number
+  /** `wh_…`: a webhook of the live interface, to which the rest belongs; null: one of the token interface. */
+  public_id: string | null
+  name: string | null
+  description: string | null
+  /** JSON: names of events. */
+  events: string | null
+  active: Flag | null
+  updated_at_ms: number | null
 }
 
 export interface DeliveryTable {
@@ -160,6 +168,10 @@ export interface DeliveryTable {
   redelivery_of: string | null
   /** Who started it. */
   node: string | null
+  /** 1, 2, … to webhooks of the live interface; null: it is never tried again. */
+  attempt: number | null
+  /** While it is `waiting`. */
+  not_before_ms: number | null
 }
 
 export interface SessionTable {

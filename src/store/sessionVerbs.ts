@@ -4,6 +4,7 @@ import {
   endFeed,
   endFeedOfSession,
   endFeedsOfNode,
+  feedsElsewhere,
   insertFeed,
   lastFeedEnd,
   lockOpenFeeds,
@@ -70,7 +71,10 @@ export const sessionReadsOf = (
     page: (query) => pageSessions(session, query),
     kicked: (node, limit) => kickedSessions(session, node, limit),
   },
-  feeds: { open: (limit) => openFeeds(session, limit) },
+  feeds: {
+    open: (limit) => openFeeds(session, limit),
+    elsewhere: (node, limit) => feedsElsewhere(session, node, limit),
+  },
   usage: { sum: (query) => sumUsage(session, query) },
   viewing: { deserted: (beforeMs, limit) => desertedStreams(session, beforeMs, limit) },
 })

@@ -84,6 +84,8 @@ export interface SessionReads {
 export interface FeedReads {
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
+  /** Those of all other nodes. */
+  elsewhere(node: string, limit: number): Promise<StoredFeed[]>
 }
 
 export interface NodeReads {

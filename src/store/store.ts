@@ -14,6 +14,7 @@ import type {
 } from './sessions.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
+import type { RunReads, RunTx } from './runs.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -29,6 +30,21 @@ export type {
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type {
+  StoredLife,
+  Run,
+  RunConfig,
+  RunQuery,
+  ScheduledChannel,
+  Scheduler,
+  SchedulerSort,
+  SchedulerQuery,
+  SkippedOccurrence,
+  LiveWebhook,
+  LoggedAttempt,
+  LogQuery,
+} from './runs.ts'
+
 export type {
   StoredIngest,
   DistributionKey,
@@ -219,7 +235,7 @@ export interface AccessLogQuery {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads extends LiveReads {
+export interface Reads extends LiveReads, RunReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -279,7 +295,7 @@ export interface Reads extends LiveReads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx extends LiveTx {
+export interface Tx extends LiveTx, RunTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>

@@ -1,5 +1,6 @@
 import { sessionTxOf } from './sessionVerbs.ts'
 import { liveTxOf } from './liveVerbs.ts'
+import { runTxOf } from './runsVerbs.ts'
 import type { Session } from './session.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
@@ -18,6 +19,7 @@ import {
   skipDeliveries,
   startDeliveries,
 } from './tables/deliveries.ts'
+import { giveUpDeliveries, releaseRetries, retryDelivery } from './tables/deliveryRetries.ts'
 import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
@@ -38,6 +40,8 @@ import {
 /** The verbs of a transaction over the session in which it runs. */
 export function txOf(session: Session): Tx {
   return {
+    ...liveTxOf(session),
+    ...runTxOf(session),
     ...sessionTxOf(session),
     accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
     secrets: {
@@ -122,6 +126,9 @@ function deliveryVerbs(session: Session): Tx['deliveries'] {
     start: (node, atMs, claimed) => startDeliveries(session, node, atMs, claimed),
     finish: (node, ends) => finishDeliveries(session, node, ends),
     skip: (input) => skipDeliveries(session, input),
+    retry: (input) => retryDelivery(session, input),
+    release: (nowMs, limit) => releaseRetries(session, nowMs, limit),
+    giveUp: (webhookId, reason, atMs) => giveUpDeliveries(session, webhookId, reason, atMs),
     keepAlive: (node, untilMs) => keepNodeAlive(session, node, untilMs),
     expire: (input) => expireDeliveries(session, input),
     prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),

@@ -5,6 +5,8 @@ import type { Health, Webhook } from '../core/webhooks/types.ts'
 /** A webhook as stored; `secretSealed` is its secret (base64 text) sealed under `webhook:secret`. */
 export interface StoredWebhook extends Webhook {
   secretSealed: Uint8Array
+  /** Of a webhook of the live interface: whether it is to be told anything. Absent: it is of the token interface. */
+  active?: boolean
 }
 
 export interface WebhookListQuery {
@@ -17,9 +19,10 @@ export interface WebhookListQuery {
 
 /**
  * `pending` waits; `started` was committed before the first byte left; then `delivered` (2xx), `failed`, or `unknown`: it
- * had begun when the node stopped answering, so the receiver may have it. `skipped` was never sent, and says why.
+ * had begun when the node stopped answering, so the receiver may have it. `skipped` was never sent, and says why. `waiting`
+ * becomes `pending` at its time: the next attempt to a webhook of the live interface.
  */
-export type DeliveryState = 'pending' | 'started' | 'delivered' | 'failed' | 'skipped' | 'unknown'
+export type DeliveryState = 'waiting' | 'pending' | 'started' | 'delivered' | 'failed' | 'skipped' | 'unknown'
 
 /** One event on its way to one webhook. `id` and `eventId` are 22 time-ordered characters. */
 export interface Delivery {
@@ -51,6 +54,8 @@ export interface NewDelivery
   > {
   state: 'pending' | 'skipped'
   data: string
+  /** 1: failed attempts are followed by others; absent: never. */
+  attempt?: 1
 }
 
 /** The bytes as they were sent first, kept: a redelivery sends the same. */
@@ -65,6 +70,8 @@ export interface Payload {
 export interface ClaimedDelivery extends Delivery {
   data: string
   payload: Payload | null
+  /** Which attempt it is; null: the only one. */
+  attempt: number | null
 }
 
 /** How a started delivery ended. */
@@ -95,6 +102,8 @@ export interface DeliveryReads {
     upTo: number
     limit: number
   }): Promise<{ webhookId: number; rows: number }[]>
+  /** Whether the time of a waiting attempt has come. Cheap. */
+  isRetryDue(nowMs: number): Promise<boolean>
 }
 
 export interface WebhookTx {
@@ -130,10 +139,23 @@ export interface DeliveryTx {
     limit: number
     redeliveriesToo: boolean
   }): Promise<number>
+  /** Another attempt of a delivery that counts them, with the same bytes; false when it does not. */
+  retry(input: { of: string; id: string; atMs: number; notBeforeMs: number }): Promise<boolean>
+  /** Makes at most `limit` waiting attempts pending whose time has come; answers how many. */
+  release(nowMs: number, limit: number): Promise<number>
+  /** Makes everything of a webhook `skipped` that has not begun. */
+  giveUp(webhookId: number, reason: string, atMs: number): Promise<number>
   /** This node is alive until then. */
   keepAlive(node: string, untilMs: number): Promise<void>
   /** Makes started rows `unknown` whose node is not alive, or that began before `startedBeforeMs`; answers how many. */
-  expire(input: { nowMs: number; startedBeforeMs: number; reason: string; limit: number }): Promise<number>
+  expire(input: {
+    nowMs: number
+    startedBeforeMs: number
+    reason: string
+    limit: number
+    /** Makes the id of another attempt, for those that are tried again. */
+    retryId?: () => string
+  }): Promise<number>
   /** Deletes at most `limit` rows that were made earlier and have ended, oldest first; answers how many it deleted. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -134,6 +134,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     }
   })
 
+  it('are decided on again when the token is not the one in memory any more', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const enter = () => admitPublisher(at.ctx, approachOf({ presented: token }), door())
+    expect(await enter()).toMatchObject({ ok: true })
+    // Written as by a node whose notice has not come yet.
+    const behindOurBack = (isActive: boolean) =>
+      at.ctx.store.transaction(async (tx) => {
+        const stored = await tx.tokens.lock(at.accountId, 'publish', id)
+        if (stored) await tx.tokens.replace({ ...stored, isActive })
+      })
+    await behindOurBack(false)
+    expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })
+    await behindOurBack(true)
+    at.ctx.cache.forgetToken(id)
+    expect(await enter()).toMatchObject({ ok: true })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
+  })
+
   it('are refused when there are as many as this process takes', async () => {
     const small = await startLiveNode({ url: place.url, max: 1 })
     const { token } = await makeToken(small, 'publish')
@@ -181,7 +200,28 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
   })
 
-  it('are cut when their edge does not answer, and when it fails', async () => {
+  it('are not held back by one whose edge does not answer', async () => {
+    const { token } = await makeToken(at, 'publish')
+    let release = (): void => undefined
+    const cut = () => new Promise<void>((resolve) => (release = resolve))
+    const stuck = await admitPublisher(at.ctx, approachOf({ presented: token }), { sourceId: null, cut })
+    if (!stuck.ok) throw new Error(stuck.message)
+    const other = await publish(at, { presented: token, streamName: 'other' })
+    const kick = (id: string) =>
+      at.ctx.store.transaction(async (tx) => {
+        await tx.sessions.kick({ accountId: at.accountId, id }, 'kicked')
+        await tx.changes.append({ kind: 'kick', accountId: at.accountId, id: 0, atMs: 0 })
+      })
+    await kick(stuck.session.id)
+    await until(() => at.ctx.live.get(stuck.session.id)?.ending !== null)
+    await kick(other.session.id)
+    await until(() => other.cuts.length > 0, 2000)
+    expect(at.ctx.live.has(stuck.session.id)).toBe(true)
+    release()
+    await until(() => !at.ctx.live.has(stuck.session.id))
+  })
+
+  it('are over also when their edge fails to cut them', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const cut = () => Promise.reject(new Error('the socket is gone'))
     const admitted = await admitPublisher(at.ctx, approachOf({ presented: token }), { sourceId: null, cut })

@@ -1,14 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { admitPublisher } from '../../src/commands/live/admit.ts'
 import { closeSession } from '../../src/commands/live/close.ts'
+import { goLive } from '../../src/commands/live/goLive.ts'
 import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
 import {
   admit,
+  approachOf,
   type Connection,
   eventsOf,
   type LiveNode,
   makeToken,
   publish,
+  silentMedia,
   startLiveNode,
   tryToView,
   until,
@@ -97,6 +101,20 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.live.feeds()[0]?.feedId }])
   })
 
+  it('tell of the end of a feed whose edge does not answer, after five seconds', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const stuck = { sourceId: null, cut: () => new Promise<void>(() => undefined) }
+    const admitted = await admitPublisher(at.ctx, approachOf({ presented: token }), stuck)
+    if (!admitted.ok) throw new Error(admitted.message)
+    await goLive(at.ctx, admitted.session.id, silentMedia)
+    await at.call('DELETE', `/api/publish_token/${id}`)
+    await until(() => at.ctx.live.get(admitted.session.id)?.ending !== null)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await names()).toEqual(['feeds started'])
+    clock.advance(5000)
+    await until(async () => (await names()).includes('feeds ended'))
+  })
+
   it('keep several sources of one name apart, unless the token is for one source only', async () => {
     const { token } = await makeToken(at, 'publish')
     const [one, two] = [
@@ -146,6 +164,22 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     await attempt('dark')
     expect((await events()).map(({ data }) => data['name'])).toEqual(['dark', 'darker', 'dark'])
     expect(new Set(await names())).toEqual(new Set(['viewerConnection ViewerAttempt']))
+  })
+
+  it('tell of a feed whose token was deleted while the store was away, when it is back', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    // So long after the store was last heard of that nothing is believed any more.
+    clock.advance(3_600_001)
+    at.ctx.cache.forgetToken(id)
+    expect(at.ctx.live.unchecked.has(id)).toBe(true)
+    await until(async () => {
+      await at.node.tend()
+      return (await names()).includes('feeds ended')
+    })
+    expect(publisher.cuts).toEqual(['token_deleted'])
+    expect(at.ctx.live.unchecked.size).toBe(0)
   })
 
   it('do not tell of more names than anybody has', async () => {

@@ -7,7 +7,7 @@ import type { Stores } from './store.ts'
 
 const T0 = 1_750_000_000_000
 
-function newRecording(over: Partial<StoredRecording> = {}): StoredRecording {
+export function newRecording(over: Partial<StoredRecording> = {}): StoredRecording {
   return {
     id: timeOrderedId(T0, systemRandom),
     accountId: 'nobody',

@@ -14,6 +14,8 @@ export interface Token {
 export interface Stage {
   server: Served
   accountId: string
+  /** An API secret. */
+  secret: string
   browser: Browser
   /** A page of `host`; every name ending in `.test` is this machine. */
   peer(host?: string): Promise<Peer>
@@ -46,6 +48,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   return {
     server,
     accountId,
+    secret,
     browser,
     peer: (host = 'page.test') => Peer.open(browser, pages.origin(host)),
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,

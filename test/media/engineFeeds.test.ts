@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { Hub } from '../../src/media/hub.ts'
 import { engineFeeds } from '../../src/media/engineFeeds.ts'
@@ -12,9 +13,10 @@ function shown() {
   const hub = new Hub()
   let stops = 0
   const convert = () => ({ media: hub, stop: async () => void stops++ })
-  engineFeeds(engine, convert, silentLog)(feed, hub)
+  const clock = new ManualClock()
+  engineFeeds({ engine, convert, clock, log: silentLog })(feed, hub)
   const died = (sessionId: string) => engine.tell({ kind: 'ended', sessionId, reason: 'engine_died' })
-  return { engine, hub, died, stops: () => stops }
+  return { engine, hub, clock, died, stops: () => stops }
 }
 
 test('a feed is shown under an id of its own, and again when the process under it died', () => {
@@ -29,7 +31,24 @@ test('a feed is shown under an id of its own, and again when the process under i
 test('when its media ends the conversion is stopped, and nothing is shown again', () => {
   const { engine, hub, died, stops } = shown()
   hub.end()
-  expect(stops()).toBe(1)
+  expect([stops(), engine.ended]).toEqual([1, ['feed-s']])
   died('feed-s')
   expect(engine.feeds).toHaveLength(1)
+})
+
+test('an engine that does not take a feed now is asked again, until the media ends', async () => {
+  const { engine, hub, clock, died } = shown()
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  let refused = 0
+  engine.feed = () => Promise.reject(new Error(`not now ${++refused}`))
+  died('feed-s')
+  await turn()
+  expect(refused).toBe(1)
+  clock.advance(2000)
+  await turn()
+  expect(refused).toBe(2)
+  hub.end()
+  clock.advance(2000)
+  await turn()
+  expect(refused).toBe(2)
 })

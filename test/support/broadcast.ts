@@ -18,7 +18,7 @@ export interface Broadcast {
 export async function broadcast(
   sluice: RunningApp,
   recorded: Recorded,
-  { speed = 3, streamName = 'show', token = {} }: { speed?: number; streamName?: string; token?: object } = {},
+  { speed = 6, streamName = 'show', token = {} }: { speed?: number; streamName?: string; token?: object } = {},
 ): Promise<Broadcast> {
   const { ctx } = sluice.app
   const made = await makeToken(sluice, 'publish', token)

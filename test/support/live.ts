@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp, type App } from '../../src/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/log.ts'
 import type { Approach } from '../../src/commands/authorize.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { admitPublisher, admitViewer } from '../../src/commands/live/admit.ts'
@@ -15,7 +16,6 @@ import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
 import { openDoors } from '../../src/serving.ts'
-import { silentLog } from './app.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
 export interface LiveNode {
@@ -36,6 +36,15 @@ interface Answered {
   json: ReturnType<typeof JSON.parse>
 }
 
+/** Tests break things on purpose, so that what is logged is no news. */
+const quietLog: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => quietLog,
+}
+
 export interface NodeSettings {
   url: string
   clock?: Clock
@@ -54,7 +63,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
   const flags = { data: { dir }, storage: { url }, secrets, access, sessions: { max } }
   const config = loadConfig({ env: {}, flags })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
+  const app = await openApp({ config: config.value, log: quietLog, ...(clock ? { clock } : {}) })
   const { ctx } = app
   const place = settings.place ?? dir
   const pid = settings.place ? 1 : process.pid

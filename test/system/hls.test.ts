@@ -140,6 +140,27 @@ describe('access', () => {
   })
 })
 
+test('low latency: a player waits for the next part and gets it as soon as it is there', async () => {
+  await live({ speed: 1 })
+  const { mediaUrl, media } = await follow()
+  expect(media.text).toMatch(
+    /#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1\.\d+\n#EXT-X-PART-INF:PART-TARGET=0\.5/,
+  )
+  const hint = (text: string) => /#EXT-X-PRELOAD-HINT:TYPE=PART,URI="(part-(\d+)-(\d+)\.m4s[^"]+)"/.exec(text) ?? []
+  const [, uri = '', sequence = '', part = ''] = hint(media.text)
+  const [next, blocked] = await Promise.all([
+    get(new URL(uri, mediaUrl).href),
+    get(`${mediaUrl}&_HLS_msn=${sequence}&_HLS_part=${part}`),
+  ])
+  // It may have been the last of its segment after all: then it is not there, and the playlist says so.
+  expect([200, 404]).toContain(next.status)
+  expect(next.status === 404 || blocked.text.includes(`URI="part-${sequence}-${part}.m4s`)).toBe(true)
+  const [, , laterSequence = '', laterPart = ''] = hint(blocked.text)
+  expect([Number(laterSequence), Number(laterPart)]).not.toEqual([Number(sequence), Number(part)])
+  expect((await get(`${mediaUrl}&_HLS_msn=${Number(sequence) + 50}`)).status).toBe(400)
+  expect((await get(`${mediaUrl}&_HLS_part=1`)).status).toBe(400)
+})
+
 test('what goes over the connections is counted, per session', async () => {
   await live()
   const { segments, media } = await follow()

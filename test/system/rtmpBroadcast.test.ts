@@ -178,6 +178,22 @@ test('a port that is taken keeps the server from starting, with the key to chang
   squatter.close()
 })
 
+test('addresses are checked where the configuration says so', async () => {
+  const strict = await runApp({ flags: { rtmp: { ipFilters: 'enforce' } } })
+  const tokens = [{ allowedIpAddresses: ['127.0.0.1'] }, { bindIpsOnUsage: 1 }, { allowedIpAddresses: ['192.0.2.1'] }]
+  const said: string[] = []
+  for (const body of tokens) {
+    const client = await RtmpClient.open(strict.rtmpPort ?? 0)
+    await client
+      .publish('v2/pub', `show?token=${(await makeToken(strict, 'publish', body)).token}`)
+      .catch(() => undefined)
+    said.push((await client.status()).description)
+    client.socket.destroy()
+  }
+  expect(said).toEqual(['Publishing.', 'Publishing.', 'Unauthorized: IP Address not allowed'])
+  await strict.close()
+})
+
 test('switched off, nothing listens', async () => {
   const quiet = await runApp({ flags: { rtmp: { enabled: false } } })
   expect(quiet.rtmpPort).toBe(null)

@@ -100,7 +100,7 @@ describe('AAC becomes Opus', () => {
 
   test('also when there is no video', async () => {
     const { out, stop } = await converted('-vn')
-    await until(() => out.of('audio').length > 85)
+    await until(() => out.of('audio').length > 60)
     await stop()
     expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
   })
@@ -189,6 +189,28 @@ test('a source that ends takes its processes along', async () => {
   hub.end()
   expect(out.ended).toBe(true)
   await until(() => ffmpeg.running === 0)
+})
+
+test('no process runs while nobody listens', async () => {
+  const hub = new Hub()
+  const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
+  const { media, stop } = webRtcMedia(hub, options)
+  const { tracks, frames } = await recorded('-bf 0')
+  hub.tracks(tracks)
+  for (const frame of frames) hub.frame(frame)
+  expect(ffmpeg.running).toBe(0)
+  for (const _ of ['once', 'again']) {
+    const out = new Collected()
+    const leave = media.subscribe(out)
+    await until(() => out.of('audio').length > 10)
+    expect(out.of('video')[0]?.key).toBe(true)
+    leave()
+    await until(() => ffmpeg.running === 0)
+  }
+  await stop()
+  const late = new Collected()
+  media.subscribe(late)
+  expect([late.ended, late.lists]).toEqual([true, []])
 })
 
 /** When the tone begins, seconds: what a decoder makes of the frames, from the time of the first one on. */

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
 import { eventsOf, type LiveNode, makeToken, publish, startLiveNode, tryToView, until, view } from '../support/live.ts'
+import { newDirectory, sluice } from './cliProcess.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const FEEDS = 3
@@ -84,6 +85,28 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
     await others[1].close()
     await expectClosed(others[0], said, killedMs)
     await others[0].close()
+  })
+})
+
+describe('the command line', () => {
+  it('lists and ends the sessions of a running server on the same SQLite file', async () => {
+    const place = await newPlace('SQLite')
+    const at = await startLiveNode({ url: place.url })
+    const env = { SLUICE_STORAGE_URL: place.url, SLUICE_DATA_DIR: newDirectory() }
+    const { token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token })
+    const viewer = await view(at)
+    const listed = await sluice(['session', 'list', '--json'], { env })
+    const ids = (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => id)
+    expect(ids).toEqual([viewer.session.id, publisher.session.id])
+    expect(await sluice(['session', 'end', viewer.session.id], { env })).toMatchObject({ status: 0 })
+    await until(() => viewer.cuts.length > 0, 2000)
+    expect(publisher.cuts).toEqual([])
+    expect(await sluice(['stream', 'stop', 'show'], { env })).toMatchObject({ status: 0 })
+    await until(() => publisher.cuts.length > 0, 2000)
+    expect(await sluice(['session', 'end', 'nobody'], { env })).toMatchObject({ status: 1 })
+    await at.close()
+    await place.remove()
   })
 })
 

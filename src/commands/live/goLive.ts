@@ -45,6 +45,8 @@ async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): P
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
   const open = await tx.feeds.lockOpen(session)
+  // Asked twice at once: the other call puts it on the air.
+  if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
   const endedAtMs = Math.max(ctx.clock.now(), ...replaced.map((feed) => feed.startedAtMs))
   for (const old of replaced) await drop(tx, old, endedAtMs)

@@ -6,34 +6,54 @@ import { StoreUnavailable } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { endSession } from './close.ts'
 
-const KICKS_AT_ONCE = 1000
 const FEEDS_MAX = 10_000
 
 /** Follows what changes, here and on other nodes, until the answered function is called. */
 export function followChanges(ctx: Context): () => void {
-  return ctx.cache.onChange((changed) => void follow(ctx, changed))
+  const kick = oneAtATime(() => endKicked(ctx))
+  const look = oneAtATime(() => lookElsewhere(ctx))
+  const recheck = oneAtATime(() => recheckAll(ctx))
+  const follow = async (changed: Changed): Promise<void> => {
+    if (changed.kind === 'token') return recheckToken(ctx, changed.id)
+    if (changed.kind === 'kick') return kick()
+    if (changed.kind === 'feed') return look()
+    await Promise.all([kick(), look(), recheck()])
+  }
+  return ctx.cache.onChange((changed) => {
+    follow(changed).catch((error: unknown) => {
+      // The timers do the same again, so nothing is lost but time.
+      ctx.log.warn({ changed, err: error }, 'a change could not be followed')
+    })
+  })
 }
 
-async function follow(ctx: Context, changed: Changed): Promise<void> {
-  try {
-    if (changed.kind === 'token') await recheckToken(ctx, changed.id)
-    if (changed.kind === 'kick' || changed.kind === 'all') await endKicked(ctx)
-    if (changed.kind === 'feed' || changed.kind === 'all') await lookElsewhere(ctx)
-    if (changed.kind === 'all') await recheckAll(ctx)
-  } catch (error) {
-    // The timers do the same again, so nothing is lost but time.
-    ctx.log.warn({ changed, err: error }, 'a change could not be followed')
+/** Thousands of changes may come at once: asked while it works, it works once more, however often it was asked. */
+function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  let again = false
+  const run = async (): Promise<void> => {
+    do {
+      again = false
+      await work()
+    } while (again)
+  }
+  return () => {
+    if (running) again = true
+    running ??= run().finally(() => {
+      running = null
+    })
+    return running
   }
 }
 
-/** Ends the sessions of a token that it no longer admits. Resolves when they are ended. */
+/** Ends the sessions of a token that it no longer admits. */
 async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
   const entries = ctx.live.ofToken(tokenId)
   if (entries.length === 0) return
   try {
     const token = await ctx.cache.tokenById(tokenId)
     ctx.live.unchecked.delete(tokenId)
-    await endRefused(ctx, entries, token)
+    endRefused(ctx, entries, token)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     ctx.live.unchecked.add(tokenId)
@@ -50,12 +70,12 @@ async function recheckAll(ctx: Context): Promise<void> {
   for (const id of ids) if (id !== null) await recheckToken(ctx, id)
 }
 
-async function endRefused(ctx: Context, entries: readonly LiveEntry[], token: CachedToken | undefined): Promise<void> {
-  const ended = entries.flatMap((entry) => {
+/** Nobody waits here for the ends: an edge that does not answer must not hold back the next change. */
+function endRefused(ctx: Context, entries: readonly LiveEntry[], token: CachedToken | undefined): void {
+  for (const entry of entries) {
     const reason = reasonToEnd(ctx, entry, token)
-    return reason === null ? [] : [endSession(ctx, entry, reason)]
-  })
-  await Promise.all(ended)
+    if (reason !== null) void endSession(ctx, entry, reason)
+  }
 }
 
 /** Null: the session stays. */
@@ -80,19 +100,18 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
   return { kind: 'selfSigned', token, claims }
 }
 
-/** Ends sessions of this node that somebody asked to end. */
-export async function endKicked(ctx: Context): Promise<void> {
-  if (ctx.live.node === '') return
-  const kicked = await ctx.store.read.sessions.kicked(ctx.live.node, KICKS_AT_ONCE)
-  const ended = kicked.flatMap(({ id, reason }) => {
+/** Begins to end the sessions of this node that somebody asked to end. `done` resolves when they have ended. */
+export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<unknown> }> {
+  if (ctx.live.node === '') return { done: Promise.resolve() }
+  const kicked = await ctx.store.read.sessions.kicked(ctx.live.node, ctx.live.size)
+  const ends = kicked.flatMap(({ id, reason }) => {
     const entry = ctx.live.get(id)
     return entry ? [endSession(ctx, entry, reason)] : []
   })
-  await Promise.all(ended)
+  return { done: Promise.all(ends) }
 }
 
 /** Learns what is on the air at other nodes. */
 export async function lookElsewhere(ctx: Context): Promise<void> {
-  const open = await ctx.store.read.feeds.open(FEEDS_MAX)
-  ctx.live.setElsewhere(open.filter((feed) => feed.node !== ctx.live.node))
+  ctx.live.setElsewhere(await ctx.store.read.feeds.elsewhere(ctx.live.node, FEEDS_MAX))
 }

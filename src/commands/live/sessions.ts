@@ -4,7 +4,7 @@ import type { Mac } from '../../core/page/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
 import type { StoredSession, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
-import { type KeysetPage, keysetPage, startOf } from '../keysetPage.ts'
+import { type KeysetPage, shownPage, walk } from '../keysetPage.ts'
 import { writeBytes } from './count.ts'
 import { endKicked } from './revoke.ts'
 
@@ -23,19 +23,19 @@ export async function listSessions(
   const read = readSessionQuery(query)
   if (!read.ok) return err(invalid(read.error))
   const { cursor, limit, ...filter } = read.value
-  const scope = { list: 'sessions', filters: { accountId, ...filter } }
-  const start = startOf(scope, cursor, mac)
-  if (!start.ok) return start
-  // So that the bytes of this node are those of now.
-  await writeBytes(ctx)
-  const [after] = start.value
-  const rows = await ctx.store.read.sessions.page({
-    accountId,
-    ...filter,
-    limit: limit + 1,
-    ...(typeof after === 'string' ? { after } : {}),
+  const page = await walk(mac, {
+    scope: { list: 'sessions', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: StoredSession) => [row.id],
+    read: async ([after], most) => {
+      // So that the bytes of this node are those of now.
+      await writeBytes(ctx)
+      const position = typeof after === 'string' ? { after } : {}
+      return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
+    },
   })
-  return ok(keysetPage(rows, { scope, limit, mac, keyOf: (row) => [row.id], toEntry }))
+  return shownPage(page, toEntry)
 }
 
 /** The latest of those who are on, newest first; bytes as the servers last wrote them. */
@@ -54,7 +54,8 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
     await tellNodes(ctx, tx, actor, 'session.end', id, kicked)
   })
-  await endKicked(ctx)
+  const here = await endKicked(ctx)
+  await here.done
   return ok(true)
 }
 
@@ -74,7 +75,8 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
     await tellNodes(ctx, tx, actor, 'stream.stop', `${accountId}/${streamName}`, kicked)
     return kicked.length
   })
-  await endKicked(ctx)
+  const here = await endKicked(ctx)
+  await here.done
   return ok({ stoppingLevel: stopped > 0 ? 'Stream' : 'None' })
 }
 

@@ -1,4 +1,4 @@
-import type { EngineStatus } from './status.ts'
+import type { LiveStatus } from '../live/types.ts'
 
 /**
  * The life of an engine as a pure function: what happened and when goes in, the next state and what has to be done come
@@ -15,7 +15,7 @@ export const CAUSES = ['api', 'dashboard', 'scheduler', 'timeout', 'error', 'shu
 export type CauseType = (typeof CAUSES)[number]
 
 export interface EngineLife {
-  readonly status: EngineStatus
+  readonly status: LiveStatus
   /** Since when there has been no source, epoch milliseconds; null while there is one, or while it is stopped. */
   readonly idleSinceMs: number | null
   /** Failures since it last played; the pause before the next try grows with them. */
@@ -42,6 +42,8 @@ export type EngineEvent =
   | { readonly kind: 'died'; readonly message: string }
   /** The process is gone, as it was told. */
   | { readonly kind: 'ended' }
+  /** The node that ran it is gone, and with it the process. */
+  | { readonly kind: 'lost' }
   /** Time passes: a try may be due. */
   | { readonly kind: 'tick' }
 
@@ -51,7 +53,7 @@ export type EngineEffect =
   | { readonly do: 'openRun'; readonly cause: Cause }
   | { readonly do: 'closeRun'; readonly cause: Cause }
   /** To be told to webhooks as `engine.<status>`. */
-  | { readonly do: 'tell'; readonly status: EngineStatus }
+  | { readonly do: 'tell'; readonly status: LiveStatus }
 
 export interface Step {
   readonly life: EngineLife
@@ -78,6 +80,8 @@ export function advanceEngine(life: EngineLife, event: EngineEvent, nowMs: numbe
       return stop(life, event.cause)
     case 'ended':
       return life.status === 'stopping' ? moved(NEW_LIFE, 'stopped') : unchanged(life)
+    case 'lost':
+      return lost(life)
     case 'tick':
       return life.retryAtMs !== null && life.retryAtMs <= nowMs ? retry(life) : unchanged(life)
     case 'died':
@@ -111,7 +115,7 @@ const isUp = (life: EngineLife): boolean => hasSource(life) || hasNoSource(life)
 
 const unchanged = (life: EngineLife): Step => ({ life, effects: [] })
 
-function moved(life: EngineLife, status: EngineStatus, ...effects: EngineEffect[]): Step {
+function moved(life: EngineLife, status: LiveStatus, ...effects: EngineEffect[]): Step {
   return { life: { ...life, status }, effects: [{ do: 'tell', status }, ...effects] }
 }
 
@@ -133,6 +137,13 @@ function died(life: EngineLife, message: string, nowMs: number): Step {
   const failures = life.failures + 1
   const retryAtMs = nowMs + retryAfterMs(failures)
   return moved({ failures, retryAtMs, message, status: 'error', idleSinceMs: life.idleSinceMs ?? nowMs }, 'error')
+}
+
+/** The run ended with the node, whenever that was. */
+function lost(life: EngineLife): Step {
+  if (life.status === 'stopped') return unchanged(life)
+  if (life.status === 'stopping') return moved(NEW_LIFE, 'stopped')
+  return moved(NEW_LIFE, 'stopped', { do: 'closeRun', cause: { type: 'error', id: '' } })
 }
 
 function retry(life: EngineLife): Step {

@@ -139,6 +139,8 @@ export interface LiveSettings {
   readonly rtmpUrl: string
   /** Whether sources may be dialled that are not on the public internet. */
   readonly allowPrivateSources: boolean
+  /** Why a text is no key for viewers' tokens, ready to follow the name of the field; null: it is one. */
+  readonly refuseKey: (text: string) => string | null
 }
 
 /** The most ingests, engines and distributions that one channel may have of each. */

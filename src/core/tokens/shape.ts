@@ -21,25 +21,51 @@ const NO_HINTS: Hints = new Map()
  */
 export class Sound<T extends object> {
   readonly problems: Problems
+  /** The path of the object within the body, ending in a dot; '' for the body itself. */
+  readonly at: string
   readonly #body: Partial<T>
 
-  constructor(body: Partial<T>, problems: Problems) {
+  constructor(body: Partial<T>, problems: Problems, at = '') {
     this.#body = body
     this.problems = problems
+    this.at = at
   }
 
   value<K extends keyof T & string>(name: K): NonNullable<T[K]> | undefined {
-    if (!Object.hasOwn(this.#body, name) || this.problems.touches(name)) return undefined
+    if (!Object.hasOwn(this.#body, name) || this.problems.touches(this.at + name)) return undefined
     return this.#body[name] ?? undefined
+  }
+
+  /** The object that the property is, to be read in the same way; an empty one when it was not sent. */
+  part<K extends keyof T & string>(name: K): Sound<NonNullable<T[K]> & object> {
+    const value: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
+    const body = isObject(value) && !this.problems.has(this.at + name) ? value : {}
+    return new Sound(body as Partial<NonNullable<T[K]> & object>, this.problems, `${this.at}${name}.`)
+  }
+
+  /** The objects of a list, each to be read in the same way, the unsound among them. */
+  parts<K extends keyof T & string>(name: K): Sound<Item<T[K]> & object>[] {
+    const list: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
+    if (!Array.isArray(list) || this.problems.has(this.at + name)) return []
+    const at = (index: number) => `${this.at}${name}[${index}].`
+    return list.map((item: unknown, index) => {
+      const body = isObject(item) ? item : {}
+      return new Sound(body as Partial<Item<T[K]> & object>, this.problems, at(index))
+    })
   }
 
   /** The sound items of a list, each with its path. */
   items<K extends keyof T & string>(name: K): { at: string; item: Item<T[K]> }[] {
     const list: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
-    if (!Array.isArray(list) || this.problems.has(name)) return []
+    if (!Array.isArray(list) || this.problems.has(this.at + name)) return []
     return (list as Item<T[K]>[])
-      .map((item, index) => ({ at: `${name}[${index}]`, item }))
+      .map((item, index) => ({ at: `${this.at}${name}[${index}]`, item }))
       .filter(({ at }) => !this.problems.touches(at))
+  }
+
+  /** Was the property sent as null? */
+  clears(name: string): boolean {
+    return Object.hasOwn(this.#body, name) && (this.#body as Record<string, unknown>)[name] === null
   }
 
   /** Was the property sent with another value than null? */
@@ -73,11 +99,31 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /** Puts what is wrong with `value` into `problems`. A path of which something was said before is left alone. */
 function check(schema: TSchema, value: unknown, path: string, problems: Problems): void {
   if (problems.has(path)) return
+  if (isNotBuilt(schema)) return refuseNotBuilt(schema, value, path, problems)
   const variant = variantFor(resolve(schema), value)
   if (variant === null) problems.add(path, `must be ${allowed(schema)}`)
   else if (Type.IsObject(variant) && isObject(value)) checkObject(variant, value, path, problems, NO_HINTS)
   else if (Type.IsArray(variant) && Array.isArray(value)) checkList(variant, value, path, problems)
   else if (!Check(variant, value)) problems.add(path, `must be ${allowed(schema)}`)
+}
+
+/** A feature that exists elsewhere: its schema says so, and only values that ask for nothing are accepted. */
+interface NotBuilt extends TSchema {
+  'x-not-built': string
+}
+
+const isNotBuilt = (schema: TSchema): schema is NotBuilt => 'x-not-built' in schema
+
+function refuseNotBuilt(schema: NotBuilt, value: unknown, path: string, problems: Problems): void {
+  const name = path.slice(path.lastIndexOf('.') + 1)
+  if (!asksForNothing(value)) problems.add(path, `${name} is not built: ${schema['x-not-built']}`)
+}
+
+/** False, null, an empty list, and an object of nothing else: as clients send that fill in every field. */
+function asksForNothing(value: unknown): boolean {
+  if (value === false || value === null) return true
+  if (Array.isArray(value)) return value.length === 0
+  return isObject(value) && Object.values(value).every(asksForNothing)
 }
 
 function checkObject(

@@ -29,7 +29,8 @@ export function hostOf(url: URL): string {
 /** True when the host is an address and not a name. `host` comes from `hostOf`. */
 export const isAddress = (host: string): boolean => parseV4(host) !== null || host.includes(':')
 
-function hasOddCharacters(text: string): boolean {
+/** The parser of URLs drops some of these and the reader of the URL another one sees others. */
+export function hasOddCharacters(text: string): boolean {
   // oxlint-disable-next-line no-control-regex
   return /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\ufeff\\]/.test(text)
 }
@@ -42,7 +43,8 @@ function refuseScheme(url: URL, allowPrivate: boolean): string | null {
   return url.port === '0' ? 'must not use port 0' : null
 }
 
-function refuseHost(url: URL, allowPrivate: boolean): string | null {
+/** Why a host may not be dialled on behalf of a stranger, ready to follow the name of the field; null: it may. */
+export function refuseHost(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
   if (host === '' || host.endsWith('.') || host.startsWith('.') || host.includes('..')) return 'must name a valid host'
   if (allowPrivate) return null

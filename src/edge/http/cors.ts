@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** Where media is asked for: pages of any origin may, because the token's own origins decide. */
-const MEDIA = /^\/(api\/(whip|whep)|hls)(\/|\?|$)/
+const MEDIA = /^\/((api\/(whip|whep)|hls)(\/|\?|$)|v2\/distributions\/[^/?]+\/(hls|thumbnails)\/)/
 
 export const isMediaPath = (url: string | undefined): boolean => url !== undefined && MEDIA.test(url)
 

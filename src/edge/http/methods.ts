@@ -2,19 +2,30 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { failure, notFound } from '../../core/errors.ts'
 import { sendFailure } from './problem.ts'
 
-/** Remembers every route, and answers what matches none: 405 with `Allow` when the path exists, else 404. */
-export function answerUnknownRoutes(app: FastifyInstance): void {
+/**
+ * Remembers every route, and answers what matches none: 405 with `Allow` when the path exists, else 404. The answer tells
+ * the methods of a path, for those who answer in other words.
+ */
+export function answerUnknownRoutes(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: string[] }[] = []
   app.addHook('onRoute', (route) => {
-    const pattern = new RegExp(`^${route.url.replace(/:[A-Za-z]+/g, '[^/]+').replace(/\/$/, '')}/?$`)
+    const pattern = new RegExp(
+      `^${route.url
+        .replace(/:[A-Za-z]+/g, '[^/]+')
+        .replace('*', '.*')
+        .replace(/\/$/, '')}/?$`,
+    )
     routes.push({ pattern, methods: [route.method].flat() })
   })
+  const methodsAt = (path: string): string[] =>
+    [...new Set(routes.filter((r) => r.pattern.test(path)).flatMap((r) => r.methods))].sort()
   app.setNotFoundHandler((request: FastifyRequest, reply: FastifyReply) => {
     const path = request.url.split('?', 1)[0] ?? '/'
-    const methods = new Set(routes.filter((r) => r.pattern.test(path)).flatMap((r) => r.methods))
-    if (methods.size === 0) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
-    const allow = [...methods].sort().join(', ')
+    const methods = methodsAt(path)
+    if (methods.length === 0) return sendFailure(reply, notFound('message', `Nothing is at ${path.slice(0, 128)}`))
+    const allow = methods.join(', ')
     reply.header('Allow', allow)
     return sendFailure(reply, failure('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`))
   })
+  return methodsAt
 }

@@ -76,6 +76,8 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
     },
     hideUntagged: true,
+    // The live interface has a document of its own.
+    transform: ({ schema, url }) => ({ schema: url.startsWith('/v2/') ? { ...schema, hide: true } : schema, url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },

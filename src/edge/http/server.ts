@@ -20,6 +20,9 @@ import { errorHandler } from './problem.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
+import { liveApi } from './v2/api.ts'
+import { type PlaybackOptions, PLAYBACK_MEDIA, playbackRoutes } from './v2/playbackRoutes.ts'
+import { liveErrorHandler } from './v2/problem.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
 import { webRtcRoutes, type WebRtcOptions } from './webrtc/routes.ts'
@@ -40,6 +43,8 @@ export interface ServerOptions {
   webRtc?: WebRtcOptions
   /** Absent: this server packages nothing. */
   hls?: HlsRouteOptions
+  /** Absent: this server serves no channels. */
+  playback?: PlaybackOptions
   /** Where the files of recordings are; without it they are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
@@ -62,8 +67,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     requestIdHeader: false,
     return503OnClosing: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) =>
-      void (isMediaPath(request.url) ? plainErrorHandler : errorHandler)(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.log)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
@@ -72,8 +76,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   app.setValidatorCompiler(() => () => true)
   app.setErrorHandler(errorHandler(ctx.log))
   app.decorateRequest('secret', null)
+  app.decorateRequest('credential', null)
   readJsonBodies(app)
-  answerUnknownRoutes(app)
+  const methodsAt = answerUnknownRoutes(app)
   observe(app, ctx, metrics)
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
@@ -90,8 +95,16 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
+  await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
+  if (options.playback) await playbackRoutes(app, ctx, peerOf, options.playback)
   await app.ready()
   return app
+}
+
+/** Each interface answers in its own words, also where no route was found to ask. */
+function errorsAt(url: string) {
+  if (url.startsWith('/v2/')) return liveErrorHandler
+  return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
@@ -117,7 +130,7 @@ function requestIds(): () => string {
 }
 
 /** Asked so often that a line for each would be most of the log. */
-const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA])
+const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA, PLAYBACK_MEDIA])
 
 /** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
 function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
@@ -127,6 +140,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
   })
   app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
     const route = request.routeOptions.url ?? 'none'
+    const holder = request.secret ?? request.credential
     metrics.answered(request.method, route, reply.statusCode)
     if (!QUIET.has(route) || reply.statusCode >= 500) {
       ctx.log.info(
@@ -136,7 +150,7 @@ function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
           route,
           status: reply.statusCode,
           durationMs: Math.round(reply.elapsedTime * 10) / 10,
-          ...(request.secret ? { accountId: request.secret.accountId } : {}),
+          ...(holder ? { accountId: holder.accountId } : {}),
         },
         'answered',
       )

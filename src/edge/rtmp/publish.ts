@@ -6,7 +6,7 @@ import { goLive } from '../../commands/live/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd } from '../../media/rtmp/types.ts'
-import type { LiveSession } from '../../media/sessions.ts'
+import type { LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { type Destination, readDestination } from './address.ts'
 
 export interface RtmpParts {
@@ -14,7 +14,7 @@ export interface RtmpParts {
   /** What a publication is put into, for everybody who wants its media. */
   readonly makeHub: () => FrameSink & FrameSource
   /** Brings a feed that is on the air to the viewers of the media engine. It ends with its media. */
-  readonly feed?: ((session: LiveSession, media: FrameSource) => void) | undefined
+  readonly feed?: ((feed: LiveFeed, media: FrameSource) => void) | undefined
   /** Decides on `rtmp://host/live/{key}`; absent: nobody may. */
   readonly streamKeys?: ((key: string, request: PublishRequest) => Promise<PublishAnswer>) | undefined
 }
@@ -108,7 +108,7 @@ class Broadcast implements FrameSink {
       ctx.log.warn({ sessionId, error }, 'an RTMP feed could not go on the air')
       return undefined
     })
-    if (live) feed?.(this.#session, this.#hub)
+    if (live) feed?.(live, this.#hub)
     else await this.#request.cut()
   }
 }

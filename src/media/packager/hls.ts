@@ -17,6 +17,9 @@ export interface HlsOptions {
   readonly segments: SegmentOptions
 }
 
+/** A keyframe interval of ten seconds, and half as much for a machine that is busy. */
+const STALL_MS = 15_000
+
 /** HLS on demand: a feed is packaged from its first viewer on, until nobody has asked for it for a while. */
 export class Hls {
   readonly #options: HlsOptions
@@ -38,7 +41,7 @@ export class Hls {
     const { maxStreams, ffmpeg, clock, log, segments } = this.#options
     if (this.#streams.size >= maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
-    const stream = new HlsStream({ ffmpeg, clock, log, name, source: feed.media, segments })
+    const stream = new HlsStream({ ffmpeg, clock, log, name, source: feed.media, segments, stallMs: STALL_MS })
     this.#streams.set(feed.feedId, stream)
     return ok(stream)
   }
@@ -50,10 +53,13 @@ export class Hls {
     return stream
   }
 
-  /** Stops what nobody has asked for; to be called every second or so. */
+  /** Stops what nobody has asked for and kills what hangs; to be called every second or so. */
   async sweep(): Promise<void> {
     const { clock, idleMs } = this.#options
-    const idle = [...this.#streams].filter(([, stream]) => clock.monotonic() - stream.lastAskedMs > idleMs)
+    for (const stream of this.#streams.values()) stream.checkProgress()
+    const idle = [...this.#streams].filter(
+      ([, stream]) => !stream.isAwaited && clock.monotonic() - stream.lastAskedMs > idleMs,
+    )
     for (const [feedId] of idle) this.#streams.delete(feedId)
     await Promise.all(idle.map(([, stream]) => stream.stop()))
   }

@@ -6,7 +6,7 @@ import { viewOf } from './boxes.ts'
 import type { Ffmpeg, FfmpegProcess } from './ffmpeg.ts'
 import { avcCodec, type Fragment, FragmentReader } from './fragments.ts'
 import { MuxFeed } from './muxFeed.ts'
-import { SegmentList, type SegmentOptions, type UriOf } from './segments.ts'
+import { type Piece, SegmentList, type SegmentOptions, type UriOf } from './segments.ts'
 
 export interface HlsStreamOptions {
   readonly ffmpeg: Ffmpeg
@@ -15,6 +15,8 @@ export interface HlsStreamOptions {
   readonly name: string
   readonly source: FrameSource
   readonly segments: SegmentOptions
+  /** A process that takes frames and gives nothing for this long is killed, and started again. */
+  readonly stallMs: number
 }
 
 /** What a master playlist says of a stream (RFC 8216 section 4.3.4.2). */
@@ -43,6 +45,8 @@ export class HlsStream {
   #tracks: readonly Track[] = []
   #unsubscribe: () => void = () => undefined
   #failures = 0
+  /** Since when the process has been fed without an answer; null: it has answered what it got. */
+  #unansweredSinceMs: number | null = null
   #problem: string | null = null
   #ended = false
   lastAskedMs: number
@@ -59,6 +63,11 @@ export class HlsStream {
     return this.#ended
   }
 
+  /** Somebody is waiting for what comes next. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0
+  }
+
   /** Why there is nothing (more) to be seen just now; a sentence for the log. */
   get problem(): string | null {
     return this.#problem
@@ -66,13 +75,7 @@ export class HlsStream {
 
   /** True as soon as there is a segment to play; false when there is none after `ms`, or will never be. */
   async ready(ms: number): Promise<boolean> {
-    const { clock } = this.#options
-    const untilMs = clock.monotonic() + ms
-    while (this.#segments.ready === 0 && !this.#ended && !this.#stopping.signal.aborted) {
-      const leftMs = untilMs - clock.monotonic()
-      if (leftMs <= 0) return false
-      await this.#news(leftMs)
-    }
+    await this.#until(() => this.#segments.ready > 0, ms)
     return this.#segments.ready > 0
   }
 
@@ -80,12 +83,20 @@ export class HlsStream {
     return this.#segments.playlist(uriOf)
   }
 
-  segment(sequence: number): Buffer | undefined {
-    return this.#segments.segment(sequence)
+  /**
+   * Resolves when a playlist names this segment, or with `part` this part of it, and after `ms` at the latest. False: it
+   * is further ahead than may be waited for.
+   */
+  async reached(sequence: number, part: number | null, ms: number): Promise<boolean> {
+    if (sequence > this.#segments.current + 1) return false
+    await this.#until(() => this.#segments.has(sequence, part), ms)
+    return true
   }
 
-  init(run: number): Buffer | undefined {
-    return this.#segments.init(run)
+  piece(piece: Piece): Buffer | undefined {
+    if (piece.kind === 'init') return this.#segments.init(piece.run)
+    if (piece.kind === 'segment') return this.#segments.segment(piece.sequence)
+    return this.#segments.part(piece.sequence, piece.part)
   }
 
   variant(): Variant {
@@ -102,6 +113,15 @@ export class HlsStream {
     }
   }
 
+  /** Kills a process that hangs; `#watch` does the rest. To be called every second or so. */
+  checkProgress(): void {
+    const { clock, stallMs, log, name } = this.#options
+    if (this.#unansweredSinceMs === null || clock.monotonic() - this.#unansweredSinceMs < stallMs) return
+    this.#unansweredSinceMs = null
+    log.warn({ name }, 'the HLS packager hangs and is killed')
+    void this.#process?.stop(0)
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#unsubscribe()
@@ -113,11 +133,16 @@ export class HlsStream {
   #subscribe(): void {
     this.#unsubscribe()
     const feed = new MuxFeed({
-      write: (bytes) => this.#process?.write(bytes) ?? false,
+      write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => void this.#end(),
     })
     this.#unsubscribe = this.#options.source.subscribe(feed)
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    this.#unansweredSinceMs ??= this.#options.clock.monotonic()
+    return this.#process?.write(bytes) ?? false
   }
 
   #begin(tracks: readonly Track[]): void {
@@ -158,7 +183,9 @@ export class HlsStream {
 
   #add(fragment: Fragment): void {
     this.#problem = null
-    if (this.#segments.add(fragment, this.#options.clock.now())) this.#tell()
+    this.#unansweredSinceMs = null
+    this.#segments.add(fragment, this.#options.clock.now())
+    this.#tell()
   }
 
   /** Ended without being asked to: again, after a pause that grows. */
@@ -175,6 +202,7 @@ export class HlsStream {
     const { clock, log, name } = this.#options
     this.#problem = problem
     this.#process = null
+    this.#unansweredSinceMs = null
     this.#unsubscribe()
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')
@@ -192,6 +220,16 @@ export class HlsStream {
     this.#ended = true
     this.#segments.end()
     this.#tell()
+  }
+
+  async #until(holds: () => boolean, ms: number): Promise<void> {
+    const { clock } = this.#options
+    const untilMs = clock.monotonic() + ms
+    while (!holds() && !this.#ended && !this.#stopping.signal.aborted) {
+      const leftMs = untilMs - clock.monotonic()
+      if (leftMs <= 0) return
+      await this.#news(leftMs)
+    }
   }
 
   #tell(): void {

@@ -15,6 +15,7 @@ export interface PackagerOptions {
   readonly idleMs: number
   readonly segmentSeconds: number
   readonly listSegments: number
+  readonly lowLatency: boolean
   readonly thumbnailsEveryMs: number
   readonly recordings: {
     readonly dir: string
@@ -45,8 +46,13 @@ const MAX_BYTES_PER_STREAM = 64 * 1024 * 1024
 const STOP_GRACE_MS = 3000
 
 export function createPackager(options: PackagerOptions): Packager {
-  const { segmentSeconds, listSegments, ffmpeg } = options
-  const segments = { targetSeconds: segmentSeconds, listed: listSegments, maxBytes: MAX_BYTES_PER_STREAM }
+  const { segmentSeconds, listSegments, lowLatency, ffmpeg } = options
+  const segments = {
+    targetSeconds: segmentSeconds,
+    listed: listSegments,
+    maxBytes: MAX_BYTES_PER_STREAM,
+    parts: lowLatency,
+  }
   const hls = new Hls({ ...options, segments })
   const stopping = new AbortController()
   void sweep(hls, options, stopping.signal)

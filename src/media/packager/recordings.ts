@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { LiveFeed } from '../sessions.ts'
-import type { Ffmpeg, FfmpegProcess } from './ffmpeg.ts'
+import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder } from './recorder.ts'
+import type { Progress } from './progress.ts'
 import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
 /** What a finished recording holds. */
@@ -40,6 +41,8 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
+/** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
+const STALL_MS = 600_000
 
 /**
  * Records feeds, and makes what was recorded into files, one after another. What is not brought to an end, because we
@@ -185,11 +188,27 @@ export class Recordings {
       return null
     }
     this.#process = started.value
-    const { code, signal, tail } = await started.value.exited
+    const { code, signal, tail } = await this.#finished(started.value)
     this.#process = null
     if (this.#stopping.signal.aborted) return null
     if (code !== 0) return `ffmpeg ended (${signal ?? code}): ${tail}`
     return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+  }
+
+  /** Its end, which is brought about when it gets no further. */
+  async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
+    const over = new AbortController()
+    void this.#guard(process, over.signal)
+    const exit = await process.exited
+    over.abort()
+    return exit
+  }
+
+  async #guard(process: FfmpegProcess, over: AbortSignal): Promise<void> {
+    for (let before: Progress | null = null; !over.aborted; before = process.progress) {
+      await this.#options.clock.sleep(STALL_MS, over).catch(() => undefined)
+      if (!over.aborted && before?.outTimeMs === process.progress.outTimeMs) await process.stop(0)
+    }
   }
 
   async #watchSpace(): Promise<void> {

@@ -1,9 +1,13 @@
 import type { Fragment } from './fragments.ts'
 
-/** Where a piece of media can be fetched, for a playlist. */
-export type UriOf = (
-  piece: { readonly kind: 'init'; readonly run: number } | { readonly kind: 'segment'; readonly sequence: number },
-) => string
+/** A piece of a stream that a playlist names. Parts are numbered within their segment. */
+export type Piece =
+  | { readonly kind: 'init'; readonly run: number }
+  | { readonly kind: 'segment'; readonly sequence: number }
+  | { readonly kind: 'part'; readonly sequence: number; readonly part: number }
+
+/** Where a piece can be fetched. */
+export type UriOf = (piece: Piece) => string
 
 export interface SegmentOptions {
   /** A segment is closed at the first keyframe after this, seconds. */
@@ -12,6 +16,8 @@ export interface SegmentOptions {
   readonly listed: number
   /** The most that is kept, bytes; beyond it the oldest segments go first. */
   readonly maxBytes: number
+  /** Whether playlists name parts of segments too (low-latency HLS). */
+  readonly parts: boolean
 }
 
 interface Segment {
@@ -20,7 +26,9 @@ interface Segment {
   readonly run: number
   readonly startsAtMs: number
   readonly independent: boolean
-  pieces: Buffer[]
+  fragments: Fragment[]
+  /** All of it in one piece; made when it is first asked for. */
+  whole: Buffer | null
   bytes: number
   duration: number
 }
@@ -29,6 +37,10 @@ interface Segment {
 const KEPT_MORE = 3
 /** Without a keyframe a segment goes on for this many targets; then it is cut where it is. */
 const STRETCH = 2
+/** Parts are named in so many of the last segments: those within three target durations of the end. */
+const SEGMENTS_WITH_PARTS = 3
+/** What a fragment should last, seconds. */
+const PART_SECONDS = 0.5
 
 /** The segments of one live stream, in memory: fragments go in, playlists and segments come out. */
 export class SegmentList {
@@ -40,6 +52,7 @@ export class SegmentList {
   #run = -1
   #runStartedAtMs: number | null = null
   #longest: number
+  #longestPart = PART_SECONDS
   #discontinuities = 0
   #ended = false
   #peakBitsPerSecond = 0
@@ -59,6 +72,11 @@ export class SegmentList {
     return this.#peakBitsPerSecond
   }
 
+  /** The sequence number of the segment that is being made, or will be next. */
+  get current(): number {
+    return this.#open?.sequence ?? this.#nextSequence
+  }
+
   /** The encoder began (again): what follows belongs to this init. */
   begin(init: Buffer): void {
     this.#close()
@@ -67,16 +85,14 @@ export class SegmentList {
     this.#inits.set(this.#run, init)
   }
 
-  /** True when a segment was closed. */
-  add(fragment: Fragment, nowMs: number): boolean {
+  add(fragment: Fragment, nowMs: number): void {
     this.#runStartedAtMs ??= nowMs - (fragment.start + fragment.duration) * 1000
-    const closes = this.#open !== null && this.#isFull(this.#open, fragment)
-    if (closes) this.#close()
+    if (this.#open !== null && this.#isFull(this.#open, fragment)) this.#close()
     this.#open ??= this.#segment(fragment, this.#runStartedAtMs)
-    this.#open.pieces.push(fragment.bytes)
+    this.#open.fragments.push(fragment)
     this.#open.bytes += fragment.bytes.length
     this.#open.duration += fragment.duration
-    return closes
+    this.#longestPart = Math.max(this.#longestPart, fragment.duration)
   }
 
   /** No more will come. */
@@ -85,15 +101,24 @@ export class SegmentList {
     this.#ended = true
   }
 
-  segment(sequence: number): Buffer | undefined {
-    const found = this.#closed.find((segment) => segment.sequence === sequence)
-    if (found === undefined) return undefined
-    if (found.pieces.length > 1) found.pieces = [Buffer.concat(found.pieces)]
-    return found.pieces[0]
+  /** Is a playlist out that names this segment, or this part of it, or later ones? */
+  has(sequence: number, part: number | null): boolean {
+    if (this.#ended || sequence < this.current) return true
+    return part !== null && sequence === this.#open?.sequence && part < this.#open.fragments.length
   }
 
   init(run: number): Buffer | undefined {
     return this.#inits.get(run)
+  }
+
+  segment(sequence: number): Buffer | undefined {
+    const found = this.#closed.find((segment) => segment.sequence === sequence)
+    return found && wholeOf(found)
+  }
+
+  part(sequence: number, part: number): Buffer | undefined {
+    const found = this.#open?.sequence === sequence ? this.#open : this.#closed.find((s) => s.sequence === sequence)
+    return found?.fragments[part]?.bytes
   }
 
   /** The newest init. */
@@ -101,21 +126,39 @@ export class SegmentList {
     return this.#inits.get(this.#run)
   }
 
-  /** The media playlist (RFC 8216 section 4.3). */
+  /** The media playlist (RFC 8216 section 4.3; parts: draft-pantos-hls-rfc8216bis section 4.4). */
   playlist(uriOf: UriOf): string {
     const listed = this.#closed.slice(-this.#options.listed)
     const skipped = this.#closed.slice(0, this.#closed.length - listed.length)
+    const withParts = this.#options.parts && !this.#ended
     const lines = [
       '#EXTM3U',
-      '#EXT-X-VERSION:7',
+      `#EXT-X-VERSION:${withParts ? 9 : 7}`,
       `#EXT-X-TARGETDURATION:${Math.round(this.#longest)}`,
-      `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.sequence ?? this.#nextSequence}`,
+      ...(withParts ? partRules(this.#longestPart) : []),
+      `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.sequence ?? this.current}`,
       `#EXT-X-DISCONTINUITY-SEQUENCE:${this.#discontinuities + changesIn([...skipped, ...listed.slice(0, 1)])}`,
       ...(listed.every(({ independent }) => independent) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
-      ...listed.flatMap((segment, index) => entryOf(segment, listed[index - 1], uriOf)),
+      ...listed.flatMap((segment, index) => [
+        ...beginningOf(segment, listed[index - 1], uriOf),
+        ...(withParts && index >= listed.length - SEGMENTS_WITH_PARTS ? partsOf(segment, uriOf) : []),
+        `#EXTINF:${segment.duration.toFixed(3)},`,
+        uriOf({ kind: 'segment', sequence: segment.sequence }),
+      ]),
+      ...(withParts ? this.#openParts(listed.at(-1), uriOf) : []),
       ...(this.#ended ? ['#EXT-X-ENDLIST'] : []),
     ]
     return `${lines.join('\n')}\n`
+  }
+
+  /** The parts of the segment that is being made, and a word on the one that comes next. */
+  #openParts(before: Segment | undefined, uriOf: UriOf): string[] {
+    const open = this.#open
+    const next: Piece = { kind: 'part', sequence: this.current, part: open?.fragments.length ?? 0 }
+    return [
+      ...(open === null ? [] : [...beginningOf(open, before, uriOf), ...partsOf(open, uriOf)]),
+      `#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${uriOf(next)}"`,
+    ]
   }
 
   #isFull(open: Segment, next: Fragment): boolean {
@@ -131,7 +174,8 @@ export class SegmentList {
       run: this.#run,
       startsAtMs: Math.round(runStartedAtMs + start * 1000),
       independent: key,
-      pieces: [],
+      fragments: [],
+      whole: null,
       bytes: 0,
       duration: 0,
     }
@@ -161,17 +205,45 @@ export class SegmentList {
   }
 }
 
+/** In one piece, once; the fragments then lie in it, so that nothing is held twice. */
+function wholeOf(segment: Segment): Buffer {
+  if (segment.whole !== null) return segment.whole
+  const whole = Buffer.concat(segment.fragments.map(({ bytes }) => bytes))
+  let at = 0
+  segment.fragments = segment.fragments.map((fragment) => {
+    const bytes = whole.subarray(at, at + fragment.bytes.length)
+    at += bytes.length
+    return { ...fragment, bytes }
+  })
+  segment.whole = whole
+  return whole
+}
+
 /** How often the encoder began anew within a row of segments. */
 const changesIn = (segments: readonly Segment[]): number =>
   segments.filter((segment, index) => index > 0 && segment.run !== segments[index - 1]?.run).length
 
-function entryOf(segment: Segment, before: Segment | undefined, uriOf: UriOf): string[] {
-  const begins = segment.run !== before?.run
+/** What is said where the encoder has begun (anew), and at the top of the playlist. */
+function beginningOf(segment: Segment, before: Segment | undefined, uriOf: UriOf): string[] {
+  if (segment.run === before?.run) return []
   return [
-    ...(begins && before !== undefined ? ['#EXT-X-DISCONTINUITY'] : []),
-    ...(begins ? [`#EXT-X-MAP:URI="${uriOf({ kind: 'init', run: segment.run })}"`] : []),
-    ...(begins ? [`#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.startsAtMs).toISOString()}`] : []),
-    `#EXTINF:${segment.duration.toFixed(3)},`,
-    uriOf({ kind: 'segment', sequence: segment.sequence }),
+    ...(before === undefined ? [] : ['#EXT-X-DISCONTINUITY']),
+    `#EXT-X-MAP:URI="${uriOf({ kind: 'init', run: segment.run })}"`,
+    `#EXT-X-PROGRAM-DATE-TIME:${new Date(segment.startsAtMs).toISOString()}`,
   ]
 }
+
+/** A player may wait for the next part, and stays three parts behind the end. */
+function partRules(longestPart: number): string[] {
+  const target = Math.ceil(longestPart * 1000) / 1000
+  return [
+    `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=${(target * 3).toFixed(3)}`,
+    `#EXT-X-PART-INF:PART-TARGET=${target.toFixed(3)}`,
+  ]
+}
+
+const partsOf = ({ sequence, fragments }: Segment, uriOf: UriOf): string[] =>
+  fragments.map(({ duration, key }, part) => {
+    const uri = uriOf({ kind: 'part', sequence, part })
+    return `#EXT-X-PART:DURATION=${duration.toFixed(3)},URI="${uri}"${key ? ',INDEPENDENT=YES' : ''}`
+  })

@@ -1,3 +1,4 @@
+import type { NativePeer } from './fanoutNative.ts'
 import type { MediaPacket } from './packet.ts'
 import type { RtpHead } from './srtp/writer.ts'
 
@@ -20,6 +21,8 @@ export interface Outlet {
 /** Seals and sends one packet to one peer; never waits, and drops what does not fit. */
 export interface RtpSender {
   sendRtp(head: RtpHead, payload: Buffer): void
+  /** The same peer as the back end in C knows it; null or left out where that is not used. */
+  readonly native?: NativePeer | null
 }
 
 /** Sends each packet of one track to all its viewers. The hot path of the relay: everything else is per second or per join. */

@@ -12,6 +12,8 @@ export interface RelaySettings {
   /** Bits per second of one publisher. */
   readonly maxBitrate: number
   readonly maxSessions: number
+  /** False: forwards in JavaScript, although there may be something faster. */
+  readonly native?: boolean
 }
 
 /** Requests that are answered, with what they take and give. */
@@ -47,7 +49,8 @@ export type ToRelay =
 
 /** From a relay process to the main process. */
 export type FromRelay =
-  | { readonly kind: 'ready'; readonly port: number }
+  /** `note`: why it forwards in JavaScript alone, where it does. */
+  | { readonly kind: 'ready'; readonly port: number; readonly note: string | null }
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }

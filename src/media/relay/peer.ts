@@ -1,5 +1,6 @@
 import { Handshake, type Fingerprint, type Identity } from './dtls.ts'
 import type { RtpSender } from './fanout.ts'
+import type { NativeBackEnd, NativePeer } from './fanoutNative.ts'
 import type { Endpoint } from './socket.ts'
 import { SrtpReader } from './srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
@@ -22,6 +23,7 @@ export interface PeerOptions {
   readonly identity: Identity
   readonly fingerprint: Fingerprint
   readonly events: PeerEvents
+  readonly native: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
   /** This peer is reached at `from` now; what else comes from there is its own. */
   located(from: Endpoint): void
@@ -48,7 +50,8 @@ export class Peer implements RtpSender {
   /** When something genuine last came, in milliseconds of the relay's clock. */
   seenAtMs: number
   bytesIn = 0
-  bytesOut = 0
+  #native: NativePeer | null = null
+  #bytesOut = 0
 
   constructor(options: PeerOptions, nowMs: number) {
     this.#options = options
@@ -61,11 +64,22 @@ export class Peer implements RtpSender {
       connected: ({ inbound, outbound }) => {
         this.#reader = new SrtpReader(inbound)
         this.#writer = new SrtpWriter(outbound)
+        this.#native = options.native?.createPeer(outbound) ?? null
+        this.#native?.route(this.#remote)
         options.events.connected()
       },
       failed: () => options.events.closed(),
       closed: () => options.events.closed(),
     })
+  }
+
+  /** As the back end in C knows it, which sends what is the same for many. */
+  get native(): NativePeer | null {
+    return this.#native
+  }
+
+  get bytesOut(): number {
+    return this.#bytesOut + (this.#native?.bytesOut ?? 0)
   }
 
   get isConnected(): boolean {
@@ -93,7 +107,13 @@ export class Peer implements RtpSender {
     this.#options.send(answer, from)
     if (request.controlled) return
     this.#options.located(from)
-    if (request.useCandidate || this.#remote === null) this.#remote = from
+    if (request.useCandidate || this.#remote === null) this.#moveTo(from)
+  }
+
+  #moveTo(remote: Endpoint): void {
+    const hasMoved = this.#remote?.address !== remote.address || this.#remote.port !== remote.port
+    this.#remote = remote
+    if (hasMoved) this.#native?.route(remote)
   }
 
   receiveDtls(datagram: Buffer): void {
@@ -131,6 +151,7 @@ export class Peer implements RtpSender {
     if (this.#isClosed) return
     this.#handshake.close()
     this.#isClosed = true
+    this.#native?.close()
     this.#writer = null
     this.#reader = null
   }
@@ -141,7 +162,7 @@ export class Peer implements RtpSender {
   }
 
   #sendMedia(sealed: Buffer): void {
-    this.bytesOut += sealed.length
+    this.#bytesOut += sealed.length
     this.#send(sealed)
   }
 

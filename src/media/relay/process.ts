@@ -2,6 +2,7 @@
 import { systemRandom } from '../../base/random.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
+import { openNative } from './fanoutNative.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
 import { openUdp, type UdpPort } from './socket.ts'
@@ -30,11 +31,13 @@ async function run(settings: RelaySettings): Promise<void> {
   const now = (): number => performance.timeOrigin + performance.now()
   const udp = await openUdp(settings, (datagram, from) => relay.receive(datagram, from))
   const hosts = hostsOf(settings, udp)
+  const native = openNative(settings.native === false ? null : udp)
   const relay = new Relay({
     identity,
     random: systemRandom,
     now,
     hosts: () => hosts,
+    native: native.ok ? native.value : null,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
     send: (datagram, to) => udp.send(datagram, to),
@@ -42,7 +45,7 @@ async function run(settings: RelaySettings): Promise<void> {
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
-  tell({ kind: 'ready', port: udp.port })
+  tell({ kind: 'ready', port: udp.port, note: native.ok ? null : native.error })
 }
 
 /** Does what the messages say, in their order. */

@@ -1,9 +1,12 @@
 import type { Random } from '../../base/random.ts'
 import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
-import type { FrameSink, Track as TrackInfo, VideoCodec } from '../frame.ts'
+import type { FrameSink, Track as TrackInfo } from '../frame.ts'
+import { Directory } from './directory.ts'
 import type { Fingerprint, Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
+import type { NativeBackEnd } from './fanoutNative.ts'
 import { FrameFeed } from './frameFeed.ts'
+import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
 import { Room } from './room.ts'
@@ -17,7 +20,6 @@ import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sd
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
-import type { SdpRefusal } from './wire/sdp/lines.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
 import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
 
@@ -31,7 +33,8 @@ export interface RelayOptions {
   /** Bits per second that each publisher may send. */
   readonly maxBitrate: number
   readonly maxSessions: number
-  readonly createFanout?: () => Fanout
+  /** The back end in C, where it is used. */
+  readonly native?: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
   emit(event: EngineEvent): void
 }
@@ -45,7 +48,6 @@ const VIEWER_SILENT_MS = 7000
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
-const MAX_ADDRESSES = 8
 
 interface Session {
   readonly id: string
@@ -55,8 +57,6 @@ interface Session {
   readonly begunAtMs: number
   readonly mid: string
   readonly kind: 'audio' | 'video'
-  readonly addresses: Set<string>
-  ufrags: readonly string[]
   etag: string
   told: { bytesIn: number; bytesOut: number }
 }
@@ -66,8 +66,7 @@ export class Relay {
   readonly #options: RelayOptions
   readonly #sessions = new Map<string, Session>()
   readonly #feeds = new Map<string, { readonly feed: FrameFeed; readonly room: string }>()
-  readonly #byUfrag = new Map<string, Session>()
-  readonly #byAddress = new Map<string, Session>()
+  readonly #directory = new Directory<Session>()
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
   #slowAtMs = 0
@@ -146,9 +145,7 @@ export class Relay {
       return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
     session.peer.restart(credentials)
-    for (const old of session.ufrags.slice(1)) this.#byUfrag.delete(old)
-    session.ufrags = [credentials.ufrag, ...session.ufrags].slice(0, 2)
-    this.#byUfrag.set(credentials.ufrag, session)
+    this.#directory.name(session, credentials.ufrag)
     session.etag = iceUfrag
     const { mid, kind } = session
     const hosts = this.#options.hosts()
@@ -195,7 +192,7 @@ export class Relay {
       if (looksLikeStun(datagram)) this.#check(datagram, from, nowMs)
       return
     }
-    const peer = this.#byAddress.get(keyOf(from))?.peer
+    const peer = this.#directory.at(from)?.peer
     if (peer === undefined) return
     if (first >= 20 && first < 64) peer.receiveDtls(datagram)
     else if (first >= 128 && first < 192) peer.receiveMedia(datagram, nowMs)
@@ -247,13 +244,11 @@ export class Relay {
       begunAtMs: nowMs,
       mid: media?.mid ?? '0',
       kind: media?.kind === 'audio' ? 'audio' : 'video',
-      addresses: new Set(),
-      ufrags: [credentials.ufrag],
       etag: offer.iceUfrag,
       told: { bytesIn: 0, bytesOut: 0 },
     }
     this.#sessions.set(sessionId, session)
-    this.#byUfrag.set(credentials.ufrag, session)
+    this.#directory.name(session, credentials.ufrag)
     const transport = this.#transportOf(credentials, role instanceof Publisher)
     return { ok: true, answer: buildAnswer(offer, transport, answers), etag: session.etag }
   }
@@ -281,9 +276,13 @@ export class Relay {
       closed: () => this.end(sessionId, 'left'),
     }
     const { identity } = this.#options
-    const located = (from: Endpoint): void => this.#locate(session(), from)
+    const located = (from: Endpoint): void => {
+      const owner = session()
+      if (owner !== undefined) this.#directory.locate(owner, from)
+    }
     const send = (datagram: Uint8Array, to: Endpoint): void => this.#options.send(datagram, to)
-    return new Peer({ credentials, identity, fingerprint, events, send, located }, nowMs)
+    const native = this.#options.native ?? null
+    return new Peer({ credentials, identity, fingerprint, events, native, send, located }, nowMs)
   }
 
   #connected(session: Session | undefined): void {
@@ -305,22 +304,7 @@ export class Relay {
 
   #check(datagram: Buffer, from: Endpoint, nowMs: number): void {
     const request = parseBindingRequest(datagram)
-    if (request !== null) this.#byUfrag.get(request.localUfrag)?.peer.receiveCheck(request, from, nowMs)
-  }
-
-  /** From here on, what comes from this address is the session's. */
-  #locate(session: Session | undefined, from: Endpoint): void {
-    if (session === undefined) return
-    const key = keyOf(from)
-    if (this.#byAddress.get(key) === session) return
-    if (session.addresses.size >= MAX_ADDRESSES) {
-      const [oldest = ''] = session.addresses
-      session.addresses.delete(oldest)
-      this.#byAddress.delete(oldest)
-    }
-    this.#byAddress.get(key)?.addresses.delete(key)
-    this.#byAddress.set(key, session)
-    session.addresses.add(key)
+    if (request !== null) this.#directory.named(request.localUfrag)?.peer.receiveCheck(request, from, nowMs)
   }
 
   #end(session: Session, reason: EndReason): void {
@@ -332,8 +316,7 @@ export class Relay {
       session.role.end()
     }
     session.peer.close()
-    for (const ufrag of session.ufrags) this.#byUfrag.delete(ufrag)
-    for (const address of session.addresses) this.#byAddress.delete(address)
+    this.#directory.remove(session)
     if (session.role instanceof Publisher) room?.remove(session.id, this.#options.now())
     this.#forgetIfEmpty(session.room)
     this.#tellBytes(session)
@@ -388,13 +371,18 @@ export class Relay {
         rtxPayloadType === null
           ? null
           : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
-      peer: { sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload) },
+      peer: {
+        sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload),
+        get native() {
+          return holder.peer?.native ?? null
+        },
+      },
       firstIndex: random.readUInt16BE(8) & 0x7fff,
     })
   }
 
   #createFanout(): Fanout {
-    return (this.#options.createFanout ?? createJsFanout)()
+    return this.#options.native?.createFanout() ?? createJsFanout()
   }
 
   #newCredentials(): Credentials {
@@ -402,25 +390,6 @@ export class Relay {
     return { ufrag: random.bytes(6).toString('hex'), pwd: random.bytes(16).toString('hex') }
   }
 }
-
-const keyOf = ({ address, port }: Endpoint): string => `${address} ${port}`
-
-const refused = ({ status, problem }: SdpRefusal): Negotiated => ({ ok: false, status, problem })
-
-const notServed = (problem: string): Negotiated => ({ ok: false, status: 406, problem })
-
-const CODECS: readonly VideoCodec[] = ['h264', 'vp8', 'vp9', 'av1']
-
-const videoCodec = (text: string): VideoCodec | undefined => CODECS.find((codec) => codec === text.toLowerCase())
-
-const linesOf = (offer: Offer, plan: Plan) =>
-  plan.flatMap((chosen, at) => {
-    const media = offer.media[at]
-    return chosen === null || media === undefined ? [] : [{ media, chosen }]
-  })
-
-const profileIn = (plan: Plan): string | null =>
-  plan.find((chosen) => chosen?.name === 'h264')?.codec.fmtp.get('profile-level-id') ?? null
 
 function goneBecause({ peer, role, begunAtMs }: Session, nowMs: number): EndReason | null {
   if (!peer.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null

@@ -7,6 +7,8 @@ import { videoReader } from './wire/codecs/codec.ts'
 
 /** Sound does not wait longer than this for a first picture. */
 const WAIT_FOR_VIDEO_MS = 3000
+/** Whoever packages or records wants to begin a segment this often; browsers send no keyframe that nobody asks for. */
+const KEYFRAME_MS = 1900
 const NO_CONFIG = new Uint8Array(0)
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: NO_CONFIG }
 
@@ -33,7 +35,7 @@ function listenToVideo(track: Track, taken: Tap, nowMs: number): () => void {
   const times = new Times(track)
   const push = (packet: MediaPacket, atMs: number): void => {
     for (const frame of assembler.push(packet)) taken.video(codec, frame, times.at(frame.timestamp))
-    if (assembler.needsKeyframe) track.requestKeyframe(atMs)
+    if (assembler.needsKeyframe || track.keyAgeMs(atMs) > KEYFRAME_MS) track.requestKeyframe(atMs)
   }
   for (const packet of track.sinceKeyframe()) push(packet, nowMs)
   return track.listen(push)

@@ -95,7 +95,7 @@ export class Worker {
         resolve(isReady)
       }
       this.#child.on('message', (message: FromRelay) => {
-        if (message.kind === 'ready') settle(true)
+        if (message.kind === 'ready') this.#started(message.note, settle)
         else if (message.kind === 'failed') this.#refuse(message.problem)
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
         else this.#options.heard(message)
@@ -104,6 +104,11 @@ export class Worker {
       this.#child.once('error', () => settle(false))
       this.tell({ kind: 'start', settings: this.#options.settings })
     })
+  }
+
+  #started(note: string | null, settle: (isReady: boolean) => void): void {
+    if (note !== null) this.#options.log.info({ pid: this.pid }, note)
+    settle(true)
   }
 
   #refuse(problem: string): void {

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { AudioTrack, VideoTrack } from '../frame.ts'
-import { sizeOfSps } from './sps.ts'
+import { lengthPrefixed } from '../relay/wire/codecs/h264.ts'
+import { readAvcConfig, readSps } from '../relay/wire/codecs/h264Config.ts'
 
 /**
  * What the payload of an audio or video message is (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media:
@@ -83,25 +84,20 @@ function refusedFourcc(payload: Buffer, instead: string): string {
   return `Enhanced RTMP${name} is not supported; send ${instead}`
 }
 
-/** The AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1): its first sequence parameter set tells the size. */
-function parseAvcConfig(config: Buffer): Result<FlvPayload, string> {
-  const spsLength = config.length >= 8 ? config.readUInt16BE(6) : 0
-  const sps = config.subarray(8, 8 + spsLength)
-  const isWhole = config[0] === 1 && ((config[5] ?? 0) & 0x1f) > 0 && spsLength > 3 && sps.length === spsLength
-  const size = isWhole ? sizeOfSps(sps) : null
+/** The AVCDecoderConfigurationRecord: its first sequence parameter set tells the size. */
+function parseAvcConfig(written: Buffer): Result<FlvPayload, string> {
+  const config = withLongLengths(written)
+  const [sps] = readAvcConfig(config)?.sps ?? []
+  const size = sps === undefined ? null : readSps(sps)
   if (size === null) return err('The H.264 configuration cannot be read')
-  const lengthBytes = ((config[4] ?? 0) & 3) + 1
-  return ok({
-    kind: 'track',
-    track: { kind: 'video', codec: 'h264', ...size, config: withLongLengths(config) },
-    lengthBytes,
-  })
+  const lengthBytes = ((written[4] ?? 0) & 3) + 1
+  return ok({ kind: 'track', track: { kind: 'video', codec: 'h264', ...size, config }, lengthBytes })
 }
 
 /** Frames are passed on with lengths of 4 bytes, and the record says so. */
-function withLongLengths(config: Buffer): Uint8Array {
-  const record = Uint8Array.from(config)
-  record[4] = (record[4] ?? 0) | 3
+function withLongLengths(config: Buffer): Buffer {
+  const record = Buffer.from(config)
+  if (record.length > 4) record[4] = (record[4] ?? 0) | 3
   return record
 }
 
@@ -134,11 +130,5 @@ export function withFourByteLengths(data: Buffer, lengthBytes: number): Buffer |
     units.push(data.subarray(at + lengthBytes, end))
     at = end
   }
-  return lengthBytes === 4 ? data : Buffer.concat(units.flatMap((unit) => [lengthOf(unit), unit]))
-}
-
-function lengthOf(unit: Buffer): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(unit.length)
-  return bytes
+  return lengthBytes === 4 ? data : lengthPrefixed(units)
 }

@@ -4,6 +4,11 @@ import { type FlvPayload, parseAudio, parseVideo, withFourByteLengths } from './
 import { MESSAGE, type Message } from './messages.ts'
 
 const DONE = ok(undefined)
+/**
+ * Sound that comes before any video is held to be alone after this long, and dropped until then: a feed whose tracks change
+ * in its first moments would have every listener begin twice.
+ */
+const ALONE_MS = 500
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
@@ -15,6 +20,8 @@ export class Ingest {
   #audio: AudioTrack | null = null
   #lengthBytes = 4
   #tracksAreNew = false
+  #soundSinceMs: number | null = null
+  #hasBegun = false
   #timeline = new Timeline()
 
   constructor(sink: FrameSink) {
@@ -25,18 +32,18 @@ export class Ingest {
   take({ type, timestamp, payload }: Message): Result<void, string> {
     const parsed = type === MESSAGE.video ? parseVideo(payload) : parseAudio(payload)
     if (!parsed.ok) return parsed
-    return this.#apply(parsed.value, this.#timeline.at(timestamp))
+    return this.#apply(parsed.value, timestamp)
   }
 
-  #apply(media: FlvPayload, atMs: number): Result<void, string> {
+  #apply(media: FlvPayload, timestamp: number): Result<void, string> {
     switch (media.kind) {
       case 'track':
         this.#configure(media)
         return DONE
       case 'video':
-        return this.#videoFrame(media, atMs)
+        return this.#videoFrame(media, this.#timeline.at(timestamp))
       case 'audio':
-        return this.#audioFrame(media.data, atMs)
+        return this.#audioFrame(media.data, this.#timeline.at(timestamp))
       case 'ignored':
         return DONE
     }
@@ -65,6 +72,9 @@ export class Ingest {
 
   #audioFrame(data: Buffer, atMs: number): Result<void, string> {
     if (this.#audio === null) return err('Audio came before its configuration')
+    this.#soundSinceMs ??= atMs
+    const mayGetCompany = this.#video === null && !this.#hasBegun
+    if (mayGetCompany && Math.abs(atMs - this.#soundSinceMs) < ALONE_MS) return DONE
     this.#tellTracks()
     this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
     return DONE
@@ -73,11 +83,12 @@ export class Ingest {
   #tellTracks(): void {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
+    this.#hasBegun = true
     this.#sink.tracks([this.#video, this.#audio].filter((track) => track !== null))
   }
 }
 
-/** Milliseconds that go on where the 32 bits of RTMP begin anew, after 49 days. */
+/** Milliseconds of frames that go on where the 32 bits of RTMP begin anew, after 49 days. Configurations have none. */
 class Timeline {
   #last: number | null = null
   #time = 0

@@ -21,10 +21,10 @@ export interface WebRtcMediaOptions {
 }
 
 export interface WebRtcMedia {
-  /** H.264 without reordering, and Opus. Ends with its source, or when it is stopped. */
+  /** H.264 without reordering, and Opus. Converts while somebody listens. Ends with its source, or when it is stopped. */
   readonly media: FrameSource
   /** Ends the conversion and its processes. Idempotent. */
-  stop(): Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 const OPUS: AudioTrack = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
@@ -59,13 +59,36 @@ function words(text: string): string[] {
 
 /** What WebRTC can carry of a source of H.264 and AAC: AAC becomes Opus, and video with B-frames is encoded anew. */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
-  const converter = new Converter(options)
-  const unsubscribe = source.subscribe(converter)
-  return {
-    media: converter.media,
-    async stop() {
+  const listeners = new Set<FrameSink>()
+  let running: { converter: Converter; unsubscribe: () => void } | null = null
+  let stopped = false
+
+  const start = (): Converter => {
+    const converter = new Converter(options)
+    running = { converter, unsubscribe: source.subscribe(converter) }
+    return converter
+  }
+  const stop = async (): Promise<void> => {
+    const ending = running
+    running = null
+    ending?.unsubscribe()
+    await ending?.converter.stop()
+  }
+  const subscribe = (sink: FrameSink): (() => void) => {
+    if (stopped) sink.end()
+    if (stopped) return () => undefined
+    listeners.add(sink)
+    const unsubscribe = (running?.converter ?? start()).media.subscribe(sink)
+    return () => {
       unsubscribe()
-      await converter.stop()
+      if (listeners.delete(sink) && listeners.size === 0) void stop()
+    }
+  }
+  return {
+    media: { subscribe },
+    stop: async () => {
+      stopped = true
+      await stop()
     },
   }
 }

@@ -5,6 +5,7 @@ import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
 import * as sessions from './0003_sessions.ts'
 import * as live from './0004_live.ts'
+import * as runs from './0005_runs.ts'
 import * as recordings from './0006_recordings.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
@@ -13,6 +14,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0002_webhooks': webhooks.up,
   '0003_sessions': sessions.up,
   '0004_live': live.up,
+  '0005_runs': runs.up,
   '0006_recordings': recordings.up,
 }
 

@@ -6,6 +6,7 @@ import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from
 // States in conditions are literals, because a partial index is not known to fit a parameter.
 const PENDING = sql.lit('pending')
 const STARTED = sql.lit('started')
+const WAITING = sql.lit('waiting')
 
 const startedCount = statement((db, p: { webhookId: number; cap: number }) =>
   db
@@ -25,7 +26,7 @@ const claimable = statement((db, p: { webhookId: number; limit: number }, engine
   const oldest = db
     .selectFrom('deliveries')
     .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
-    .select([...DELIVERY_COLUMNS, 'data', 'body', 'content_type', 'headers'])
+    .select([...DELIVERY_COLUMNS, 'attempt', 'data', 'body', 'content_type', 'headers'])
     .where('webhook_id', '=', p.webhookId)
     .where('state', '=', PENDING)
     .orderBy('deliveries.id')
@@ -85,7 +86,11 @@ const copyPayload = statement((db, p: { of: string; id: string }) =>
 )
 
 const removePending = statement((db, p: { webhookId: number }) =>
-  db.deleteFrom('deliveries').where('webhook_id', '=', p.webhookId).where('state', '=', PENDING).returning('id'),
+  db
+    .deleteFrom('deliveries')
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', 'in', [PENDING, WAITING])
+    .returning('id'),
 )
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -96,7 +101,7 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
         .selectFrom('deliveries as old')
         .select('old.id')
         .where('old.created_at_ms', '<', p.beforeMs)
-        .where('old.state', 'not in', [PENDING, STARTED])
+        .where('old.state', 'not in', [PENDING, STARTED, WAITING])
         .orderBy('old.created_at_ms')
         .limit(p.limit),
     )
@@ -129,7 +134,12 @@ export async function claimDeliveries(
   const limit = Math.min(take, cap - started)
   if (limit <= 0) return []
   const rows = await session.all(claimable, { webhookId, limit })
-  return rows.map((row) => ({ ...fromDeliveryRow(row), data: row.data, payload: fromPayloadRow(row) }))
+  return rows.map((row) => ({
+    ...fromDeliveryRow(row),
+    data: row.data,
+    payload: fromPayloadRow(row),
+    attempt: row.attempt,
+  }))
 }
 
 /** One statement for the rows and one for the bytes, however many start together. */

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import { retryAfterMs } from '../../core/webhooksV2/events.ts'
 import { type Session, statement } from '../session.ts'
 import type { Tx } from '../store.ts'
+import { retryDelivery } from './deliveryRetries.ts'
 
 const keep = statement((db, p: { node: string; untilMs: number }) =>
   db
@@ -33,11 +35,23 @@ const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reaso
     .updateTable('deliveries')
     .set({ state: 'unknown', ended_at_ms: p.nowMs, error: p.reason })
     .where('id', 'in', engine === 'postgres' ? lost.forUpdate().skipLocked() : lost)
+    .returning(['id', 'attempt'])
 })
 
 const forget = statement((db, p: { nowMs: number }) =>
   db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', p.nowMs),
 )
+
+/** Whether the receiver has it is not known, so one that may have it twice is better than one that may not have it. */
+async function tryAgain(
+  session: Session,
+  { id, attempt }: { id: string; attempt: number | null },
+  { nowMs, retryId }: Parameters<Tx['deliveries']['expire']>[0],
+): Promise<void> {
+  const pauseMs = attempt === null ? null : retryAfterMs(attempt)
+  if (pauseMs === null || retryId === undefined) return
+  await retryDelivery(session, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
+}
 
 export async function keepNodeAlive(session: Session, node: string, untilMs: number): Promise<void> {
   await session.run(keep, { node, untilMs })
@@ -48,7 +62,8 @@ export async function expireDeliveries(
   session: Session,
   input: Parameters<Tx['deliveries']['expire']>[0],
 ): Promise<number> {
-  const expired = await session.run(expire, input)
+  const expired = await session.all(expire, input)
   await session.run(forget, input)
-  return expired
+  for (const { id, attempt } of expired) await tryAgain(session, { id, attempt }, input)
+  return expired.length
 }

@@ -34,10 +34,11 @@ export function toDeliveryRow(row: NewDelivery): Insertable<DeliveryTable> {
     created_at_ms: row.createdAtMs,
     ended_at_ms: row.state === 'skipped' ? row.createdAtMs : null,
     error: row.error,
+    attempt: row.attempt ?? null,
   }
 }
 
-export function fromDeliveryRow(row: Omit<Selectable<DeliveryTable>, 'node'>): Delivery {
+export function fromDeliveryRow(row: Omit<Selectable<DeliveryTable>, 'node' | 'attempt' | 'not_before_ms'>): Delivery {
   return {
     id: row.id,
     eventId: row.event_id,

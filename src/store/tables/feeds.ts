@@ -21,6 +21,10 @@ const open = statement((db, p: { limit: number }) =>
   db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
 )
 
+const elsewhere = statement((db, p: { node: string; limit: number }) =>
+  db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).where('node', '<>', p.node).limit(p.limit),
+)
+
 const lockOpen = statement((db, p: Stream, engine) => {
   const rows = db
     .selectFrom('feeds')
@@ -99,6 +103,11 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
   return (await session.all(open, { limit })).map(fromRow)
 }
 
+export async function feedsElsewhere(session: Session, node: string, limit: number): Promise<StoredFeed[]> {
+  return (await session.all(elsewhere, { node, limit })).map(fromRow)
+}
+
+/** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
 export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
   if (session.engine.name === 'postgres')
     await session.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })

@@ -5,16 +5,31 @@ import { type Session, statement } from '../session.ts'
 import type { StoredWebhook, WebhookListQuery } from '../store.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
-  db.selectFrom('webhooks').selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId),
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is', null),
 )
 
 const lock = statement((db, p: { accountId: string; id: number }, engine) => {
-  const row = db.selectFrom('webhooks').selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId)
+  const row = db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is', null)
   return engine === 'postgres' ? row.forUpdate() : row
 })
 
 const ofAccount = statement((db, p: { accountId: string }) =>
-  db.selectFrom('webhooks').selectAll().where('account_id', '=', p.accountId).orderBy('id'),
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is', null)
+    .orderBy('id'),
 )
 
 const setHealth = statement((db, p: { id: number } & HealthColumns) =>
@@ -56,7 +71,7 @@ export async function webhooksOf(session: Session, accountId: string): Promise<S
 export async function listWebhooks(session: Session, query: WebhookListQuery): Promise<StoredWebhook[]> {
   const { accountId, startingId, itemCount, descending } = query
   const rows = await session.ask((db) => {
-    const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId)
+    const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId).where('public_id', 'is', null)
     const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
     return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
   })
@@ -126,5 +141,6 @@ function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
     disabled:
       row.disabled_until_ms === null ? null : { untilMs: row.disabled_until_ms, reason: row.disabled_reason ?? '' },
     addedAtMs: row.added_at_ms,
+    ...(row.public_id === null ? {} : { active: row.active === 1 }),
   }
 }

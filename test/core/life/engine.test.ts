@@ -7,7 +7,7 @@ import {
   isTimedOut,
   NEW_LIFE,
 } from '../../../src/core/life/engine.ts'
-import { channelStatus, ENGINE_STATUSES } from '../../../src/core/life/status.ts'
+import { LIVE_STATUSES, statusOf } from '../../../src/core/live/types.ts'
 
 const API = { type: 'api', id: 'credential:1' } as const
 
@@ -70,7 +70,7 @@ describe('an engine', () => {
     const event = fc.oneof(
       ...[START, STOP].map((one) => fc.constant(one)),
       fc
-        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'tick')
+        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'tick')
         .map((kind) => ({ kind })),
       fc.constant({ kind: 'died', message: 'it died' }),
     ) as fc.Arbitrary<EngineEvent>
@@ -94,10 +94,10 @@ describe('an engine', () => {
 
 describe('a channel', () => {
   test('has the status of its most advanced engine', () => {
-    expect(channelStatus([])).toBe('stopped')
-    expect(channelStatus(['error', 'stopped'])).toBe('error')
-    for (const [index, status] of ENGINE_STATUSES.entries()) {
-      expect(channelStatus(ENGINE_STATUSES.slice(index).toReversed())).toBe(status)
+    expect(statusOf([])).toBe('stopped')
+    expect(statusOf(['error', 'stopped'])).toBe('error')
+    for (const [index, status] of LIVE_STATUSES.entries()) {
+      expect(statusOf(LIVE_STATUSES.slice(index).toReversed())).toBe(status)
     }
   })
 

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createFfmpeg } from '../../../src/media/packager/ffmpeg.ts'
 import { HlsStream } from '../../../src/media/packager/hlsStream.ts'
+import { fileOf } from '../../../src/edge/http/hls/names.ts'
 import { silentLog } from '../../support/app.ts'
 import { encoded, Player, type Recorded } from './frames.ts'
 
@@ -28,7 +29,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function package_(recorded: Recorded, speed = 3, ffmpegHost = ffmpeg) {
+function package_(recorded: Recorded, speed = 6, ffmpegHost = ffmpeg) {
   const player = new Player(recorded, speed)
   const stream = new HlsStream({
     ffmpeg: ffmpegHost,
@@ -36,7 +37,8 @@ function package_(recorded: Recorded, speed = 3, ffmpegHost = ffmpeg) {
     log: { ...silentLog, warn: () => undefined },
     name: 'test',
     source: player,
-    segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6 },
+    segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: false },
+    stallMs: 700,
   })
   open.push({ player, stream })
   return { player, stream }
@@ -48,8 +50,7 @@ interface Listed {
   run: number
 }
 
-const uriOf = (piece: { kind: 'init'; run: number } | { kind: 'segment'; sequence: number }) =>
-  piece.kind === 'init' ? `init-${piece.run}` : `segment-${piece.sequence}`
+const uriOf = fileOf
 
 function listed(stream: HlsStream): Listed[] {
   let run = -1
@@ -58,7 +59,7 @@ function listed(stream: HlsStream): Listed[] {
     .playlist(uriOf)
     .split('\n')
     .flatMap((line) => {
-      run = Number(/^#EXT-X-MAP:URI="init-(\d+)"/.exec(line)?.[1] ?? run)
+      run = Number(/^#EXT-X-MAP:URI="init-(\d+)\.mp4"/.exec(line)?.[1] ?? run)
       duration = Number(/^#EXTINF:([\d.]+),/.exec(line)?.[1] ?? duration)
       const [, sequence] = /^segment-(\d+)/.exec(line) ?? []
       return sequence === undefined ? [] : [{ sequence: Number(sequence), duration, run }]
@@ -68,8 +69,8 @@ function listed(stream: HlsStream): Listed[] {
 /** What a player makes of the listed segments of one run. */
 function probe(stream: HlsStream, segments: Listed[]) {
   const file = join(folder, `${Math.random()}.mp4`)
-  const parts = segments.map(({ sequence }) => stream.segment(sequence)!)
-  writeFileSync(file, Buffer.concat([stream.init(segments[0]!.run)!, ...parts]))
+  const parts = segments.map(({ sequence }) => stream.piece({ kind: 'segment', sequence })!)
+  writeFileSync(file, Buffer.concat([stream.piece({ kind: 'init', run: segments[0]!.run })!, ...parts]))
   const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', file]
   const { streams, format } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
     streams: { codec_name: string; nb_read_frames: string; width?: number }[]
@@ -108,10 +109,10 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   const { stream } = package_(h264)
   await stream.ready(6000)
   const before = listed(stream)
-  expect(kill()).toBe(1)
+  expect(signal('SIGKILL')).toBe(1)
   await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 10_000 })
   const after = listed(stream)
-  expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1"')
+  expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
   expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => after[0]!.sequence + index))
   expect(after[0]!.sequence).toBeGreaterThanOrEqual(before[0]!.sequence)
   expect(
@@ -122,11 +123,24 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   ).toBeGreaterThan(40)
 })
 
-/** Kills every ffmpeg that this process has started; answers how many. */
-function kill(): number {
+test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
+  const { stream } = package_(h264)
+  await stream.ready(6000)
+  expect(signal('SIGSTOP')).toBe(1)
+  await vi.waitFor(
+    () => {
+      stream.checkProgress()
+      expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
+    },
+    { timeout: 10_000, interval: 100 },
+  )
+})
+
+/** Signals every ffmpeg that this process has started; answers how many. */
+function signal(name: NodeJS.Signals): number {
   const out = execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', String(process.pid)]).toString()
   const pids = out.split('\n').flatMap((line) => (line.endsWith(' ffmpeg') ? [Number.parseInt(line, 10)] : []))
-  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  for (const pid of pids) process.kill(pid, name)
   return pids.length
 }
 
@@ -154,7 +168,7 @@ test('a source that ends ends the playlist, and what there is can be played to i
 
 test('without ffmpeg nothing is ready, and the reason is known', async () => {
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
-  const { stream } = package_(h264, 3, without)
+  const { stream } = package_(h264, 6, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'))
   expect(await stream.ready(100)).toBe(false)
 })

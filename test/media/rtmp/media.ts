@@ -1,19 +1,19 @@
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 
 /** Sequence and picture parameter set of 320x240, constrained baseline, as x264 writes them. */
-export const SPS = Buffer.from(
-  '67 42 c0 0d da 05 07 e8 40 00 00 03 00 40 00 00 0f 03 c5 0a a8'.replaceAll(' ', ''),
-  'hex',
-)
+const SPS = Buffer.from('67 42 c0 0d da 05 07 e8 40 00 00 03 00 40 00 00 0f 03 c5 0a a8'.replaceAll(' ', ''), 'hex')
 const PPS = Buffer.from('68ce0fc8', 'hex')
 
 /** An AVCDecoderConfigurationRecord with one of each. */
-export const AVC_CONFIG = Buffer.concat([
-  Buffer.from([1, ...SPS.subarray(1, 4), 0xff, 0xe1, 0, SPS.length]),
-  SPS,
-  Buffer.from([1, 0, PPS.length]),
-  PPS,
-])
+export const recordOf = (sps: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from([1, ...sps.subarray(1, 4), 0xff, 0xe1, 0, sps.length]),
+    sps,
+    Buffer.from([1, 0, PPS.length]),
+    PPS,
+  ])
+
+export const AVC_CONFIG = recordOf(SPS)
 
 /** Low complexity, 44.1 kHz, two channels. */
 export const AAC_CONFIG = Buffer.from([0x12, 0x10])

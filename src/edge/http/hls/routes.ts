@@ -13,6 +13,7 @@ import { rangeHeaders, readRange } from '../range.ts'
 import { approachOf } from '../webrtc/offer.ts'
 import { plainErrorHandler, type Refused, sendRefusal } from '../webrtc/refusal.ts'
 import { masterPlaylist } from './master.ts'
+import { fileOf, pieceOf, wantedOf } from './names.ts'
 import { Tickets } from './tickets.ts'
 import { type Viewer, Viewers } from './viewers.ts'
 
@@ -32,7 +33,10 @@ interface Parts extends HlsRouteOptions {
 }
 
 type Stream = { Params: { accountId: string; streamName: string }; Querystring: { sourceId?: unknown } }
-type Child = { Params: { feedId: string; file: string }; Querystring: { t?: unknown } }
+type Child = {
+  Params: { feedId: string; file: string }
+  Querystring: { t?: unknown; _HLS_msn?: unknown; _HLS_part?: unknown }
+}
 
 const MASTER = '/hls/:accountId/:streamName/index.m3u8'
 /** Playlists and segments of a session. */
@@ -42,11 +46,14 @@ const PLAYLIST = 'application/vnd.apple.mpegurl'
 /** The first request of a stream that nobody watches waits for the first segment. */
 const START_MAX_MS = 6000
 const SWEEP_MS = 1000
+/** A player that waits for what comes next waits for this long; then it gets what there is. */
+const BLOCK_MAX_MS = 6000
 /** Longer than any player waits between the playlist and what it names. */
 const MEDIA_TICKET_MS = 60_000
 
 const NO_TICKET: Refused = { status: 401, text: REFUSALS.invalid_token.text }
 const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
+const TOO_FAR: Refused = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
 const NOT_YET: Refused = { status: 503, text: 'Stream is starting: try again in a moment' }
 
 /** HLS: everything under `/hls`. A master playlist opens a session; the tickets in it open the rest. */
@@ -72,9 +79,10 @@ export async function hlsRoutes(
 /** Ends the sessions of players that went away: they do not say goodbye. */
 async function sweep({ ctx, viewers, sessionMs }: Parts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    for (const { sessionId } of viewers.idle(sessionMs)) {
-      viewers.forget(sessionId)
-      await closeSession(ctx, sessionId, 'left')
+    for (const viewer of viewers.idle(sessionMs)) {
+      viewers.forget(viewer.sessionId)
+      viewer.cut()
+      await closeSession(ctx, viewer.sessionId, 'left')
     }
     await ctx.clock.sleep(SWEEP_MS, signal).catch(() => undefined)
   }
@@ -100,6 +108,7 @@ async function master(parts: Parts, request: FastifyRequest<Stream>, reply: Fast
   viewer.sessionId = admitted.session.id
   viewer.feedId = admitted.feed.feedId
   viewers.add(viewer)
+  attend(parts, viewer, reply)
   const opened = parts.hls.open(admitted.feed)
   if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)
   viewers.forget(viewer.sessionId)
@@ -111,7 +120,6 @@ async function master(parts: Parts, request: FastifyRequest<Stream>, reply: Fast
 function sendMaster(parts: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = parts.ctx.clock.monotonic()
-  attend(parts, viewer, reply)
   const { feedId, sessionId } = viewer
   const ticket = parts.tickets.make(sessionId, { kind: 'playlist', feedId }, 0)
   return reply
@@ -130,31 +138,39 @@ async function child(parts: Parts, request: FastifyRequest<Child>, reply: Fastif
   attend(parts, viewer, reply)
   const stream = hls.find(feedId)
   if (stream === undefined) return refuse(reply, NOT_THERE)
-  return kind === 'playlist' ? sendPlaylist(parts, viewer, stream, reply) : sendMedia(stream, file, request, reply)
+  if (kind === 'media') return sendMedia(parts, viewer, stream, request, reply)
+  const wanted = wantedOf(request.query)
+  if (wanted === 'malformed' || (wanted && !(await stream.reached(wanted.sequence, wanted.part, BLOCK_MAX_MS))))
+    return refuse(reply, TOO_FAR)
+  return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
 function sendPlaylist({ tickets, ctx }: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   const { feedId, sessionId } = viewer
   const ticket = tickets.make(sessionId, { kind: 'media', feedId }, ctx.clock.now() + MEDIA_TICKET_MS)
-  const playlist = stream.playlist((piece) =>
-    piece.kind === 'init' ? `init-${piece.run}.mp4?t=${ticket}` : `segment-${piece.sequence}.m4s?t=${ticket}`,
-  )
+  const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${ticket}`)
   return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
 }
 
-function sendMedia(stream: HlsStream, file: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const bytes = mediaOf(stream, file)
+async function sendMedia(
+  { ctx }: Parts,
+  viewer: Viewer,
+  stream: HlsStream,
+  request: FastifyRequest<Child>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const piece = pieceOf(request.params.file)
+  if (piece === null) return refuse(reply, NOT_THERE)
+  // Playlists name the part that comes next, and players ask for it before it is there.
+  if (piece.kind === 'part') await stream.reached(piece.sequence, piece.part, BLOCK_MAX_MS)
+  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  viewer.lastAskedMs = ctx.clock.monotonic()
+  const bytes = stream.piece(piece)
   if (bytes === undefined) return refuse(reply, NOT_THERE)
   const range = readRange(request.headers.range, bytes.length)
   reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', 'public, max-age=60').type('video/mp4')
   if (range === 'unsatisfiable') return reply.code(416).send('')
   return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
-}
-
-function mediaOf(stream: HlsStream, file: string): Buffer | undefined {
-  const [, kind, number] = /^(init|segment)-(\d{1,10})\.(?:mp4|m4s)$/.exec(file) ?? []
-  if (kind === undefined) return undefined
-  return kind === 'init' ? stream.init(Number(number)) : stream.segment(Number(number))
 }
 
 function attend({ ctx }: Parts, viewer: Viewer, reply: FastifyReply): void {

@@ -22,6 +22,11 @@ export class Viewer {
     return this.#cut
   }
 
+  /** Something is being answered, or waited for. */
+  get isServed(): boolean {
+    return this.#answers.size > 0
+  }
+
   cut(): void {
     this.#cut = true
     for (const answer of this.#answers) answer.destroy()
@@ -49,6 +54,8 @@ export class Viewer {
 
 /** What of each connection belongs to somebody already. A player's preflights count as what it asked for next. */
 const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
+
+const ANSWER_MAX_MS = 60_000
 
 /** Everybody who watches over HLS at this node. As many as there may be sessions. */
 export class Viewers {
@@ -80,9 +87,11 @@ export class Viewers {
     this.#viewers.delete(sessionId)
   }
 
-  /** Those who have asked for nothing in this time. */
+  /** Those who have asked for nothing in this time, or take an answer so slowly that nobody watches with it. */
   idle(ms: number): Viewer[] {
     const since = this.#clock.monotonic() - ms
-    return [...this.#viewers.values()].filter((viewer) => viewer.lastAskedMs < since)
+    return [...this.#viewers.values()].filter(
+      ({ isServed, lastAskedMs }) => lastAskedMs < (isServed ? since - ANSWER_MAX_MS : since),
+    )
   }
 }

@@ -1,0 +1,67 @@
+/**
+ * CPU per forwarded packet: the relay, in JavaScript alone and with its part in C, against Janus (videoroom) and against
+ * node-datachannel as a relay; one publisher of 2.5 Mbit/s and 10, 40 and 200 viewers, the same for all, in one run. And
+ * against the floor: a loop in C that only encrypts and sends. Janus and the C compiler are taken if they are there.
+ *   node bench/relay.ts [VIEWERS …]
+ */
+import { measureBare } from './relay/bare.ts'
+import type { Contender } from './relay/contender.ts'
+import { startDatachannel } from './relay/datachannel.ts'
+import { hasJanus, startJanus } from './relay/janus.ts'
+import { type Measured, measure, PACKET } from './relay/load.ts'
+import { startOurs } from './relay/ours.ts'
+import { median, report } from './lib/report.ts'
+
+const BITRATE = 2_500_000
+const WINDOW_MS = 4000
+const ROUNDS = 2
+
+const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
+  js: () => startOurs('js'),
+  native: () => startOurs('native'),
+  datachannel: startDatachannel,
+  ...(hasJanus() ? { janus: startJanus } : {}),
+}
+
+const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 40, 200]
+for (const viewers of sizes) await compare(viewers)
+// The other stack leaves threads behind.
+process.exit()
+
+async function compare(viewers: number): Promise<void> {
+  const found = new Map<string, Measured[]>()
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, start] of Object.entries(contenders)) {
+      const measured = await once(start, viewers)
+      console.log(`${viewers} viewers, ${name}: ${measured.usPerPacket.toFixed(1)} µs`)
+      found.set(name, [...(found.get(name) ?? []), measured])
+    }
+  }
+  const us = (name: string): number => median((found.get(name) ?? []).map(({ usPerPacket }) => usPerPacket))
+  const told = (name: string): string => `${name} ${us(name).toFixed(1)} µs (${arrived(found.get(name) ?? [])} arrived)`
+  const against = (name: string, other: string, most: number): void => {
+    const ratio = us(name) / us(other)
+    const what = `CPU per packet at ${viewers} viewers, ${name} / ${other}`
+    report({ what, ratio, target: `at most ${most}`, met: ratio <= most, detail: `${told(name)}, ${told(other)}` })
+  }
+  if (found.has('janus')) against('js', 'janus', 0.7)
+  against('native', 'datachannel', 0.8)
+  const floor = await measureBare(Math.min(viewers, 256), PACKET)
+  if (floor === null) return
+  const ratio = us('native') / floor
+  const what = `CPU per packet at ${viewers} viewers, native / bare loop in C`
+  report({ what, ratio, target: 'none', met: true, detail: `${told('native')}, floor ${floor.toFixed(1)} µs` })
+}
+
+async function once(start: () => Promise<Contender>, viewers: number): Promise<Measured> {
+  const server = await start()
+  try {
+    return await measure(server, viewers, BITRATE, WINDOW_MS)
+  } finally {
+    await server.stop()
+  }
+}
+
+function arrived(all: readonly Measured[]): string {
+  return `${Math.round(median(all.map(({ delivery }) => delivery)) * 100)} %`
+}

@@ -1,0 +1,58 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { constantTimeEqual, hmac, hmacKey } from './crypto.ts'
+
+const SECRET_MIN = 16
+const RSA_BITS_MIN = 2048
+
+/** A key that viewers' tokens are verified with: a shared secret, or the public half of an RSA pair. */
+export interface ViewerKey {
+  /** Was this text signed with it? A secret answers no to the algorithms of pairs, and the other way round. */
+  verify(algorithm: 'HS256' | 'HS512' | 'RS256' | 'RS512', text: string, signature: Uint8Array): boolean
+}
+
+/** Reads a key that was let in by `refuseViewerKey`. A secret is taken as UTF-8. */
+export function viewerKey(text: string): ViewerKey {
+  return isPem(text) ? publicKey(createPublicKey(text)) : sharedSecret(hmacKey(text))
+}
+
+function sharedSecret(key: KeyObject): ViewerKey {
+  const digests = { HS256: 'sha256', HS512: 'sha512' } as const
+  return {
+    verify: (algorithm, text, signature) =>
+      (algorithm === 'HS256' || algorithm === 'HS512') &&
+      constantTimeEqual(hmac(digests[algorithm], key, text), signature),
+  }
+}
+
+function publicKey(key: KeyObject): ViewerKey {
+  const digests = { RS256: 'RSA-SHA256', RS512: 'RSA-SHA512' } as const
+  return {
+    verify: (algorithm, text, signature) =>
+      (algorithm === 'RS256' || algorithm === 'RS512') &&
+      verify(digests[algorithm], Buffer.from(text, 'ascii'), key, signature),
+  }
+}
+
+/** Why a text is no key for viewers' tokens, ready to follow the name of the field; null: it is one. */
+export function refuseViewerKey(text: string): string | null {
+  if (!isPem(text)) {
+    return text.length < SECRET_MIN ? `must be at least ${SECRET_MIN} characters, or an RSA public key in PEM` : null
+  }
+  if (/PRIVATE KEY/.test(text)) return 'must be the public key of the pair: a private key belongs to whoever signs'
+  const key = readPublicKey(text)
+  if (key?.asymmetricKeyType !== 'rsa') return 'must be an RSA public key in PEM'
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
+  return bits < RSA_BITS_MIN ? `must have at least ${RSA_BITS_MIN} bits; it has ${bits}` : null
+}
+
+/** True for a public key, false for a shared secret. */
+const isPem = (text: string): boolean => text.trimStart().startsWith('-----BEGIN ')
+
+function readPublicKey(pem: string): KeyObject | null {
+  try {
+    return createPublicKey(pem)
+  } catch {
+    // OpenSSL says in many ways that this is no key.
+    return null
+  }
+}

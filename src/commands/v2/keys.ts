@@ -1,0 +1,97 @@
+import { err, ok } from '../../base/result.ts'
+import { type NewKey, readCreateKey, toKeyRecord } from '../../core/live/distribution.ts'
+import type { KeyRecord } from '../../core/live/distributionSchema.ts'
+import { noSuch, refusal } from '../../core/live/errors.ts'
+import { type Distribution, KEYS_MAX } from '../../core/live/types.ts'
+import type { DistributionKey } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { distributionPart, objectOf } from './distributions.ts'
+import { type Answered, checked, isId, newId, record, withPart } from './shared.ts'
+
+const KEY_CONTEXT = 'distribution:key'
+
+/** Adds a key that viewers' tokens are verified with. The first one closes the distribution to viewers without a token. */
+export async function createKey(ctx: Context, actor: Actor, id: string, body: unknown): Answered<KeyRecord> {
+  const read = checked(readCreateKey(body, ctx.liveSettings))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<KeyRecord> => {
+      const there = await tx.distributionKeys.list(id)
+      if (there.length >= KEYS_MAX) {
+        return err(refusal('too_many_keys', `A distribution has at most ${KEYS_MAX} keys; delete one first`))
+      }
+      const key = newKey(ctx, distribution, read.value)
+      await tx.distributionKeys.insert(key)
+      await record(tx, actor, nowMs, objectOf(distribution), { verb: 'security.key.added', after: toKeyRecord(key) })
+      return ok(toKeyRecord(key))
+    }),
+  )
+  return changed(ctx, actor, id, made)
+}
+
+export async function listKeys(ctx: Context, accountId: string, id: string): Answered<KeyRecord[]> {
+  const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
+  if (!distribution) return err(noSuch('distribution', id))
+  return ok((await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord))
+}
+
+export async function readKey(ctx: Context, accountId: string, id: string, keyId: string): Answered<KeyRecord> {
+  const keys = await listKeys(ctx, accountId, id)
+  if (!keys.ok) return keys
+  const key = keys.value.find((one) => one.id === keyId)
+  return key ? ok(key) : err(noSuch('key', keyId))
+}
+
+/** Deletes one key; tokens that were signed with it are refused from then on. */
+export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): Answered<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<true> => {
+      const key = (await tx.distributionKeys.list(id)).find((one) => one.id === keyId)
+      if (!key) return err(noSuch('key', keyId))
+      await tx.distributionKeys.delete(keyId)
+      await record(tx, actor, nowMs, objectOf(distribution), { verb: 'security.key.deleted', before: toKeyRecord(key) })
+      return ok(true)
+    }),
+  )
+  return changed(ctx, actor, id, gone)
+}
+
+/** Deletes all keys, which opens the distribution to viewers without a token. */
+export async function deleteKeys(ctx: Context, actor: Actor, id: string): Answered<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<true> => {
+      const keys = await tx.distributionKeys.list(id)
+      for (const key of keys) await tx.distributionKeys.delete(key.id)
+      const before = keys.map(toKeyRecord)
+      await record(tx, actor, nowMs, objectOf(distribution), { verb: 'security.keys.deleted', before })
+      return ok(true)
+    }),
+  )
+  return changed(ctx, actor, id, gone)
+}
+
+export function newKey(ctx: Context, distribution: Distribution, { key, name }: NewKey): DistributionKey {
+  return {
+    id: newId(ctx, 'ke'),
+    accountId: distribution.accountId,
+    distributionId: distribution.id,
+    name,
+    keySealed: ctx.sealer.seal(key, KEY_CONTEXT),
+    createdAtMs: ctx.clock.now(),
+  }
+}
+
+/** The text of a key. Throws when it was sealed with a key that this node does not have. */
+export function openKey({ sealer }: Pick<Context, 'sealer'>, { keySealed }: DistributionKey): string {
+  const opened = sealer.open(keySealed, KEY_CONTEXT)
+  if (!opened.ok) throw new Error(`a viewer key cannot be opened with this node's sealing key: ${opened.error}`)
+  return opened.value.toString('utf8')
+}
+
+function changed<T extends { ok: boolean }>(ctx: Context, actor: Actor, id: string, done: T): T {
+  if (done.ok) ctx.liveChanged({ kind: 'distribution', what: 'updated', accountId: actor.accountId, id })
+  return done
+}

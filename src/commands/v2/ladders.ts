@@ -1,0 +1,97 @@
+import { err, ok } from '../../base/result.ts'
+import { noSuch, refusal } from '../../core/live/errors.ts'
+import {
+  DEFAULT_LADDER_ID,
+  defaultLadder,
+  readCreateLadder,
+  readUpdateLadder,
+  toLadderRecord,
+} from '../../core/live/ladder.ts'
+import type { LadderRecord } from '../../core/live/ladderSchema.ts'
+import type { AbrLadder } from '../../core/live/types.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { type Answered, checked, isId, newId, record } from './shared.ts'
+
+/** The list is not paged, so there is an end to it. */
+const LADDERS_MAX = 100
+
+/** Is there a ladder with this id? It stays until the transaction ends. */
+export const hasLadder = async (tx: Tx, accountId: string, id: string): Promise<boolean> =>
+  id === DEFAULT_LADDER_ID || (isId(id) && (await tx.abrLadders.lock(accountId, id)) !== undefined)
+
+export const noLadder = (id: string): string => `there is no ladder ${id.slice(0, 64)}; GET /v2/abr lists them`
+
+/** The ladder that an engine is to make; undefined when it is gone, which deleting it prevents. */
+export async function ladderOf(
+  ctx: Pick<Context, 'store'>,
+  accountId: string,
+  id: string,
+): Promise<AbrLadder | undefined> {
+  if (id === DEFAULT_LADDER_ID) return defaultLadder(accountId)
+  return isId(id) ? ctx.store.read.abrLadders.get(accountId, id) : undefined
+}
+
+export async function createLadder(ctx: Context, actor: Actor, body: unknown): Answered<LadderRecord> {
+  const read = checked(readCreateLadder(body))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const { accountId } = actor
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const ladder: AbrLadder = { ...read.value, ...times, id: newId(ctx, 'ab'), accountId }
+  return ctx.store.transaction(async (tx): Answered<LadderRecord> => {
+    const there = await tx.abrLadders.list(accountId)
+    if (there.length >= LADDERS_MAX) return err(refusal('too_many', `There are ${LADDERS_MAX} ladders, the most`))
+    await tx.abrLadders.insert(ladder)
+    await record(tx, actor, nowMs, objectOf(ladder), { verb: 'created', after: read.value })
+    return ok(toLadderRecord(ladder))
+  })
+}
+
+export async function readLadder(ctx: Context, accountId: string, id: string): Answered<LadderRecord> {
+  const ladder = await ladderOf(ctx, accountId, id)
+  return ladder ? ok(toLadderRecord(ladder)) : err(noSuch('ABR ladder', id))
+}
+
+/** Changes a ladder. Engines take it at their next start. */
+export async function updateLadder(ctx: Context, actor: Actor, id: string, body: unknown): Answered<LadderRecord> {
+  if (id === DEFAULT_LADDER_ID) return err(readOnly)
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): Answered<LadderRecord> => {
+    const before = isId(id) ? await tx.abrLadders.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('ABR ladder', id))
+    const patch = checked(readUpdateLadder(body, before))
+    if (!patch.ok) return patch
+    const after = { ...before, ...patch.value, updatedAtMs: nowMs }
+    await tx.abrLadders.replace(after)
+    await record(tx, actor, nowMs, objectOf(after), { verb: 'updated', before: rulesOf(before), after: rulesOf(after) })
+    return ok(toLadderRecord(after))
+  })
+}
+
+/** Deletes a ladder that no engine uses. */
+export async function deleteLadder(ctx: Context, actor: Actor, id: string): Answered<true> {
+  if (id === DEFAULT_LADDER_ID) return err(readOnly)
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): Answered<true> => {
+    const before = isId(id) ? await tx.abrLadders.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('ABR ladder', id))
+    const user = await tx.engines.usingLadder(id)
+    if (user) return err(refusal('abr_ladder_in_use', `The engine ${user.id} of the channel ${user.channelId} uses it`))
+    await tx.abrLadders.delete(id)
+    await record(tx, actor, nowMs, objectOf(before), { verb: 'deleted', before: rulesOf(before) })
+    return ok(true)
+  })
+}
+
+/** All ladders of an account, the default one first. */
+export async function listLadders(ctx: Context, accountId: string): Promise<LadderRecord[]> {
+  const own = await ctx.store.read.abrLadders.list(accountId)
+  return [defaultLadder(accountId), ...own].map(toLadderRecord)
+}
+
+const readOnly = refusal('abr_ladder_read_only', 'The default ladder is part of Sluice; create one of your own')
+
+const objectOf = ({ id, name }: AbrLadder) => ({ type: 'abr_ladder', id, name }) as const
+
+const rulesOf = ({ name, video, audioKbps }: AbrLadder) => ({ name, video, audioKbps })

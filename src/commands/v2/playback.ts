@@ -1,0 +1,107 @@
+import type { KeyObject } from 'node:crypto'
+import { constantTimeEqual, hmacSha256 } from '../../base/crypto.ts'
+import { viewerKey } from '../../base/viewerKey.ts'
+import { compilePlayback, type Grant, type PlaybackRules } from '../../core/live/playback.ts'
+import type { Context, LiveChange } from '../context.ts'
+import { openKey } from './keys.ts'
+import { isId } from './shared.ts'
+
+/** A change by another process is seen after this long at most. */
+const FRESH_MS = 1000
+const KEPT_MAX = 10_000
+
+interface Kept {
+  readonly rules: Promise<PlaybackRules | null>
+  readonly atMs: number
+}
+
+/** The rules of distributions that are being played, so that a segment costs no look at the store. */
+export class Playbacks {
+  readonly #ctx: Context
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  /** Null: there is no such distribution. */
+  find(id: string): Promise<PlaybackRules | null> {
+    const nowMs = this.#ctx.clock.monotonic()
+    const kept = this.#kept.get(id)
+    if (kept && nowMs - kept.atMs < FRESH_MS) return kept.rules
+    if (this.#kept.size >= KEPT_MAX) this.#kept.clear()
+    const rules = isId(id) ? this.#load(id) : Promise.resolve(null)
+    const entry = { rules, atMs: nowMs }
+    this.#kept.set(id, entry)
+    rules.catch(() => {
+      if (this.#kept.get(id) === entry) this.#kept.delete(id)
+    })
+    return rules
+  }
+
+  /** After a committed change at this node. */
+  forget({ kind, id }: LiveChange): void {
+    if (kind === 'distribution') this.#kept.delete(id)
+    else this.#kept.clear()
+  }
+
+  async #load(id: string): Promise<PlaybackRules | null> {
+    const { store } = this.#ctx
+    const distribution = await store.read.distributions.find(id)
+    if (!distribution) return null
+    const engines = await store.read.engines.ofChannel(distribution.channelId)
+    const keys = (await store.read.distributionKeys.list(id)).map((stored) => {
+      const key = viewerKey(openKey(this.#ctx, stored))
+      return {
+        id: stored.id,
+        verify: ({ alg, signingInput, signature }: Parameters<PlaybackRules['keys'][number]['verify']>[0]) =>
+          key.verify(alg, signingInput, signature),
+      }
+    })
+    return compilePlayback(distribution, engines, keys)
+  }
+}
+
+/** What a ticket opens: playlists, as long as the token lasts, or media, for a minute. */
+export type TicketKind = 'playlist' | 'media'
+
+const MAC_BYTES = 16
+const TICKET_MAX = 1024
+
+/**
+ * Signs the addresses within playlists, so that a player that sends no header and a cache in between can use them. A
+ * ticket says until when it is good, by which key it was admitted, and as whose its bytes are counted; it holds no
+ * secret, and nothing in it can be changed.
+ */
+export class PlaybackTickets {
+  readonly #key: KeyObject
+
+  /** @param key of this installation, for nothing else */
+  constructor(key: KeyObject) {
+    this.#key = key
+  }
+
+  make(kind: TicketKind, distributionId: string, { keyId, untilMs, trackingId }: Grant): string {
+    const until = untilMs === null ? '' : Math.ceil(untilMs / 1000).toString(36)
+    const body = [until, keyId ?? '', Buffer.from(trackingId ?? '').toString('base64url')].join('.')
+    return `${body}.${this.#mac(kind, distributionId, body)}`
+  }
+
+  /** Null: forged, of another distribution or kind, expired, or admitted by a key that is gone. */
+  read(ticket: unknown, kind: TicketKind, { distribution, keys }: PlaybackRules, nowMs: number): Grant | null {
+    if (typeof ticket !== 'string' || ticket.length > TICKET_MAX) return null
+    const end = ticket.lastIndexOf('.')
+    const body = ticket.slice(0, end)
+    if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(kind, distribution.id, body))) return null
+    const [until = '', keyId = '', trackingId = ''] = body.split('.')
+    const untilMs = until === '' ? null : Number.parseInt(until, 36) * 1000
+    const isGood = (untilMs === null || nowMs < untilMs) && keys.some(({ id }) => id === keyId)
+    if (!isGood) return null
+    return { keyId, untilMs, trackingId: trackingId === '' ? null : Buffer.from(trackingId, 'base64url').toString() }
+  }
+
+  #mac(kind: TicketKind, distributionId: string, body: string): string {
+    const mac = hmacSha256(this.#key, JSON.stringify([kind, distributionId, body]))
+    return mac.subarray(0, MAC_BYTES).toString('base64url')
+  }
+}

@@ -1,0 +1,57 @@
+import type { DistributionBytes } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+
+const HOUR_MS = 3_600_000
+/** More different rows than this are written at once, so that no flood of tracking ids can take the memory. */
+const WAITING_MAX = 10_000
+
+type Served = Omit<DistributionBytes, 'hourMs'>
+
+/** Counts what distributions serve, in memory, and adds it to the store every few seconds. A crash loses what waits. */
+export class ServedBytes {
+  readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
+  #waiting = new Map<string, DistributionBytes>()
+  #flushing: Promise<void> | null = null
+
+  constructor(ctx: Pick<Context, 'store' | 'clock' | 'log'>) {
+    this.#ctx = ctx
+  }
+
+  add(served: Served): void {
+    const hourMs = Math.floor(this.#ctx.clock.now() / HOUR_MS) * HOUR_MS
+    const key = JSON.stringify([served.distributionId, hourMs, served.country, served.trackingId])
+    const known = this.#waiting.get(key)
+    if (known) known.bytesOut += served.bytesOut
+    else this.#waiting.set(key, { ...served, hourMs })
+    if (this.#waiting.size >= WAITING_MAX) void this.flush()
+  }
+
+  /** Writes what waits. What cannot be written now stays, within the bound, and is written later. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = null
+    })
+    return this.#flushing
+  }
+
+  async #write(): Promise<void> {
+    const rows = [...this.#waiting.values()]
+    if (rows.length === 0) return
+    this.#waiting = new Map()
+    try {
+      await this.#ctx.store.transaction((tx) => tx.distributions.addBytes(rows))
+    } catch (error) {
+      this.#ctx.log.warn({ rows: rows.length, reason: String(error) }, 'served bytes cannot be written now')
+      this.#putBack(rows)
+    }
+  }
+
+  #putBack(rows: readonly DistributionBytes[]): void {
+    for (const row of rows) {
+      const key = JSON.stringify([row.distributionId, row.hourMs, row.country, row.trackingId])
+      const known = this.#waiting.get(key)
+      if (known) known.bytesOut += row.bytesOut
+      else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
+    }
+  }
+}

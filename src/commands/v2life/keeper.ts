@@ -1,0 +1,242 @@
+import { type EngineEvent, isTimedOut } from '../../core/life/engine.ts'
+import type { TranscodeJob, Transcoder } from '../../core/life/transcoder.ts'
+import { type Engine, isPush } from '../../core/live/types.ts'
+import type { StoredLife, Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { sourceOf } from '../v2/ingests.ts'
+import { ladderOf } from '../v2/ladders.ts'
+import { stepEngine } from './step.ts'
+
+export interface KeeperOptions {
+  readonly transcoder: Transcoder
+  /** Of this process; new at each start. */
+  readonly node: string
+  /** True when the process of this name is known to be gone; false when that cannot be told. */
+  readonly isGone: (node: string) => boolean
+  /** How long a node is believed to be alive after its last sign of life. */
+  readonly leaseMs: number
+}
+
+interface Kept {
+  readonly life: StoredLife
+  readonly engine: Engine | undefined
+}
+
+/**
+ * Makes this node's processes agree with what the store says that people want: takes engines that nobody runs, starts and
+ * stops their processes, writes what these tell, and gives up what dead nodes had. All of it one after the other.
+ */
+export class EngineKeeper {
+  readonly #ctx: Context
+  readonly #options: KeeperOptions
+  #queue: Promise<void> = Promise.resolve()
+  #isQueued = false
+  #beatAtMs = Number.NEGATIVE_INFINITY
+  #isStopping = false
+
+  constructor(ctx: Context, options: KeeperOptions) {
+    this.#ctx = ctx
+    this.#options = options
+  }
+
+  /** Looks at everything once, soon; many calls at once are one look. Resolves when it is done, and never rejects. */
+  tend(): Promise<void> {
+    if (this.#isQueued) return this.#queue
+    this.#isQueued = true
+    return this.#enqueue(async () => {
+      this.#isQueued = false
+      if (!this.#isStopping) await this.#look()
+    })
+  }
+
+  /** Stops what runs here, as of this server's own accord: it is wanted still. */
+  stop(): Promise<void> {
+    this.#isStopping = true
+    return this.#enqueue(async () => {
+      for (const { life, engine } of await this.#kept()) {
+        if (life.node !== this.#options.node) continue
+        await this.#options.transcoder.kill(life.engineId)
+        if (engine) await this.#apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
+        if (engine) await this.#apply(engine, { kind: 'ended' })
+        await this.#release(life)
+      }
+    })
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(work).catch((error: unknown) => {
+      this.#ctx.log.warn({ reason: String(error) }, 'engines could not be tended; they are looked at again')
+    })
+    return this.#queue
+  }
+
+  async #look(): Promise<void> {
+    await this.#beat()
+    const kept = await this.#kept()
+    for (const one of kept) await this.#tendOne(one)
+    await this.#timeOut(kept)
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, store } = this.#ctx
+    const { node, leaseMs } = this.#options
+    const nowMs = clock.now()
+    if (nowMs - this.#beatAtMs < leaseMs / 4) return
+    await store.transaction((tx) => tx.lives.beat(node, nowMs, nowMs + leaseMs))
+    this.#beatAtMs = nowMs
+  }
+
+  async #kept(): Promise<Kept[]> {
+    const { read } = this.#ctx.store
+    const lives = await read.lives.busy()
+    return Promise.all(
+      lives.map(async (life) => ({ life, engine: await read.engines.get(life.accountId, life.engineId) })),
+    )
+  }
+
+  async #tendOne({ life, engine }: Kept): Promise<void> {
+    const { node, transcoder } = this.#options
+    if (life.node !== node) {
+      // It was taken away while this node seemed dead.
+      if (transcoder.isRunning(life.engineId)) await transcoder.kill(life.engineId)
+      if (this.#isFree(life) && (await this.#adopt(life))) void this.tend()
+    } else if (!engine || !life.wanted) await this.#wind(life, engine)
+    else await this.#drive(engine)
+  }
+
+  #isFree({ node, aliveUntilMs }: StoredLife): boolean {
+    return node === null || (aliveUntilMs ?? 0) < this.#ctx.clock.now() || this.#options.isGone(node)
+  }
+
+  /** Takes an engine that nobody runs, and closes the run of a node that died. */
+  #adopt({ engineId, accountId, channelId, node: previous }: StoredLife): Promise<boolean> {
+    const { store, clock } = this.#ctx
+    const { node, leaseMs } = this.#options
+    return store.transaction(async (tx) => {
+      const channel = await tx.channels.lock(accountId, channelId)
+      const life = await tx.lives.get(engineId)
+      if (!life || life.node !== previous) return false
+      if (!channel || !(await tx.engines.get(accountId, engineId))) return this.#bury(tx, life)
+      await tx.lives.put({ ...life, node, aliveUntilMs: clock.now() + leaseMs })
+      if (previous !== null) await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'lost' })
+      const engine = await tx.engines.get(accountId, engineId)
+      const run = life.runId === null ? undefined : await tx.runs.get(life.runId)
+      if (life.wanted && engine?.status === 'stopped' && run) {
+        await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+      }
+      return true
+    })
+  }
+
+  /** An engine that was deleted leaves nothing open. */
+  async #bury(tx: Tx, life: StoredLife): Promise<false> {
+    if (life.runId) await tx.runs.end(life.runId, { type: 'error', id: '' }, this.#ctx.clock.now())
+    await tx.lives.delete(life.engineId)
+    return false
+  }
+
+  /** Nobody wants it any more. */
+  async #wind(life: StoredLife, engine: Engine | undefined): Promise<void> {
+    await this.#options.transcoder.kill(life.engineId)
+    if (engine) await this.#apply(engine, { kind: 'ended' })
+    await this.#release(life)
+  }
+
+  async #release({ engineId }: StoredLife): Promise<void> {
+    await this.#ctx.store.transaction(async (tx) => {
+      const life = await tx.lives.get(engineId)
+      if (life?.node !== this.#options.node) return
+      const exists = await tx.engines.get(life.accountId, engineId)
+      if (exists) await tx.lives.put({ ...life, node: null, aliveUntilMs: null })
+      else await this.#bury(tx, life)
+    })
+  }
+
+  async #drive(engine: Engine): Promise<void> {
+    const { transcoder } = this.#options
+    const isRunning = transcoder.isRunning(engine.id)
+    switch (engine.status) {
+      case 'deploying':
+        if (isRunning) await transcoder.kill(engine.id)
+        await this.#apply(engine, { kind: 'launched' })
+        return this.#launch(engine)
+      case 'error':
+        if (await this.#isDue(engine)) await this.#launch(engine)
+        return
+      case 'starting':
+      case 'waiting':
+      case 'ingesting':
+      case 'playing':
+        if (!isRunning) await this.#apply(engine, { kind: 'died', message: 'its process is gone' })
+        return
+      case 'stopping':
+      case 'stopped':
+        // Stopped by hand in the moment in which it was looked at; the next look sees that.
+        return
+    }
+  }
+
+  async #isDue(engine: Engine): Promise<boolean> {
+    const effects = await this.#apply(engine, { kind: 'tick' })
+    if (effects.every((effect) => effect.do !== 'launch')) return false
+    await this.#options.transcoder.kill(engine.id)
+    return true
+  }
+
+  async #launch(engine: Engine): Promise<void> {
+    const job = await this.#jobOf(engine)
+    if (typeof job === 'string') return void (await this.#apply(engine, { kind: 'died', message: job }))
+    this.#options.transcoder.launch(job, (event) => {
+      void this.#enqueue(async () => void (await this.#apply(engine, event)))
+    })
+  }
+
+  /** The job, or why there is none. */
+  async #jobOf({ id, name, accountId, ingestId, abrLadderId }: Engine): Promise<TranscodeJob | string> {
+    const { read } = this.#ctx.store
+    const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
+    const ladder = await ladderOf(this.#ctx, accountId, abrLadderId)
+    if (!ingest) return 'its ingest does not exist any more'
+    if (!ladder) return 'its ABR ladder does not exist any more'
+    const source = isPush(ingest.type)
+      ? ({ kind: 'push', ingestId: ingest.id } as const)
+      : ({ kind: 'pull', url: sourceOf(this.#ctx, ingest) } as const)
+    return { engineId: id, name: `engine ${id} ${name}`, source, ladder }
+  }
+
+  #apply({ accountId, channelId, id }: Engine, event: EngineEvent): ReturnType<typeof stepEngine> {
+    return this.#ctx.store.transaction(async (tx) => {
+      const channel = await tx.channels.lock(accountId, channelId)
+      const life = await tx.lives.get(id)
+      if (!channel || life?.node !== this.#options.node) return []
+      return stepEngine(this.#ctx, tx, channel, id, event)
+    })
+  }
+
+  /** Channels without a source for too long are stopped by the node that has one of their engines. */
+  async #timeOut(kept: readonly Kept[]): Promise<void> {
+    const mine = kept.filter(({ life }) => life.node === this.#options.node && life.wanted)
+    const channels = new Map(mine.map(({ life }) => [life.channelId, life.accountId]))
+    for (const [channelId, accountId] of channels) {
+      const stopped = await this.#ctx.store.transaction((tx) => this.#timeOutChannel(tx, accountId, channelId))
+      if (stopped) void this.tend()
+    }
+  }
+
+  async #timeOutChannel(tx: Tx, accountId: string, channelId: string): Promise<boolean> {
+    const channel = await tx.channels.lock(accountId, channelId)
+    if (!channel) return false
+    const engines = await tx.engines.ofChannel(channelId)
+    const lives = await Promise.all(
+      engines.map(async ({ id, status, statusMessage: message }) => {
+        const { idleSinceMs = null, failures = 0, retryAtMs = null } = (await tx.lives.get(id)) ?? {}
+        return { status, message, idleSinceMs, failures, retryAtMs }
+      }),
+    )
+    if (!isTimedOut(lives, channel.timeoutSeconds, this.#ctx.clock.now())) return false
+    for (const { id } of engines) {
+      await stepEngine(this.#ctx, tx, channel, id, { kind: 'stop', cause: { type: 'timeout', id: '' } })
+    }
+    return true
+  }
+}

@@ -1,0 +1,99 @@
+import type { Channel, Engine } from '../../core/live/types.ts'
+import { advance } from '../../core/schedule/advance.ts'
+import { planOf } from '../../core/schedule/plan.ts'
+import type { LiveEventName } from '../../core/webhooksV2/events.ts'
+import type { Scheduler, Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { startEngines, stopEngines } from './start.ts'
+import { tellLive } from './tell.ts'
+
+/** Schedulers that are looked at in one round. */
+const AT_ONCE = 50
+
+/**
+ * Begins and ends what is due. Any number of nodes may do it at once: each scheduler's row is locked while it is decided
+ * and its engines are started, so one of them acts and the others find nothing to do.
+ */
+export async function runSchedulers(ctx: Context): Promise<void> {
+  const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
+  for (const { accountId, id } of due) {
+    await ctx.store.transaction((tx) => runScheduler(ctx, tx, accountId, id))
+    ctx.liveChanged({ kind: 'scheduler', what: 'updated', accountId, id })
+  }
+}
+
+async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string): Promise<void> {
+  const nowMs = ctx.clock.now()
+  const scheduler = await tx.schedulers.lock(accountId, id)
+  if (!scheduler || scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return
+  const plan = planOf(scheduler)
+  if (!plan.ok) {
+    // It was sound when it was written; the zone may have left the database since.
+    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler can no longer be understood')
+    return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
+  }
+  const { standing, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
+  const after = { ...scheduler, ...standing, nextAtMs: nextMs }
+  await tx.schedulers.replace(after)
+  const reason = scheduler.enabled ? 'the server was not running' : 'the scheduler was disabled'
+  await tx.schedulers.skip(skipped.map((one) => ({ ...one, schedulerId: id, atMs: nowMs, reason })))
+  for (const step of steps) {
+    if (step.do === 'begin') await tellScheduler(tx, after, 'scheduler.active', nowMs)
+    await (step.do === 'begin' ? beginOccurrence(ctx, tx, after) : endOccurrence(ctx, tx, after))
+  }
+  if (after.status === 'terminated') await tellScheduler(tx, after, 'scheduler.terminated', nowMs)
+}
+
+/** Starts what the scheduler names; what is gone meanwhile is passed over. */
+export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
+  await onChannels(tx, scheduler, async (channel, engines) => {
+    const ready = engines.filter(({ ingestId }) => ingestId !== null)
+    await startEngines(ctx, tx, channel, ready, { type: 'scheduler', id: scheduler.id })
+  })
+}
+
+/** Stops what schedulers have started, unless another one that is active wants it. What people started runs on. */
+export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
+  const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
+  await onChannels(tx, scheduler, async (channel, engines) => {
+    const mine: Engine[] = []
+    for (const engine of engines) {
+      const isWanted = others.some((other) => covers(other, channel.id, engine.id))
+      if (!isWanted && (await wasScheduled(tx, engine.id))) mine.push(engine)
+    }
+    await stopEngines(ctx, tx, channel, mine, { type: 'scheduler', id: scheduler.id })
+  })
+}
+
+async function onChannels(
+  tx: Tx,
+  { accountId, channels }: Scheduler,
+  work: (channel: Channel, engines: readonly Engine[]) => Promise<void>,
+): Promise<void> {
+  // In one order everywhere, so that two transactions never wait for each other.
+  const targets = [...channels].sort((a, b) => (a.channelId < b.channelId ? -1 : 1))
+  for (const { channelId, engineIds } of targets) {
+    const channel = await tx.channels.lock(accountId, channelId)
+    if (!channel) continue
+    const engines = await tx.engines.ofChannel(channelId)
+    await work(channel, engineIds ? engines.filter(({ id }) => engineIds.includes(id)) : engines)
+  }
+}
+
+const covers = ({ channels }: Scheduler, channelId: string, engineId: string): boolean =>
+  channels.some((one) => one.channelId === channelId && (one.engineIds?.includes(engineId) ?? true))
+
+async function wasScheduled(tx: Tx, engineId: string): Promise<boolean> {
+  const runId = (await tx.lives.get(engineId))?.runId ?? null
+  const run = runId === null ? undefined : await tx.runs.get(runId)
+  return run?.start.type === 'scheduler'
+}
+
+export function tellScheduler(
+  tx: Tx,
+  { id, accountId, name }: Scheduler,
+  event: Extract<LiveEventName, `scheduler.${string}`>,
+  atMs: number,
+): Promise<void> {
+  return tellLive(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data: null })
+}

@@ -1,0 +1,89 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { noSuch } from '../../core/live/errors.ts'
+import { readPageQuery } from '../../core/live/listQuery.ts'
+import { toRunRecord, type RunRecord } from '../../core/life/runRecord.ts'
+import type { Run, RunQuery } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import { type Answered, isId, livePage } from '../v2/shared.ts'
+
+type RunPage = KeysetPage<RunRecord>
+
+interface RunFilters {
+  start: number
+  end: number
+  engineIds: readonly string[]
+}
+
+/** Runs of all engines of a channel, newest first. */
+export async function listChannelRuns(
+  ctx: Context,
+  accountId: string,
+  channelId: string,
+  query: Record<string, unknown>,
+): Answered<RunPage> {
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  return channel ? listRuns(ctx, { channelId }, query) : err(noSuch('channel', channelId))
+}
+
+/** Runs of one engine, newest first. */
+export async function listEngineRuns(
+  ctx: Context,
+  accountId: string,
+  engineId: string,
+  query: Record<string, unknown>,
+): Answered<RunPage> {
+  const engine = isId(engineId) ? await ctx.store.read.engines.get(accountId, engineId) : undefined
+  return engine ? listRuns(ctx, { engineId }, query) : err(noSuch('engine', engineId))
+}
+
+/** The run that is open, or the one before. */
+export async function lastRun(ctx: Context, accountId: string, engineId: string): Answered<RunRecord> {
+  const engine = isId(engineId) ? await ctx.store.read.engines.get(accountId, engineId) : undefined
+  if (!engine) return err(noSuch('engine', engineId))
+  const [run] = await ctx.store.read.runs.page({ engineId, limit: 1 })
+  return run ? ok(toRunRecord(run)) : err(noSuch('run of the engine', engineId))
+}
+
+async function listRuns(
+  ctx: Context,
+  of: Pick<RunQuery, 'channelId' | 'engineId'>,
+  query: Record<string, unknown>,
+): Answered<RunPage> {
+  const read = readPageQuery<RunFilters>(query, { start: moment, end: moment, engineIds: ids })
+  if (!read.ok) return read
+  const { limit, cursor, filters } = read.value
+  const { start: startedAfterMs, end: endedBeforeMs, engineIds } = filters
+  const wanted = {
+    ...of,
+    ...(startedAfterMs === undefined ? {} : { startedAfterMs }),
+    ...(endedBeforeMs === undefined ? {} : { endedBeforeMs }),
+    ...(engineIds ? { engineIds } : {}),
+  }
+  const page = await livePage(ctx, {
+    scope: {
+      list: 'runs',
+      filters: { ...of, start: startedAfterMs, end: endedBeforeMs, engineIds: engineIds?.join() },
+    },
+    limit,
+    cursor,
+    keyOf: (run: Run) => [run.startedAtMs, run.id],
+    read: (position, count) => ctx.store.read.runs.page({ ...wanted, limit: count, ...newestAfter(position) }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toRunRecord) }) : page
+}
+
+/** A moment as JSON has it. */
+export function moment(text: string): Result<number, string> {
+  const sound = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text)
+  const ms = sound ? Date.parse(text) : Number.NaN
+  return Number.isNaN(ms) ? err('must be a moment as YYYY-MM-DDTHH:mm:ss.sssZ') : ok(ms)
+}
+
+const IDS_MAX = 100
+
+function ids(text: string): Result<readonly string[], string> {
+  const list = [...new Set(text.split(','))]
+  const sound = list.length <= IDS_MAX && list.every(isId)
+  return sound ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
+}

@@ -1,0 +1,105 @@
+import { err, ok } from '../../base/result.ts'
+import type { Cause } from '../../core/life/engine.ts'
+import { noSuch, refusal } from '../../core/live/errors.ts'
+import type { Channel, Engine } from '../../core/live/types.ts'
+import type { Tx } from '../../store/store.ts'
+import { type Actor, audit, type Context } from '../context.ts'
+import { type Answered, isId, withChannel, withPart } from '../v2/shared.ts'
+import { stepEngine } from './step.ts'
+
+/** Starts every engine of a channel that has an ingest. Those that run go on as they are. */
+export function startChannel(ctx: Context, actor: Actor, id: string): Answered<true> {
+  return onChannel(ctx, actor, id, 'channel.start', async (tx, channel) => {
+    const engines = (await tx.engines.ofChannel(id)).filter(({ ingestId }) => ingestId !== null)
+    if (engines.length === 0) {
+      return err(refusal('engine_not_ready', 'This channel has no engine with an ingest, so there is nothing to start'))
+    }
+    return startEngines(ctx, tx, channel, engines, causeOf(actor))
+  })
+}
+
+/** Stops every engine of a channel. */
+export function stopChannel(ctx: Context, actor: Actor, id: string): Answered<true> {
+  return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
+    stopEngines(ctx, tx, channel, await tx.engines.ofChannel(id), causeOf(actor)),
+  )
+}
+
+export function startEngine(ctx: Context, actor: Actor, id: string): Answered<true> {
+  return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
+    engine.ingestId === null
+      ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
+      : startEngines(ctx, tx, channel, [engine], causeOf(actor)),
+  )
+}
+
+export function stopEngine(ctx: Context, actor: Actor, id: string): Answered<true> {
+  return onEngine(ctx, actor, id, 'engine.stop', (tx, engine, channel) =>
+    stopEngines(ctx, tx, channel, [engine], causeOf(actor)),
+  )
+}
+
+/** In a transaction that has locked the channel. */
+export async function startEngines(
+  ctx: Context,
+  tx: Tx,
+  channel: Channel,
+  engines: readonly Engine[],
+  cause: Cause,
+): Answered<true> {
+  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, { kind: 'start', cause })
+  return ok(true)
+}
+
+/** In a transaction that has locked the channel. */
+export async function stopEngines(
+  ctx: Context,
+  tx: Tx,
+  channel: Channel,
+  engines: readonly Engine[],
+  cause: Cause,
+): Answered<true> {
+  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, { kind: 'stop', cause })
+  return ok(true)
+}
+
+/** `id` says which credential or person it was. */
+const causeOf = ({ name }: Actor): Cause => ({ type: name.startsWith('user:') ? 'dashboard' : 'api', id: name })
+
+async function onChannel(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  action: string,
+  work: (tx: Tx, channel: Channel) => Answered<true>,
+): Answered<true> {
+  const done = await ctx.store.transaction((tx) =>
+    withChannel(tx, actor.accountId, id, async (channel) => {
+      const worked = await work(tx, channel)
+      if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
+      return worked
+    }),
+  )
+  if (done.ok) ctx.liveChanged({ kind: 'channel', what: 'updated', accountId: actor.accountId, id })
+  return done
+}
+
+async function onEngine(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  action: string,
+  work: (tx: Tx, engine: Engine, channel: Channel) => Answered<true>,
+): Answered<true> {
+  if (!isId(id)) return err(noSuch('engine', id))
+  const done = await ctx.store.transaction((tx) => {
+    const part = { what: 'engine', id, get: (account: string, engineId: string) => tx.engines.get(account, engineId) }
+    return withPart(tx, actor, part, async (engine, channel) => {
+      const worked = await work(tx, engine, channel)
+      if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
+      return worked
+    })
+  })
+  if (done.ok) ctx.liveChanged({ kind: 'engine', what: 'updated', accountId: actor.accountId, id })
+  return done
+}

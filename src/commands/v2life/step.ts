@@ -1,0 +1,136 @@
+import { prefixedId } from '../../base/ids.ts'
+import {
+  advanceEngine,
+  type Cause,
+  type EngineEffect,
+  type EngineEvent,
+  type EngineLife,
+} from '../../core/life/engine.ts'
+import { type Channel, type Engine, isPush, statusOf } from '../../core/live/types.ts'
+import type { EventObject, LiveEventName } from '../../core/webhooksV2/events.ts'
+import type { RunConfig, StoredLife, Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { sourceOf } from '../v2/ingests.ts'
+import { emitTranscoder } from '../webhooksEmit.ts'
+import { tellLive } from './tell.ts'
+
+export type LifeContext = Pick<Context, 'clock' | 'random' | 'sealer'>
+
+/**
+ * Something happens to an engine: its next state, its run, the status of its channel and the events that tell of them are
+ * written together. The channel must be locked.
+ * @returns what has to be done when the transaction is committed
+ */
+export async function stepEngine(
+  ctx: LifeContext,
+  tx: Tx,
+  channel: Pick<Channel, 'id' | 'accountId' | 'name'>,
+  engineId: string,
+  event: EngineEvent,
+): Promise<readonly EngineEffect[]> {
+  const engine = await tx.engines.get(channel.accountId, engineId)
+  if (!engine) return []
+  const nowMs = ctx.clock.now()
+  const stored = (await tx.lives.get(engineId)) ?? unborn(engine)
+  const before: EngineLife = { ...stored, status: engine.status, message: engine.statusMessage }
+  const { life, effects } = advanceEngine(before, event, nowMs)
+  if (effects.length === 0 && life === before) return effects
+  const { idleSinceMs, failures, retryAtMs } = life
+  const after: StoredLife = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
+  for (const effect of effects) {
+    if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
+    if (effect.do === 'closeRun' && after.runId) await closeRun(tx, after.runId, effect.cause, event, nowMs)
+  }
+  await tx.lives.put(after)
+  await tx.engines.setStatus(engineId, life.status, life.message)
+  await tell(tx, channel, { ...engine, status: life.status, statusMessage: life.message }, effects, nowMs)
+  await followEngines(tx, channel, nowMs)
+  return effects
+}
+
+/** A server that stops for itself leaves the wish: the next one brings the engine up again. */
+function isWanted({ wanted }: StoredLife, event: EngineEvent): boolean {
+  if (event.kind === 'start') return true
+  return event.kind === 'stop' && event.cause.type !== 'shutdown' ? false : wanted
+}
+
+const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
+  ...{ engineId: id, accountId, channelId, wanted: false, idleSinceMs: null, failures: 0, retryAtMs: null },
+  ...{ node: null, aliveUntilMs: null, runId: null },
+})
+
+async function openRun(ctx: LifeContext, tx: Tx, engine: Engine, start: Cause): Promise<string> {
+  const { id: engineId, accountId, channelId } = engine
+  const nowMs = ctx.clock.now()
+  const id = prefixedId('rn', nowMs, ctx.random)
+  const open = { stop: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
+  const config = await configOf(ctx, tx, engine)
+  await tx.runs.insert({ id, accountId, channelId, engineId, config, start, ...open })
+  return id
+}
+
+/** Of the source's address only where it is: passwords and passphrases are not for a record. */
+async function configOf(ctx: LifeContext, tx: Tx, { accountId, ingestId, abrLadderId }: Engine): Promise<RunConfig> {
+  const ingest = ingestId === null ? undefined : await tx.ingests.get(accountId, ingestId)
+  const type = ingest?.type ?? 'rtmp-push'
+  const url = ingest && !isPush(ingest.type) ? sourceOf(ctx, ingest).replace(/^([a-z]+:\/\/)[^/@]*@/, '$1') : undefined
+  const shown = url?.split('?', 1)[0]
+  return { ingest: { type, ...(shown === undefined ? {} : { url: shown }) }, abrLadderId, drm: false }
+}
+
+/** What a dead server ran is known to have run until its last sign of life. */
+async function closeRun(tx: Tx, runId: string, cause: Cause, event: EngineEvent, nowMs: number): Promise<void> {
+  const endedAtMs = event.kind === 'lost' ? ((await tx.runs.get(runId))?.heartbeatAtMs ?? nowMs) : nowMs
+  await tx.runs.end(runId, cause, endedAtMs)
+}
+
+async function tell(
+  tx: Tx,
+  channel: Pick<Channel, 'id' | 'name'>,
+  engine: Engine,
+  effects: readonly EngineEffect[],
+  atMs: number,
+): Promise<void> {
+  const on = { accountId: engine.accountId, atMs }
+  const object: EventObject = {
+    type: 'engine',
+    id: engine.id,
+    name: engine.name,
+    parent: { type: 'channel', id: channel.id, name: channel.name },
+  }
+  for (const effect of effects) {
+    if (effect.do === 'tell') {
+      const data = effect.status === 'error' ? { message: engine.statusMessage } : null
+      await tellLive(tx, on, { name: `engine.${effect.status}`, object, data })
+    }
+    const event = transcoderEvent(effect)
+    if (event === null) continue
+    const data = { transcoderId: engine.id, transcoderName: engine.name, channelId: channel.id, status: engine.status }
+    await emitTranscoder(tx, on, { type: 'transcoder', event, data: { ...data, created: engine.createdAtMs } })
+  }
+}
+
+function transcoderEvent(effect: EngineEffect): 'started' | 'stopped' | 'error' | null {
+  if (effect.do === 'openRun') return 'started'
+  if (effect.do === 'closeRun') return 'stopped'
+  return effect.do === 'tell' && effect.status === 'error' ? 'error' : null
+}
+
+/** A channel is as far as the most advanced of its engines. */
+async function followEngines(
+  tx: Tx,
+  { accountId, id }: Pick<Channel, 'id' | 'accountId'>,
+  atMs: number,
+): Promise<void> {
+  const channel = await tx.channels.get(accountId, id)
+  const status = statusOf((await tx.engines.ofChannel(id)).map((engine) => engine.status))
+  if (!channel || channel.status === status) return
+  await tx.channels.setStatus(id, status)
+  const names: Partial<Record<typeof status, LiveEventName>> = {
+    deploying: 'channel.deploying',
+    stopped: 'channel.stopped',
+  }
+  const name = names[status]
+  if (name === undefined) return
+  await tellLive(tx, { accountId, atMs }, { name, object: { type: 'channel', id, name: channel.name }, data: null })
+}

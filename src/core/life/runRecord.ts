@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox'
+import { closed, date, optional, word } from '../live/fields.ts'
+import { CAUSES, type Cause } from './engine.ts'
+
+const by = (what: string) =>
+  Type.String({ description: `Which credential, person or scheduler ${what}; empty where there is none.` })
+
+export const RunRecord = Type.Object(
+  {
+    id: Type.String(),
+    engineId: Type.String(),
+    start: date(),
+    end: optional(date()),
+    config: Type.Object(
+      {
+        ingest: Type.Object({ type: Type.String(), url: optional(Type.String()) }, closed),
+        abrLadderId: Type.String(),
+        drm: Type.Boolean(),
+      },
+      { ...closed, description: 'What the engine was made of when it was started.' },
+    ),
+    startType: word(CAUSES),
+    startId: by('started it'),
+    stopType: optional(word(CAUSES)),
+    stopId: optional(by('stopped it')),
+  },
+  { $id: 'RunRecord', ...closed, description: 'One start-to-stop period of one engine; without `end` while it runs.' },
+)
+export type RunRecord = Static<typeof RunRecord>
+
+interface Run {
+  readonly id: string
+  readonly engineId: string
+  readonly config: RunRecord['config']
+  readonly start: Cause
+  readonly stop: Cause | null
+  readonly startedAtMs: number
+  readonly endedAtMs: number | null
+}
+
+export function toRunRecord({ id, engineId, config, start, stop, startedAtMs, endedAtMs }: Run): RunRecord {
+  return {
+    id,
+    engineId,
+    start: new Date(startedAtMs).toISOString(),
+    ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
+    config,
+    startType: start.type,
+    startId: start.id,
+    ...(stop === null ? {} : { stopType: stop.type, stopId: stop.id }),
+  }
+}

@@ -1,0 +1,128 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Address } from '../access/address.ts'
+import type { Device } from './device.ts'
+import { type LiveFailure, refusal } from './errors.ts'
+import { isInNetwork, type Network, parseNetwork } from './network.ts'
+import { refererHost } from './referer.ts'
+import type { Distribution, Engine } from './types.ts'
+import { parseViewerToken, problemOfClaims, type ViewerClaims, type ViewerToken } from './viewerToken.ts'
+
+/** A distribution as those who play it meet it: compiled once, looked at for every request. */
+export interface PlaybackRules {
+  readonly distribution: Distribution
+  readonly networks: readonly Network[]
+  /** The engines that feed it, those that serve new viewers first in front. */
+  readonly engines: readonly Engine[]
+  /** Null: the token was not signed with this key. */
+  readonly keys: readonly { id: string; verify(token: ViewerToken): boolean }[]
+}
+
+/** Somebody who asks for a playlist or a piece of media. */
+export interface Viewer {
+  readonly address: Address
+  /** ISO 3166-1 alpha-2; null when it is not known. */
+  readonly country: string | null
+  readonly referer: string | undefined
+  readonly device: Device
+  readonly nowMs: number
+}
+
+/** How long and as whom somebody may watch. */
+export interface Grant {
+  /** The key that the token was signed with; null: none is needed. */
+  readonly keyId: string | null
+  /** When the token expires; null: never. */
+  readonly untilMs: number | null
+  readonly trackingId: string | null
+}
+
+const OPEN: Grant = { keyId: null, untilMs: null, trackingId: null }
+
+export function compilePlayback(
+  distribution: Distribution,
+  engines: readonly Engine[],
+  keys: PlaybackRules['keys'],
+): PlaybackRules {
+  const networks = distribution.security.ipBlocking.cidrs.flatMap((text) => {
+    const network = parseNetwork(text)
+    return network.ok ? [network.value] : []
+  })
+  return {
+    distribution,
+    networks,
+    keys,
+    engines: engines.filter(({ id }) => distribution.engineIds.includes(id)).toSorted(byPriority),
+  }
+}
+
+/** The lowest number is preferred, among equals the one that was made first. */
+const byPriority = (a: Engine, b: Engine): number =>
+  a.priority - b.priority || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
+
+/** The rules that hold for every request, with a token or without: they can change while somebody watches. */
+export function refuseViewer({ distribution, networks }: PlaybackRules, viewer: Viewer): LiveFailure | null {
+  const { geoBlocking, ipBlocking, refererBlocking } = distribution.security
+  if (!distribution.enabled || !distribution.hls) return refusal('not_found', 'There is nothing to play here')
+  const { country } = viewer
+  if (geoBlocking.enabled && !passes(geoBlocking.mode, country !== null && geoBlocking.countries.includes(country))) {
+    return refusal('country_not_allowed', 'This cannot be watched from your country')
+  }
+  const isListed = networks.some((network) => isInNetwork(network, viewer.address))
+  if (ipBlocking.enabled && !passes(ipBlocking.mode, isListed)) {
+    return refusal('address_not_allowed', 'This cannot be watched from your address')
+  }
+  if (!refererBlocking.enabled || comesFromAllowed(refererBlocking, viewer.referer)) return null
+  return refusal('referer_not_allowed', 'This cannot be watched on this page')
+}
+
+const passes = (mode: 'allow' | 'deny', isListed: boolean): boolean => (mode === 'allow') === isListed
+
+function comesFromAllowed(
+  { allowedDomains, allowNativeApps }: Distribution['security']['refererBlocking'],
+  referer: string | undefined,
+): boolean {
+  if (referer === undefined || referer === '') return allowNativeApps
+  const host = refererHost(referer)
+  return host !== null && allowedDomains.includes(host)
+}
+
+/**
+ * May somebody watch with this token, or without one? With no keys nobody needs one, and one that is sent all the same
+ * is not looked at: it proves nothing.
+ */
+export function admit(
+  rules: PlaybackRules,
+  viewer: Viewer,
+  token: string | null,
+  claim: string,
+): Result<Grant, LiveFailure> {
+  const refused = refuseViewer(rules, viewer)
+  if (refused) return err(refused)
+  if (rules.keys.length === 0) return ok(OPEN)
+  if (token === null)
+    return err(refusal('token_required', 'A viewer token is needed: Authorization: Bearer, or ?token='))
+  const parsed = parseViewerToken(token, claim)
+  if (!parsed.ok) return err(refusal('invalid_token', `The token is not valid: ${parsed.error}`))
+  const key = rules.keys.find(({ verify }) => verify(parsed.value))
+  if (!key) return err(refusal('invalid_token', 'The token is not valid: it is signed with none of the keys'))
+  return grantFor(rules, viewer, parsed.value.claims, key.id)
+}
+
+const CLAIM_TEXTS = {
+  token_expired: 'The token has expired',
+  invalid_token: 'The token is not valid yet',
+  channel_not_allowed: 'The token is for other channels',
+  country_not_allowed: 'The token is not for your country',
+  device_not_allowed: 'The token is not for this kind of device',
+} as const
+
+function grantFor(
+  { distribution }: PlaybackRules,
+  viewer: Viewer,
+  claims: ViewerClaims,
+  keyId: string,
+): Result<Grant, LiveFailure> {
+  const problem = problemOfClaims(claims, { ...viewer, channelId: distribution.channelId })
+  if (problem) return err(refusal(problem, CLAIM_TEXTS[problem]))
+  return ok({ keyId, untilMs: claims.expMs, trackingId: claims.trackingId })
+}

@@ -1,0 +1,61 @@
+import { hasOddCharacters, hostOf, isAddress, refuseHost } from '../webhooks/target.ts'
+import type { IngestType } from './types.ts'
+
+export const SOURCE_URL_MAX = 2048
+
+type PullType = Exclude<IngestType, 'rtmp-push'>
+
+const SCHEMES: Readonly<Record<PullType, readonly string[]>> = {
+  'rtmp-pull': ['rtmp:', 'rtmps:'],
+  'srt-pull': ['srt:'],
+}
+
+/** What an SRT address may set. Everything else, `mode=listener` above all, would make the program behind it do more. */
+const SRT_PARAMETERS: Readonly<Record<string, RegExp>> = {
+  passphrase: /^[\x21-\x7e]{10,79}$/,
+  streamid: /^[\x21-\x7e]{1,512}$/,
+  latency: /^\d{1,8}$/,
+  pbkeylen: /^(0|16|24|32)$/,
+  mode: /^caller$/,
+}
+
+/**
+ * Why a source may not be dialled, ready to follow the name of the field; null: it may. This looks at the text only:
+ * whoever dials it judges again what a name resolves to.
+ */
+export function refuseSource(type: PullType, text: string, allowPrivate: boolean): string | null {
+  if (hasOddCharacters(text)) return 'must not contain spaces, control characters or backslashes'
+  const url = URL.parse(text)
+  const schemes = SCHEMES[type]
+  if (!url || !schemes.includes(url.protocol)) return `must begin with ${schemes.map((s) => `${s}//`).join(' or ')}`
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password'
+  if (url.hash !== '') return 'must not contain a fragment (#)'
+  const reason = refuseAuthority(url, allowPrivate)
+  return reason ?? (type === 'srt-pull' ? refuseSrt(url) : refuseRtmp(url))
+}
+
+/** The parser leaves hosts of schemes that it does not know as they are, so what is unusual is refused here. */
+function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
+  const host = hostOf(url)
+  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, and no host that people write.
+  if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
+  if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
+  return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate)
+}
+
+function refuseRtmp(url: URL): string | null {
+  return url.pathname.length > 1 ? null : 'must have a path: rtmp://host/app/stream'
+}
+
+function refuseSrt(url: URL): string | null {
+  if (url.port === '') return 'must have a port: srt://host:9000'
+  for (const [name, value] of url.searchParams) {
+    const rule = Object.hasOwn(SRT_PARAMETERS, name) ? SRT_PARAMETERS[name] : undefined
+    if (!rule) return `must not set ${name.slice(0, 32)}; allowed: ${Object.keys(SRT_PARAMETERS).join(', ')}`
+    if (!rule.test(value)) return `has a value of ${name} that is not allowed`
+  }
+  return null
+}
+
+/** A source as records of what happened may show it: without its query, where passphrases and keys are. */
+export const withoutSecrets = (url: string): string => url.split('?', 1)[0] ?? ''

@@ -1,0 +1,138 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { isObject, type JsonObject, parseJsonObject } from '../access/strictJson.ts'
+import { decodeBase64url } from '../base64url.ts'
+import type { Device } from './device.ts'
+
+/** Tokens (RFC 7519) that whoever owns a channel signs for viewers. */
+
+export type ViewerAlgorithm = 'HS256' | 'HS512' | 'RS256' | 'RS512'
+
+/** A token that is well formed. Nothing in it is true before its signature was verified. */
+export interface ViewerToken {
+  readonly alg: ViewerAlgorithm
+  /** What was signed: header and payload as they stand, ASCII. */
+  readonly signingInput: string
+  readonly signature: Uint8Array
+  readonly claims: ViewerClaims
+}
+
+/** What a token says. Null: it does not restrict that. */
+export interface ViewerClaims {
+  readonly expMs: number
+  readonly nbfMs: number | null
+  readonly iatMs: number | null
+  readonly channels: readonly string[] | null
+  readonly geo: Geo | null
+  readonly devices: readonly string[] | null
+  /** Whose views are counted together. */
+  readonly trackingId: string | null
+}
+
+/** One of all that are named must hold. */
+interface Geo {
+  readonly countries: readonly string[]
+  /** Regions or market areas, which no country database knows: they hold for nobody. */
+  readonly finer: boolean
+}
+
+const TOKEN_MAX = 8192
+const TRACKING_ID_MAX = 128
+const VIEWER_DATA_MAX = 1024
+const CLOCK_SKEW_MS = 60_000
+const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']
+const MEMBERS = ['ch', 'geo', 'hw', 'tid', 'cvd', 'cc', 'rgn', 'dma']
+
+/** Reads the compact form of RFC 7515. @param claim the claim that the restrictions are in */
+export function parseViewerToken(text: string, claim: string): Result<ViewerToken, string> {
+  const parts = text.length > TOKEN_MAX ? [] : text.split('.')
+  const [header, payload, signature] = parts.map((part) => (part === '' ? null : decodeBase64url(part)))
+  if (parts.length !== 3 || !header || !payload || !signature) return err('it is not a JWT')
+  const alg = readHeader(parseJsonObject(header))
+  if (!alg.ok) return alg
+  const claims = readClaims(parseJsonObject(payload), claim)
+  if (!claims.ok) return claims
+  return ok({ alg: alg.value, signingInput: `${parts[0]}.${parts[1]}`, signature, claims: claims.value })
+}
+
+function readHeader(header: JsonObject | null): Result<ViewerAlgorithm, string> {
+  const alg = ALGORITHMS.find((known) => known === header?.['alg'])
+  if (header === null || alg === undefined) return err(`alg must be one of ${ALGORITHMS.join(', ')}`)
+  return 'crit' in header ? err('crit is not supported') : ok(alg)
+}
+
+function readClaims(payload: JsonObject | null, claim: string): Result<ViewerClaims, string> {
+  if (payload === null) return err('the payload is not one JSON object')
+  const times = [payload['exp'], payload['nbf'], payload['iat']].map(readTime)
+  const [exp, nbf, iat] = times
+  if (typeof exp !== 'number') return err('exp is required, in seconds')
+  if (times.includes(undefined)) return err('nbf and iat must be seconds')
+  const own = payload[claim] ?? {}
+  if (!isObject(own)) return err(`${claim} must be an object`)
+  const restrictions = readRestrictions(own)
+  return restrictions.ok
+    ? ok({ expMs: exp, nbfMs: nbf ?? null, iatMs: iat ?? null, ...restrictions.value })
+    : restrictions
+}
+
+/** Epoch milliseconds; null when it is not said, undefined when it is no time. */
+function readTime(value: unknown): number | null | undefined {
+  if (value === undefined) return null
+  return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) < 1e11 ? value * 1000 : undefined
+}
+
+type Restrictions = Pick<ViewerClaims, 'channels' | 'geo' | 'devices' | 'trackingId'>
+
+/** A restriction that is not understood is never taken for none. */
+function readRestrictions(own: JsonObject): Result<Restrictions, string> {
+  const unknown = Object.keys(own).find((name) => !MEMBERS.includes(name))
+  if (unknown !== undefined) return err(`${unknown.slice(0, 32)} is not known`)
+  const { ch, hw, tid, cvd } = own
+  const [channels, devices] = [readTexts(ch), readTexts(hw)]
+  if (channels === undefined || devices === undefined) return err('ch and hw must be lists of text')
+  if (!isText(tid, TRACKING_ID_MAX)) return err(`tid must be text of at most ${TRACKING_ID_MAX} characters`)
+  if (!isText(cvd, VIEWER_DATA_MAX)) return err(`cvd must be text of at most ${VIEWER_DATA_MAX} characters`)
+  const geo = readGeo(own)
+  return geo.ok ? ok({ channels, devices, geo: geo.value, trackingId: tid ?? null }) : geo
+}
+
+function readGeo(own: JsonObject): Result<Geo | null, string> {
+  const { geo } = own
+  if (geo !== undefined && !isObject(geo)) return err('geo must be an object')
+  // The older spelling has the lists outside, and does not count beside the newer one.
+  const { cc, rgn, dma } = geo ?? own
+  const lists = [readTexts(cc), readTexts(rgn), readTexts(dma)]
+  if (lists.includes(undefined)) return err('cc, rgn and dma must be lists of text')
+  const [countries, regions, areas] = lists
+  if (!countries && !regions && !areas) return ok(null)
+  return ok({ countries: (countries ?? []).map((code) => code.toUpperCase()), finer: Boolean(regions ?? areas) })
+}
+
+const readTexts = (value: unknown): string[] | null | undefined => {
+  if (value === undefined) return null
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
+}
+
+const isText = (value: unknown, max: number): value is string | undefined =>
+  value === undefined || (typeof value === 'string' && value.length <= max && value.isWellFormed())
+
+/** Why a token is refused. */
+export type ClaimProblem =
+  | 'token_expired'
+  | 'invalid_token'
+  | 'channel_not_allowed'
+  | 'country_not_allowed'
+  | 'device_not_allowed'
+
+/** Do all parts of a token hold, whose signature was verified? Null: they do. */
+export function problemOfClaims(
+  claims: ViewerClaims,
+  viewer: { channelId: string; country: string | null; device: Device; nowMs: number },
+): ClaimProblem | null {
+  const latestMs = viewer.nowMs + CLOCK_SKEW_MS
+  if (viewer.nowMs >= claims.expMs) return 'token_expired'
+  if ((claims.nbfMs ?? 0) > latestMs || (claims.iatMs ?? 0) > latestMs) return 'invalid_token'
+  if (claims.channels && !claims.channels.includes(viewer.channelId)) return 'channel_not_allowed'
+  if (claims.geo && !(viewer.country !== null && claims.geo.countries.includes(viewer.country)))
+    return 'country_not_allowed'
+  return claims.devices && !claims.devices.includes(viewer.device) ? 'device_not_allowed' : null
+}

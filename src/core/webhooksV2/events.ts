@@ -1,0 +1,67 @@
+/** What the webhooks of the live interface can be told, and how it reads on the wire. */
+
+const names = <G extends string, N extends string>(group: G, list: readonly N[]): readonly `${G}.${N}`[] =>
+  list.map((name) => `${group}.${name}` as const)
+
+const ENGINE_STATES = ['deploying', 'waiting', 'starting', 'ingesting', 'playing', 'stopping', 'stopped'] as const
+const SECURITY = ['security.key.added', 'security.key.deleted', 'security.keys.deleted'] as const
+
+/** Every event, by what it is about. Those that this version never sends can be asked for all the same. */
+export const LIVE_EVENTS = [
+  ...names('channel', ['created', 'updated', 'deploying', 'stopped', 'deleted']),
+  ...names('engine', ['created', 'updated', ...ENGINE_STATES, 'deleting', 'deleted']),
+  ...names('engine', ['error', 'log.info', 'log.warn', 'log.error']),
+  ...names('ingest', ['created', 'updated', 'deleted']),
+  ...names('distribution', ['created', 'updated', 'enabled', 'disabled', 'deleted', ...SECURITY]),
+  ...names('scheduler', ['created', 'updated', 'deleted', 'active', 'terminated']),
+  ...names('webhook', ['created', 'updated', 'deleted']),
+] as const
+
+export type LiveEventName = (typeof LIVE_EVENTS)[number]
+
+const NAMES: ReadonlySet<string> = new Set(LIVE_EVENTS)
+
+export const isLiveEvent = (name: string): name is LiveEventName => NAMES.has(name)
+
+/** All events, when a webhook asks for it. */
+export const ALL_EVENTS = '*'
+
+/** Marks rows of the outbox and of deliveries that belong to this interface. */
+export const LIVE_TYPE = 'live'
+
+export interface EventObject {
+  readonly type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'scheduler' | 'webhook'
+  readonly id: string
+  readonly name: string
+  /** The channel that it is part of. */
+  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name?: string }
+}
+
+export interface LiveEvent {
+  readonly name: LiveEventName
+  readonly object: EventObject
+  /** What belongs to the event; null: nothing does. */
+  readonly data: Readonly<Record<string, unknown>> | null
+}
+
+/** What the outbox keeps of an event, beside its name and time. */
+export interface StoredLiveEvent {
+  readonly object: EventObject
+  readonly data: LiveEvent['data']
+}
+
+export const wantsLive = ({ events }: { readonly events: readonly string[] }, name: string): boolean =>
+  events.includes(ALL_EVENTS) || events.includes(name)
+
+/** The body of a callback. `created` is in seconds. */
+export function liveBody(event: { name: string; accountId: string; atMs: number } & StoredLiveEvent): string {
+  const { type, id, name, parent } = event.object
+  const object = { type, id, organizationId: event.accountId, name, ...(parent ? { parent } : {}) }
+  return JSON.stringify({ type: event.name, created: Math.floor(event.atMs / 1000), object, data: event.data })
+}
+
+/** Pauses before the second, third … attempt, milliseconds. */
+const RETRY_PAUSES_MS = [5000, 30_000, 120_000, 600_000, 3_600_000]
+
+/** When an event is tried again after this many attempts have failed; null: not any more. */
+export const retryAfterMs = (attempt: number): number | null => RETRY_PAUSES_MS[attempt - 1] ?? null

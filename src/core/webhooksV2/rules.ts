@@ -1,0 +1,93 @@
+import type { Result } from '../../base/result.ts'
+import type { FieldErrors } from '../errors.ts'
+import { readName } from '../live/name.ts'
+import { checkPlainText } from '../tokens/canonical.ts'
+import { Problems } from '../tokens/problems.ts'
+import { readShape, type Sound } from '../tokens/shape.ts'
+import type { Health } from '../webhooks/types.ts'
+import type { CheckUrl } from '../webhooks/rules.ts'
+import { ALL_EVENTS } from './events.ts'
+import { CreateLiveWebhook, type LiveWebhookRecord, UpdateLiveWebhook } from './schema.ts'
+
+export interface LiveWebhookRules {
+  name: string
+  url: string
+  events: readonly string[]
+  description: string | null
+  active: boolean
+}
+
+/** Reads the body of a create, whatever it is; all errors at once. */
+export function readCreateLiveWebhook(body: unknown, checkUrl: CheckUrl): Result<LiveWebhookRules, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(CreateLiveWebhook, body, problems)
+  return problems.settle({
+    name: readName(sound) ?? '',
+    url: readUrl(sound, checkUrl) ?? '',
+    events: readEvents(sound) ?? [],
+    description: readDescription(sound) ?? null,
+    active: sound.value('active') ?? false,
+  })
+}
+
+/** Reads the body of an update: what it names. */
+export function readUpdateLiveWebhook(
+  body: unknown,
+  checkUrl: CheckUrl,
+): Result<Partial<LiveWebhookRules>, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(UpdateLiveWebhook, body, problems)
+  const named = {
+    name: readName(sound),
+    url: readUrl(sound, checkUrl),
+    events: readEvents(sound),
+    description: sound.clears('description') ? null : readDescription(sound),
+    active: sound.value('active'),
+  }
+  const entries = Object.entries(named).filter(([, value]) => value !== undefined)
+  return problems.settle(Object.fromEntries(entries) as Partial<LiveWebhookRules>)
+}
+
+type Body = Sound<Pick<UpdateLiveWebhook, 'url' | 'events' | 'description'>>
+
+function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
+  const text = body.value('url')
+  const checked = text === undefined ? undefined : checkUrl(text)
+  if (checked && !checked.ok) body.problems.add('url', checked.error)
+  return checked?.ok ? checked.value.href : undefined
+}
+
+/** Everything covers whatever stands beside it. */
+function readEvents(body: Body): readonly string[] | undefined {
+  const events = body.value('events')
+  if (events === undefined) return undefined
+  return events.includes(ALL_EVENTS) ? [ALL_EVENTS] : [...new Set(events)]
+}
+
+function readDescription(body: Body): string | undefined {
+  const text = body.value('description')
+  checkPlainText('description', text, body.problems)
+  return text
+}
+
+interface Stored extends LiveWebhookRules, Health {
+  readonly id: string
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+export function toLiveWebhookRecord(webhook: Stored, nowMs: number): LiveWebhookRecord {
+  const { id, name, url, events, description, active, disabled } = webhook
+  const isPaused = disabled !== null && nowMs < disabled.untilMs
+  return {
+    id,
+    name,
+    url,
+    events: [...events],
+    ...(description === null ? {} : { description }),
+    active,
+    ...(isPaused ? { disabled: { until: new Date(disabled.untilMs).toISOString(), reason: disabled.reason } } : {}),
+    createdAt: new Date(webhook.createdAtMs).toISOString(),
+    updatedAt: new Date(webhook.updatedAtMs).toISOString(),
+  }
+}

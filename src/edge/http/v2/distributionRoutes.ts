@@ -1,0 +1,101 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import {
+  createDistribution,
+  deleteDistribution,
+  listDistributions,
+  readDistribution,
+  updateDistribution,
+} from '../../../commands/v2/distributions.ts'
+import { createKey, deleteKey, deleteKeys, listKeys, readKey } from '../../../commands/v2/keys.ts'
+import {
+  CreateDistribution,
+  CreateKey,
+  DistributionRecord,
+  KeyRecord,
+  UpdateDistribution,
+} from '../../../core/live/distributionSchema.ts'
+import { one, page, pageQuery } from '../../../core/live/fields.ts'
+import type { LiveApi } from './api.ts'
+import { ownerOf } from './auth.ts'
+import { describe } from './openapi.ts'
+import { sendData, sendDone, sendWhole } from './problem.ts'
+
+type OfChannel = { Params: { channelId: string } }
+type ById = { Params: { distributionId: string } }
+type KeyById = { Params: { distributionId: string; keyId: string } }
+type Asked = { Querystring: Record<string, unknown> }
+
+const TAG = 'distributions'
+
+/** Distributions and their keys. */
+export function distributionRoutes(app: FastifyInstance, api: LiveApi): void {
+  ofChannel(app, api)
+  byId(app, api)
+  keys(app, api)
+}
+
+function ofChannel(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  app.get<OfChannel & Asked>(
+    '/channels/:channelId/distributions',
+    describe(TAG, 'List the distributions of a channel by name', {
+      querystring: Type.Object(pageQuery),
+      answer: page(DistributionRecord),
+    }),
+    async (request, reply) =>
+      sendWhole(reply, await listDistributions(ctx, ownerOf(request), request.params.channelId, request.query)),
+  )
+  app.post<OfChannel>(
+    '/channels/:channelId/distributions',
+    describe(TAG, 'Create a distribution', { body: CreateDistribution, answer: one(DistributionRecord) }),
+    async (request, reply) =>
+      sendData(reply, await createDistribution(ctx, actorOf(request), request.params.channelId, request.body)),
+  )
+}
+
+function byId(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  const path = '/distributions/:distributionId'
+  const answer = one(DistributionRecord)
+  app.get<ById>(path, describe(TAG, 'Read a distribution', { answer }), async (request, reply) =>
+    sendData(reply, await readDistribution(ctx, ownerOf(request), request.params.distributionId)),
+  )
+  app.patch<ById>(
+    path,
+    describe(TAG, 'Edit a distribution; it counts at once', { body: UpdateDistribution, answer }),
+    async (request, reply) =>
+      sendData(reply, await updateDistribution(ctx, actorOf(request), request.params.distributionId, request.body)),
+  )
+  app.delete<ById>(path, describe(TAG, 'Delete a distribution', {}), async (request, reply) =>
+    sendDone(reply, await deleteDistribution(ctx, actorOf(request), request.params.distributionId)),
+  )
+}
+
+function keys(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  const path = '/distributions/:distributionId/security/keys'
+  app.get<ById>(
+    path,
+    describe(TAG, 'List the keys, without their values', { answer: Type.Object({ data: Type.Array(KeyRecord) }) }),
+    async (request, reply) => sendData(reply, await listKeys(ctx, ownerOf(request), request.params.distributionId)),
+  )
+  app.post<ById>(
+    path,
+    describe(TAG, 'Add a key; with one, viewers need a token', { body: CreateKey, answer: one(KeyRecord) }),
+    async (request, reply) =>
+      sendData(reply, await createKey(ctx, actorOf(request), request.params.distributionId, request.body)),
+  )
+  app.delete<ById>(path, describe(TAG, 'Delete all keys; then viewers need no token', {}), async (request, reply) =>
+    sendDone(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
+  )
+  app.get<KeyById>(
+    `${path}/:keyId`,
+    describe(TAG, 'Read a key, without its value', { answer: one(KeyRecord) }),
+    async (request, reply) => {
+      const { distributionId, keyId } = request.params
+      return sendData(reply, await readKey(ctx, ownerOf(request), distributionId, keyId))
+    },
+  )
+  app.delete<KeyById>(`${path}/:keyId`, describe(TAG, 'Delete a key', {}), async (request, reply) => {
+    const { distributionId, keyId } = request.params
+    return sendDone(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))
+  })
+}

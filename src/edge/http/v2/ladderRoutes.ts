@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { createLadder, deleteLadder, listLadders, readLadder, updateLadder } from '../../../commands/v2/ladders.ts'
+import { listRegions, readRegionRecord } from '../../../commands/v2/regions.ts'
+import { one } from '../../../core/live/fields.ts'
+import { CreateLadder, LadderRecord, RegionRecord, UpdateLadder } from '../../../core/live/ladderSchema.ts'
+import type { LiveApi } from './api.ts'
+import { ownerOf } from './auth.ts'
+import { describe } from './openapi.ts'
+import { sendData, sendDone } from './problem.ts'
+
+type ById = { Params: { ladderId: string } }
+
+const TAG = 'abr'
+
+/** ABR ladders, and the regions of the configuration: what engines are made with. */
+export function ladderRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  const answer = one(LadderRecord)
+  app.get(
+    '/abr',
+    describe(TAG, 'List the ABR ladders', { answer: Type.Object({ data: Type.Array(LadderRecord) }) }),
+    async (request, reply) => reply.send({ data: await listLadders(ctx, ownerOf(request)) }),
+  )
+  app.post('/abr', describe(TAG, 'Create an ABR ladder', { body: CreateLadder, answer }), async (request, reply) =>
+    sendData(reply, await createLadder(ctx, actorOf(request), request.body)),
+  )
+  const path = '/abr/:ladderId'
+  app.get<ById>(path, describe(TAG, 'Read an ABR ladder', { answer }), async (request, reply) =>
+    sendData(reply, await readLadder(ctx, ownerOf(request), request.params.ladderId)),
+  )
+  app.patch<ById>(
+    path,
+    describe(TAG, 'Edit an ABR ladder; engines take it at their next start', { body: UpdateLadder, answer }),
+    async (request, reply) =>
+      sendData(reply, await updateLadder(ctx, actorOf(request), request.params.ladderId, request.body)),
+  )
+  app.delete<ById>(path, describe(TAG, 'Delete an ABR ladder that no engine uses', {}), async (request, reply) =>
+    sendDone(reply, await deleteLadder(ctx, actorOf(request), request.params.ladderId)),
+  )
+  regions(app, ctx)
+}
+
+function regions(app: FastifyInstance, ctx: LiveApi['ctx']): void {
+  app.get(
+    '/regions',
+    describe('regions', 'List the regions', { answer: Type.Object({ data: Type.Array(RegionRecord) }) }),
+    (_request, reply) => reply.send({ data: listRegions(ctx) }),
+  )
+  app.get<{ Params: { regionId: string } }>(
+    '/regions/:regionId',
+    describe('regions', 'Read a region', { answer: one(RegionRecord) }),
+    (request, reply) => sendData(reply, readRegionRecord(ctx, request.params.regionId)),
+  )
+}

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { lastRun, listChannelRuns, listEngineRuns } from '../../../commands/v2life/runs.ts'
+import { startChannel, startEngine, stopChannel, stopEngine } from '../../../commands/v2life/start.ts'
+import { RunRecord } from '../../../core/life/runRecord.ts'
+import { one, optional, page, pageQuery } from '../../../core/live/fields.ts'
+import type { LiveApi } from './api.ts'
+import { ownerOf } from './auth.ts'
+import { describe } from './openapi.ts'
+import { sendData, sendDone, sendWhole } from './problem.ts'
+
+type OfChannel = { Params: { channelId: string } }
+type OfEngine = { Params: { engineId: string } }
+type Asked = { Querystring: Record<string, unknown> }
+
+/** Start and stop, and the runs that come of it. */
+export function lifeRoutes(app: FastifyInstance, api: LiveApi): void {
+  switches(app, api)
+  runs(app, api)
+}
+
+function switches(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  const channel = '/channels/:channelId'
+  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', {}), async (request, reply) =>
+    sendDone(reply, await startChannel(ctx, actorOf(request), request.params.channelId)),
+  )
+  app.post<OfChannel>(`${channel}/stop`, describe('channels', 'Stop a channel', {}), async (request, reply) =>
+    sendDone(reply, await stopChannel(ctx, actorOf(request), request.params.channelId)),
+  )
+  const engine = '/engines/:engineId'
+  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', {}), async (request, reply) =>
+    sendDone(reply, await startEngine(ctx, actorOf(request), request.params.engineId)),
+  )
+  app.post<OfEngine>(`${engine}/stop`, describe('engines', 'Stop an engine', {}), async (request, reply) =>
+    sendDone(reply, await stopEngine(ctx, actorOf(request), request.params.engineId)),
+  )
+}
+
+const querystring = Type.Object({
+  ...pageQuery,
+  start: optional(Type.String({ description: 'Only runs that began after this moment.' })),
+  end: optional(Type.String({ description: 'Only runs that ended before this moment.' })),
+  engineIds: optional(Type.String({ description: 'Only runs of these engines, separated by commas.' })),
+})
+
+function runs(app: FastifyInstance, { ctx }: LiveApi): void {
+  const listed = (of: string) =>
+    describe('runs', `List the runs of ${of}, newest first`, { querystring, answer: page(RunRecord) })
+  app.get<OfChannel & Asked>('/channels/:channelId/runs', listed('a channel'), async (request, reply) =>
+    sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
+  )
+  app.get<OfEngine & Asked>('/engines/:engineId/runs', listed('an engine'), async (request, reply) =>
+    sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
+  )
+  app.get<OfEngine>(
+    '/engines/:engineId/last-run',
+    describe('runs', 'Read the last run of an engine', { answer: one(RunRecord) }),
+    async (request, reply) => sendData(reply, await lastRun(ctx, ownerOf(request), request.params.engineId)),
+  )
+}

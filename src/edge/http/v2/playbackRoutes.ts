@@ -1,0 +1,221 @@
+import type { KeyObject } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Result } from '../../../base/result.ts'
+import type { Context } from '../../../commands/context.ts'
+import { type Playbacks, PlaybackTickets, type TicketKind } from '../../../commands/v2/playback.ts'
+import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
+import { deviceOf } from '../../../core/live/device.ts'
+import { type LiveFailure, noSuch, refusal } from '../../../core/live/errors.ts'
+import { admit, type Grant, type PlaybackRules, refuseViewer, type Viewer } from '../../../core/live/playback.ts'
+import { masterPlaylist, mediaPlaylist, type Variant, variantsOf } from '../../../core/live/playlist.ts'
+import { bearer } from '../auth.ts'
+import { preflight } from '../cors.ts'
+import type { PeerOf } from '../peer.ts'
+import { rangeHeaders, readRange } from '../range.ts'
+import { liveErrorHandler, sendLiveFailure } from './problem.ts'
+
+export interface PlaybackOptions {
+  readonly playbacks: Playbacks
+  readonly served: ServedBytes
+  /** Signs the addresses of segments; the same on every node of an installation. */
+  readonly key: KeyObject
+  /** The claim of viewer tokens that their restrictions are in. */
+  readonly claim: string
+  /** Where an engine of this node writes: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
+  readonly folderOf: (engineId: string) => string
+}
+
+interface Parts extends PlaybackOptions {
+  readonly ctx: Context
+  readonly peerOf: PeerOf
+  readonly tickets: PlaybackTickets
+}
+
+type Asked = { Params: { distributionId: string }; Querystring: { token?: unknown; t?: unknown } }
+type Piece = Asked & { Params: { engineId: string; rendition: string; file: string } }
+
+const ROOT = '/v2/distributions/:distributionId'
+const MASTER = `${ROOT}/hls/main.m3u8`
+/** Playlists and segments of a rendition. */
+export const PLAYBACK_MEDIA = `${ROOT}/hls/:engineId/:rendition/:file`
+const THUMBNAIL = `${ROOT}/thumbnails/thumbnail.jpeg`
+
+const PLAYLIST = 'application/vnd.apple.mpegurl'
+/** Longer than any player waits between the playlist and what it names. */
+const MEDIA_TICKET_MS = 60_000
+const FILES = /^(index\.m3u8|[a-z0-9_]{1,40}\.(mp4|m4s))$/
+
+const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or never was')
+const NOT_LIVE = refusal('not_found', 'Nothing is playing now')
+
+/** What viewers ask for. Everything is decided anew for each request, so a change of the rules counts at once. */
+export async function playbackRoutes(
+  app: FastifyInstance,
+  ctx: Context,
+  peerOf: PeerOf,
+  options: PlaybackOptions,
+): Promise<void> {
+  const parts: Parts = { ...options, ctx, peerOf, tickets: new PlaybackTickets(options.key) }
+  await app.register(async (scope) => {
+    scope.setErrorHandler(liveErrorHandler(ctx.log))
+    for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {
+      scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
+    }
+    scope.get<Asked>(MASTER, (request, reply) => sendMaster(parts, request, reply))
+    scope.get<Piece>(PLAYBACK_MEDIA, (request, reply) => sendPiece(parts, request, reply))
+    scope.get<Asked>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
+  })
+}
+
+async function sendMaster(parts: Parts, request: FastifyRequest<Asked>, reply: FastifyReply): Promise<FastifyReply> {
+  const rules = await parts.playbacks.find(request.params.distributionId)
+  if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
+  const granted = withToken(parts, rules, request)
+  if (!granted.ok) return refuse(reply, granted.error)
+  const variants = await variantsFor(parts, rules)
+  if (variants.length === 0) return refuse(reply, NOT_LIVE)
+  const ticket = ticketFor(parts, rules, 'playlist', granted.value)
+  const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
+  return send(parts, rules, granted.value, request, reply, {
+    bytes: Buffer.from(masterPlaylist(addressed)),
+    type: PLAYLIST,
+    cache: 'no-store',
+  })
+}
+
+/** Of all engines that play, the preferred one first, what the distribution offers. */
+async function variantsFor({ folderOf }: Parts, { engines, distribution }: PlaybackRules): Promise<Variant[]> {
+  const most = distribution.maxBitrate ?? Number.POSITIVE_INFINITY
+  const found: Variant[] = []
+  for (const engine of engines.filter(({ status }) => status === 'playing')) {
+    const master = await fileOf(join(folderOf(engine.id), 'main.m3u8'))
+    const variants = master === null ? [] : variantsOf(master.toString())
+    const offered = variants.filter(({ bandwidth }) => bandwidth <= most)
+    found.push(...offered.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
+  }
+  return found
+}
+
+async function sendPiece(parts: Parts, request: FastifyRequest<Piece>, reply: FastifyReply): Promise<FastifyReply> {
+  const { distributionId, engineId, rendition, file } = request.params
+  const rules = await parts.playbacks.find(distributionId)
+  if (!rules) return refuse(reply, noSuch('distribution', distributionId))
+  const kind = file === 'index.m3u8' ? 'playlist' : 'media'
+  const granted = withTicket(parts, rules, kind, request)
+  if (!granted.ok) return refuse(reply, granted.error)
+  const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
+  const bytes = isNamed ? await fileOf(join(parts.folderOf(engineId), rendition, file)) : null
+  if (bytes === null) return refuse(reply, NOT_THERE)
+  if (kind === 'playlist') return sendPlaylist(parts, rules, granted.value, request, reply, bytes.toString())
+  const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
+  return send(parts, rules, granted.value, request, reply, answer)
+}
+
+function sendPlaylist(
+  parts: Parts,
+  rules: PlaybackRules,
+  grant: Grant,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  playlist: string,
+): FastifyReply {
+  const untilMs = Math.min(grant.untilMs ?? Number.POSITIVE_INFINITY, parts.ctx.clock.now() + MEDIA_TICKET_MS)
+  const ticket = ticketFor(parts, rules, 'media', { ...grant, untilMs })
+  const { hlsLatencySeconds: latencySeconds } = rules.distribution
+  const text = mediaPlaylist(playlist, { latencySeconds, addressOf: (uri) => `${uri}${ticket}` })
+  const answer = { bytes: Buffer.from(text), type: PLAYLIST, cache: 'private, no-cache' }
+  return send(parts, rules, grant, request, reply, answer)
+}
+
+async function sendThumbnail(parts: Parts, request: FastifyRequest<Asked>, reply: FastifyReply): Promise<FastifyReply> {
+  const rules = await parts.playbacks.find(request.params.distributionId)
+  if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
+  const granted = withToken(parts, rules, request)
+  if (!granted.ok) return refuse(reply, granted.error)
+  for (const engine of rules.engines.filter(({ status }) => status === 'playing')) {
+    const bytes = await fileOf(join(parts.folderOf(engine.id), 'thumbnail.jpeg'))
+    if (bytes === null || bytes.length === 0) continue
+    return send(parts, rules, granted.value, request, reply, { bytes, type: 'image/jpeg', cache: 'private, no-cache' })
+  }
+  return refuse(reply, NOT_LIVE)
+}
+
+function withToken(
+  parts: Parts,
+  rules: PlaybackRules,
+  request: FastifyRequest<{ Querystring: { token?: unknown } }>,
+): Result<Grant, LiveFailure> {
+  const { token } = request.query
+  const presented = bearer(request.headers.authorization) ?? (typeof token === 'string' ? token : null)
+  return admit(rules, viewerOf(parts, request), presented, parts.claim)
+}
+
+/** The playlist before has put a ticket on the address; who comes with a token all the same is fine too. */
+function withTicket(
+  parts: Parts,
+  rules: PlaybackRules,
+  kind: TicketKind,
+  request: FastifyRequest<Piece>,
+): Result<Grant, LiveFailure> {
+  const viewer = viewerOf(parts, request)
+  const grant = rules.keys.length === 0 ? null : parts.tickets.read(request.query.t, kind, rules, viewer.nowMs)
+  if (grant === null) return withToken(parts, rules, request)
+  const refused = refuseViewer(rules, viewer)
+  return refused ? { ok: false, error: refused } : { ok: true, value: grant }
+}
+
+function ticketFor(parts: Parts, { distribution, keys }: PlaybackRules, kind: TicketKind, grant: Grant): string {
+  return keys.length === 0 ? '' : `?t=${parts.tickets.make(kind, distribution.id, grant)}`
+}
+
+function viewerOf({ ctx, peerOf }: Parts, request: FastifyRequest): Viewer {
+  const address = peerOf(request.socket.remoteAddress, request.headers)
+  return {
+    address,
+    country: ctx.countryOf(address),
+    referer: request.headers.referer,
+    device: deviceOf(request.headers['user-agent']),
+    nowMs: ctx.clock.now(),
+  }
+}
+
+/** Sends what was asked for, or a range of it, and counts what went out when the answer is over. */
+function send(
+  parts: Parts,
+  { distribution }: PlaybackRules,
+  { trackingId }: Grant,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, type, cache }: { bytes: Buffer; type: string; cache: string },
+): FastifyReply {
+  const range = readRange(request.headers.range, bytes.length)
+  reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', cache).type(type)
+  if (range === 'unsatisfiable') {
+    return refuse(reply, refusal('range_not_satisfiable', `There are ${bytes.length} bytes`))
+  }
+  const body = range === null ? bytes : bytes.subarray(range.start, range.end + 1)
+  const { id: distributionId, accountId } = distribution
+  const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers)) ?? ''
+  const before = request.socket.bytesWritten
+  reply.raw.once('close', () => {
+    const sent = Math.max(0, request.socket.bytesWritten - before)
+    const bytesOut = request.method === 'HEAD' ? 0 : Math.min(sent, body.length)
+    parts.served.add({ accountId, distributionId, country, trackingId: trackingId ?? '', bytesOut })
+  })
+  return reply.code(range === null ? 200 : 206).send(body)
+}
+
+function refuse(reply: FastifyReply, failure: LiveFailure): FastifyReply {
+  reply.header('Cache-Control', 'no-store')
+  return sendLiveFailure(failure === NOT_LIVE ? reply.header('Retry-After', '2') : reply, failure)
+}
+
+/** What an engine wrote; null when it is not there. */
+async function fileOf(path: string): Promise<Buffer | null> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw error
+  })
+}

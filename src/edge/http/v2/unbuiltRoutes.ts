@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import { refusal } from '../../../core/live/errors.ts'
+import { sendLiveFailure } from './problem.ts'
+
+/** Parts of hosted services that are not here, each with the reason. */
+const UNBUILT: readonly (readonly [path: string, why: string])[] = [
+  ['/channels/:channelId/custom-endpoints', 'only media of this installation is served'],
+  ['/custom-endpoints/:endpointId', 'only media of this installation is served'],
+  ['/channels/:channelId/drm/configs', 'media is not encrypted'],
+  ['/channels/:channelId/instream-metadata/:uuid', 'metadata is not inserted'],
+  ['/regions/:regionId/sdi', 'there are no capture devices'],
+  ['/regions/:regionId/ndi', 'there are no NDI sources'],
+  ['/enhancements/speech/*', 'speech is not transcribed'],
+]
+
+/** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */
+export function unbuiltRoutes(app: FastifyInstance): void {
+  for (const [url, why] of UNBUILT) {
+    app.route({
+      method: ['GET', 'POST', 'PATCH', 'DELETE'],
+      url,
+      handler: (_request, reply) => sendLiveFailure(reply, refusal('not_supported', `This is not built: ${why}`)),
+    })
+  }
+}

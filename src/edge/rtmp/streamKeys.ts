@@ -1,0 +1,36 @@
+import type { Context } from '../../commands/context.ts'
+import { findByStreamKey } from '../../commands/v2/ingests.ts'
+import type { FrameSink } from '../../media/frame.ts'
+import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
+
+export interface StreamKeyParts {
+  readonly ctx: Context
+  /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
+  readonly take: (ingestId: string, cut: () => Promise<void>) => FrameSink
+}
+
+/** Longer than any key that is made; nothing like it is worth a look into the store. */
+const KEY_MAX = 128
+
+/**
+ * Lets an encoder in that has the key of a push ingest, `rtmp://host/live/{key}`. A second one with the same key takes the
+ * first one's place, because an encoder that has lost its connection comes back before the old connection is known to be
+ * dead.
+ */
+export function admitStreamKeys({ ctx, take }: StreamKeyParts) {
+  return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
+    const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
+    if (!ingest) {
+      ctx.log.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
+      return { ok: false, status: 'Unauthorized: Invalid stream key' }
+    }
+    const { id } = ingest
+    ctx.log.info({ ingest: id, peer: request.peer }, 'an encoder pushes to an ingest')
+    return {
+      ok: true,
+      sink: take(id, () => request.cut()),
+      bytes: () => undefined,
+      ended: (reason) => ctx.log.info({ ingest: id, reason }, 'an encoder is gone'),
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import { createRequire } from 'node:module'
+import { isIPv4 } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Fanout, Outlet, RtpSender } from './fanout.ts'
+import { headFor } from './fanout.ts'
+import type { MediaPacket } from './packet.ts'
+import type { Endpoint } from './socket.ts'
+import { deriveKeys, type MasterKeys, PROFILES } from './srtp/keys.ts'
+import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
+import { addressBytes } from './wire/address.ts'
+
+/** What native/fanout.c exports. Handles are numbers; a wrong argument makes it throw a TypeError. */
+export interface Addon {
+  addTarget(profile: number, key: Buffer, salt: Buffer, authentication: Buffer): number
+  /** `fd` out of `openSocket`, 0 for nowhere. `address`: 4 bytes for IPv4 sockets, 16 for IPv6. */
+  route(target: number, fd: number, address: Buffer, port: number): void
+  removeTarget(target: number): void
+  addList(): number
+  removeList(list: number): void
+  addOutlet(
+    list: number,
+    target: number,
+    ssrc: number,
+    payloadType: number,
+    indexOffset: number,
+    timestampOffset: number,
+    firstIndex: number,
+  ): void
+  removeOutlet(list: number, target: number, ssrc: number): void
+  /** Returns how many packets wait; at 16 they must be flushed. */
+  queue(list: number, payload: Buffer, index: number, timestamp: number, marker: boolean): number
+  /** Returns how many packets the kernel took. */
+  flush(list: number): number
+  seal(
+    target: number,
+    payloadType: number,
+    marker: boolean,
+    index: number,
+    timestamp: number,
+    ssrc: number,
+    payload: Buffer,
+  ): Buffer
+  /** A descriptor for the datagram socket of this process that is bound there; 0 when there is none. */
+  openSocket(address: Buffer, port: number): number
+  closeSocket(fd: number): void
+}
+
+const MAX_QUEUE = 16
+const MAX_PAYLOAD = 1460
+
+const PATH = fileURLToPath(
+  new URL(`../../../build/native/fanout-${process.platform}-${process.arch}.node`, import.meta.url),
+)
+
+/**
+ * Loads the addon where there is one and proves it: what it seals must be what we seal, byte for byte. Otherwise the
+ * reason, in a sentence for the log; the back end in JavaScript does it then.
+ */
+export function loadNative(path = PATH): Result<Addon, string> {
+  let addon: Addon
+  try {
+    addon = createRequire(import.meta.url)(path) as Addon
+  } catch {
+    return err('The native fan-out is not built, or does not fit this Node.')
+  }
+  return sealsAlike(addon) ? ok(addon) : err('The native fan-out does not seal as it should; it is not used.')
+}
+
+/** The profiles, sizes and indexes at which an implementation could go wrong. */
+export function sealsAlike(addon: Addon): boolean {
+  return PROFILES.every((profile) => {
+    const master = { profile, key: Buffer.alloc(profile.keyBytes, 0x5a), salt: Buffer.alloc(profile.saltBytes, 0xc3) }
+    const writer = new SrtpWriter(master)
+    const target = addTarget(addon, master)
+    const areAlike = samples().every(({ head, payload }) => {
+      const { payloadType, marker, index, timestamp, ssrc } = head
+      return writer.rtp(head, payload).equals(addon.seal(target, payloadType, marker, index, timestamp, ssrc, payload))
+    })
+    addon.removeTarget(target)
+    return areAlike
+  })
+}
+
+function samples(): { head: RtpHead; payload: Buffer }[] {
+  const sizes = [0, 1, 15, 16, 17, 255, 1200, MAX_PAYLOAD]
+  const indexes = [0, 1, 0xffff, 0x10000, 0x7fff_ffff, 2 ** 32 + 7, 2 ** 40 + 0xffff]
+  return sizes.flatMap((size, at) =>
+    indexes.map((index) => ({
+      head: { payloadType: 96 + at, marker: at % 2 === 0, index, timestamp: 0xffff_ff00 + at, ssrc: 0x8000_0001 + at },
+      payload: Buffer.from(Array.from({ length: size }, (_, byte) => byte * 7 + at)),
+    })),
+  )
+}
+
+function addTarget(addon: Addon, master: MasterKeys): number {
+  const { profile, encryption, authentication, salt } = deriveKeys(master, 'rtp')
+  return addon.addTarget(profile.id, encryption.export(), salt, authentication.export())
+}
+
+/** Where our sockets are bound: one port, at some addresses. */
+export interface BoundSockets {
+  readonly port: number
+  readonly addresses: readonly string[]
+}
+
+/** The sockets of the relay as the addon reaches them. */
+class NativeSockets {
+  readonly #addon: Addon
+  /** By the place of their address; 0 where the addon has none. */
+  readonly #descriptors: number[]
+
+  constructor(addon: Addon, { port, addresses }: BoundSockets) {
+    this.#addon = addon
+    this.#descriptors = addresses.map((address) => {
+      const bytes = bytesOf(address)
+      return bytes === null ? 0 : addon.openSocket(bytes, port)
+    })
+  }
+
+  /** How the addon reaches a peer; null when it does not. */
+  reach({ address, via }: Endpoint): { readonly fd: number; readonly bytes: Buffer } | null {
+    const [fd, bytes] = [this.#descriptors[via] ?? 0, bytesOf(address)]
+    return fd === 0 || bytes === null ? null : { fd, bytes }
+  }
+
+  close(): void {
+    for (const fd of this.#descriptors.splice(0)) if (fd !== 0) this.#addon.closeSocket(fd)
+  }
+}
+
+/** Null for addresses with a zone, which the addon does not know, and those that are mapped. */
+function bytesOf(address: string): Buffer | null {
+  const bytes = address.includes('%') ? null : addressBytes(address)
+  return bytes !== null && (bytes.length === 4) === isIPv4(address) ? bytes : null
+}
+
+const NOWHERE = Buffer.alloc(4)
+/** Bytes in front of a payload. */
+const HEADER = 12
+
+/** A peer as the addon knows it. It is `RtpSender.native`; `close` it when the peer is gone. */
+export class NativePeer {
+  readonly handle: number
+  readonly #addon: Addon
+  readonly #sockets: NativeSockets
+  readonly #overhead: number
+  #isRouted = false
+  #isClosed = false
+  #bytesOut = 0
+
+  /** `master`: the keys of what we send. */
+  constructor(addon: Addon, sockets: NativeSockets, master: MasterKeys) {
+    this.#addon = addon
+    this.#sockets = sockets
+    this.#overhead = HEADER + master.profile.tagBytes
+    this.handle = addTarget(addon, master)
+  }
+
+  /** False: its packets go through `sendRtp`. */
+  get isRouted(): boolean {
+    return this.#isRouted
+  }
+
+  /** What went to it through the addon. */
+  get bytesOut(): number {
+    return this.#bytesOut
+  }
+
+  count(payload: Buffer): void {
+    this.#bytesOut += this.#overhead + payload.length
+  }
+
+  /** Sends to there from now on. Null, or what the addon cannot reach, leaves it to `sendRtp`. */
+  route(to: Endpoint | null): void {
+    if (this.#isClosed) return
+    const reached = to === null ? null : this.#sockets.reach(to)
+    this.#isRouted = reached !== null
+    this.#addon.route(this.handle, reached?.fd ?? 0, reached?.bytes ?? NOWHERE, to?.port ?? 0)
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#isRouted = false
+    this.#addon.removeTarget(this.handle)
+  }
+}
+
+/** The addon together with the sockets of this process. */
+export class NativeBackEnd {
+  readonly #addon: Addon
+  readonly #sockets: NativeSockets
+
+  constructor(addon: Addon, sockets: BoundSockets) {
+    this.#addon = addon
+    this.#sockets = new NativeSockets(addon, sockets)
+  }
+
+  createFanout(): Fanout {
+    return new NativeFanout(this.#addon)
+  }
+
+  createPeer(master: MasterKeys): NativePeer {
+    return new NativePeer(this.#addon, this.#sockets, master)
+  }
+
+  close(): void {
+    this.#sockets.close()
+  }
+}
+
+/** The back end for these sockets, null where it is not wanted; or why there is none, in a sentence. */
+export function openNative(sockets: BoundSockets | null): Result<NativeBackEnd, string> {
+  if (sockets === null) return err('Media is forwarded in JavaScript alone, as it was asked for.')
+  const addon = loadNative()
+  return addon.ok ? ok(new NativeBackEnd(addon.value, sockets)) : addon
+}
+
+/**
+ * The back end in C. The packets that come in one turn of the event loop are sent together at its end, so that those of
+ * one frame share a system call; a turn takes less than a millisecond.
+ */
+class NativeFanout implements Fanout {
+  readonly #addon: Addon
+  readonly #outlets = new Set<Outlet>()
+  /** Made with the first outlet and freed with the last, because nobody tells a track that it is over. */
+  #list: number | null = null
+  #isScheduled = false
+  #waiting = 0
+
+  constructor(addon: Addon) {
+    this.#addon = addon
+  }
+
+  add(outlet: Outlet): void {
+    this.#flush()
+    this.#outlets.add(outlet)
+    const peer = nativeOf(outlet.peer)
+    if (peer === null) return
+    this.#list ??= this.#addon.addList()
+    const { ssrc, payloadType, indexOffset, timestampOffset, firstIndex } = outlet
+    this.#addon.addOutlet(this.#list, peer.handle, ssrc, payloadType, indexOffset, timestampOffset, firstIndex)
+  }
+
+  remove(outlet: Outlet): void {
+    this.#flush()
+    const peer = nativeOf(outlet.peer)
+    if (!this.#outlets.delete(outlet) || this.#list === null) return
+    if (peer !== null) this.#addon.removeOutlet(this.#list, peer.handle, outlet.ssrc)
+    if (this.#outlets.size > 0) return
+    this.#addon.removeList(this.#list)
+    this.#list = null
+  }
+
+  send(packet: MediaPacket): void {
+    const isQueued = this.#queue(packet)
+    for (const outlet of this.#outlets) {
+      if (packet.index < outlet.firstIndex) continue
+      const peer = isQueued ? nativeOf(outlet.peer) : null
+      if (peer?.isRouted === true) peer.count(packet.payload)
+      else outlet.peer.sendRtp(headFor(outlet, packet), packet.payload)
+      outlet.sent(packet)
+    }
+  }
+
+  /** False when all of its outlets must be served without the addon. */
+  #queue({ payload, index, timestamp, marker }: MediaPacket): boolean {
+    if (this.#list === null || payload.length > MAX_PAYLOAD) return false
+    this.#waiting = this.#addon.queue(this.#list, payload, index, timestamp, marker)
+    if (this.#waiting === MAX_QUEUE) this.#flush()
+    else this.#schedule()
+    return true
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#waiting === 0 || this.#list === null) return
+    this.#waiting = 0
+    this.#addon.flush(this.#list)
+  }
+}
+
+const nativeOf = (peer: RtpSender): NativePeer | null => peer.native ?? null

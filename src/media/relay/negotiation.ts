@@ -1,0 +1,27 @@
+import type { Negotiated } from '../engine.ts'
+import type { VideoCodec } from '../frame.ts'
+import type { ChosenCodec } from './wire/sdp/choose.ts'
+import type { SdpRefusal } from './wire/sdp/lines.ts'
+import type { OfferedMedia } from './wire/sdp/media.ts'
+import type { Offer } from './wire/sdp/offer.ts'
+import type { Plan } from './wire/sdp/plan.ts'
+
+export const refused = ({ status, problem }: SdpRefusal): Negotiated => ({ ok: false, status, problem })
+
+export const notServed = (problem: string): Negotiated => ({ ok: false, status: 406, problem })
+
+const CODECS: readonly VideoCodec[] = ['h264', 'vp8', 'vp9', 'av1']
+
+/** Undefined: no codec that is known. */
+export const videoCodec = (text: string): VideoCodec | undefined => CODECS.find((codec) => codec === text.toLowerCase())
+
+/** The m-lines of an offer that are accepted. */
+export const linesOf = (offer: Offer, plan: Plan): { readonly media: OfferedMedia; readonly chosen: ChosenCodec }[] =>
+  plan.flatMap((chosen, at) => {
+    const media = offer.media[at]
+    return chosen === null || media === undefined ? [] : [{ media, chosen }]
+  })
+
+/** `profile-level-id` of the H.264 that was chosen; null for other codecs. */
+export const profileIn = (plan: Plan): string | null =>
+  plan.find((chosen) => chosen?.name === 'h264')?.codec.fmtp.get('profile-level-id') ?? null

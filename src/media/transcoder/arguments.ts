@@ -1,0 +1,88 @@
+import type { AbrLadder, Rendition } from '../../core/live/types.ts'
+import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
+
+/** Seconds of a segment; every rendition begins one at the same picture. */
+export const SEGMENT_SECONDS = 2
+
+/** What is kept of the past: 20 seconds are listed, and a few more lie ready for viewers who read an old playlist. */
+const LISTED = 10
+const KEPT_MORE = 5
+
+const THUMBNAIL_EVERY_SECONDS = 5
+
+export interface LadderInput {
+  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
+  /** Whether the source has sound. */
+  readonly sound: boolean
+  /** Null: Matroska on standard input. */
+  readonly pullUrl: string | null
+}
+
+/**
+ * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
+ * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`.
+ */
+export function ladderArguments({ ladder, sound, pullUrl }: LadderInput): string[] {
+  const { video, audioKbps } = ladder
+  const withSound = sound && audioKbps !== null
+  return [
+    '-y',
+    ...(pullUrl === null ? MATROSKA_INPUT : pullInput(pullUrl)),
+    ...['-filter_complex', filters(video)],
+    ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withSound ? ['-map', '0:a:0'] : [])]),
+    ...X264,
+    ...video.flatMap(rates),
+    ...(withSound ? [...AAC, '-b:a', `${audioKbps}k`] : []),
+    ...HLS,
+    ...['-var_stream_map', video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' ')],
+    '%v/index.m3u8',
+    ...THUMBNAIL,
+  ]
+}
+
+/** Only what a live source is reached by: an address that names a file, or a playlist that does, is none. */
+function pullInput(url: string): string[] {
+  const whitelist = ['-protocol_whitelist', 'rtmp,rtmps,srt,tcp,udp,tls,crypto']
+  const patience = url.startsWith('rtmp') ? ['-rw_timeout', '10000000'] : []
+  return [...whitelist, ...words('-probesize 1000000 -analyzeduration 1000000'), ...patience, '-i', url]
+}
+
+/** Every rung has exactly its size, with bars where the source has another shape: so a stream never changes within. */
+function filters(video: readonly Rendition[]): string {
+  const outputs = video.map((_, index) => `[s${index}]`).join('')
+  const rungs = video.map(({ width: w, height: h, frameRate }, index) => {
+    const rate = frameRate === null ? '' : `fps=${frameRate.value}/${frameRate.scale},`
+    const fit = `scale=w=${w}:h=${h}:force_original_aspect_ratio=decrease:force_divisible_by=2`
+    return `[s${index}]${rate}${fit},pad=${w}:${h}:(ow-iw)/2:(oh-ih)/2,setsar=1[v${index}]`
+  })
+  const often = `select='isnan(prev_selected_t)+gte(t-prev_selected_t,${THUMBNAIL_EVERY_SECONDS})'`
+  return [`[0:v:0]split=${video.length + 1}${outputs}[s]`, ...rungs, `[s]${often},scale=w=640:h=-2[thumb]`].join(';')
+}
+
+/** A key picture every segment, in all renditions at once, and nowhere else. */
+const X264 = [
+  ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
+  ...['-force_key_frames', `expr:gte(t,n_forced*${SEGMENT_SECONDS})`],
+  ...words('-fps_mode passthrough -enc_time_base 1:90000'),
+]
+
+const rates = ({ bitrate }: Rendition, index: number): string[] => [
+  ...[`-b:v:${index}`, String(bitrate)],
+  ...[`-maxrate:v:${index}`, String(Math.round(bitrate * 1.1))],
+  ...[`-bufsize:v:${index}`, String(bitrate * 2)],
+]
+
+const AAC = words('-c:a aac -ar 48000 -ac 2 -af aresample=async=1')
+
+/** `append_list`: after a restart the old playlists go on, with a discontinuity. */
+const HLS = [
+  ...words(`-f hls -hls_time ${SEGMENT_SECONDS} -hls_list_size ${LISTED} -hls_delete_threshold ${KEPT_MORE}`),
+  ...words('-hls_segment_type fmp4 -hls_fmp4_init_filename init.mp4 -hls_segment_filename %v/%d.m4s'),
+  ...words('-hls_flags delete_segments+independent_segments+program_date_time+append_list+omit_endlist+temp_file'),
+  ...words('-max_interleave_delta 1000000 -master_pl_name main.m3u8'),
+]
+
+const THUMBNAIL = [
+  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -fps_mode passthrough'),
+  ...words('-f image2 -update 1 -atomic_writing 1 thumbnail.jpeg'),
+]

@@ -1,0 +1,74 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { TranscodeEvent, TranscodeJob, Transcoder } from '../../core/life/transcoder.ts'
+import type { Ffmpeg } from '../packager/ffmpeg.ts'
+import { Job } from './job.ts'
+import type { PushSources } from './sources.ts'
+
+export interface TranscoderOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly sources: PushSources
+  readonly clock: Clock
+  readonly log: Logger
+  /** Below it each engine has a folder of its own; nothing else may be there. */
+  readonly folder: string
+}
+
+/** A transcoder with ffmpeg processes of this node. */
+export interface FfmpegTranscoder extends Transcoder {
+  /** Removes what an earlier process has left. Call it first. */
+  start(): Promise<void>
+  /** Ends every job. Idempotent. */
+  stop(): Promise<void>
+  /** Where the files of an engine are: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
+  folderOf(engineId: string): string
+}
+
+export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
+  const { folder, log } = options
+  const jobs = new Map<string, Job>()
+  const leaving = new Map<string, Promise<void>>()
+  const folderOf = (engineId: string): string => join(folder, engineId)
+
+  async function kill(engineId: string): Promise<void> {
+    const job = jobs.get(engineId)
+    jobs.delete(engineId)
+    if (job) leaving.set(engineId, job.stop())
+    await leaving.get(engineId)
+    leaving.delete(engineId)
+  }
+
+  return {
+    folderOf,
+    kill,
+    isRunning: (engineId) => jobs.has(engineId),
+    async start() {
+      await rm(folder, { recursive: true, force: true })
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+    },
+    async stop() {
+      await Promise.all([...jobs.keys(), ...leaving.keys()].map(kill))
+      await options.sources.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+    launch(job, tell) {
+      if (jobs.has(job.engineId)) return
+      const mine = new Job(job, folderOf(job.engineId), options, tell)
+      jobs.set(job.engineId, mine)
+      void begin(job, mine, tell)
+    },
+  }
+
+  /** Whatever an earlier job of this engine has to clear away comes first. */
+  async function begin(job: TranscodeJob, mine: Job, tell: (event: TranscodeEvent) => void): Promise<void> {
+    try {
+      await leaving.get(job.engineId)
+      await mine.start()
+    } catch (error) {
+      log.warn({ engine: job.engineId, reason: String(error) }, 'an engine could not be started')
+      tell({ kind: 'died', message: `it could not be started: ${String(error)}` })
+    }
+  }
+}

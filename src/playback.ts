@@ -1,0 +1,40 @@
+import { derivedKey, type App } from './app.ts'
+import type { LiveChange } from './commands/context.ts'
+import { Playbacks } from './commands/v2/playback.ts'
+import { ServedBytes } from './commands/v2/servedBytes.ts'
+import type { PlaybackOptions } from './edge/http/v2/playbackRoutes.ts'
+import { startJobs } from './jobs/timers.ts'
+
+/** A crash loses at most this much of counting. */
+const COUNT_EVERY_MS = 5000
+
+export interface Playback {
+  readonly options: PlaybackOptions
+  /** Writes what was counted. */
+  stop(): Promise<void>
+}
+
+/** Serves what the engines of this node write, until it is stopped. @param folderOf where an engine writes */
+export function startPlayback({ ctx, key, news, config }: App, folderOf: (engineId: string) => string): Playback {
+  const playbacks = new Playbacks(ctx)
+  const served = new ServedBytes(ctx)
+  const forget = (change: LiveChange): void => playbacks.forget(change)
+  news.on('live', forget)
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
+  ])
+  return {
+    options: {
+      playbacks,
+      served,
+      folderOf,
+      key: derivedKey(key, 'sluice playback tickets'),
+      claim: config.live.viewerClaim,
+    },
+    async stop() {
+      news.off('live', forget)
+      await jobs.stop()
+      await served.flush()
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import type { Cause, EngineLife } from '../core/life/engine.ts'
+import type { Occurrence, Timing } from '../core/schedule/plan.ts'
+import type { Standing } from '../core/schedule/advance.ts'
+import type { Health } from '../core/webhooks/types.ts'
+import type { Newest } from './live.ts'
+import type { Delivery } from './webhooks.ts'
+
+// The part of the store's interface that runs, schedulers and the live interface's webhooks need. Import it from `store.ts`.
+
+/** The part of an engine's life that is not in its record: who runs it, and the run that is open. */
+export interface StoredLife extends Pick<EngineLife, 'idleSinceMs' | 'failures' | 'retryAtMs'> {
+  engineId: string
+  accountId: string
+  channelId: string
+  /** Somebody wants it to run: a server that comes back brings it up again. */
+  wanted: boolean
+  /** The process that runs it, and until when it is believed to be alive. */
+  node: string | null
+  aliveUntilMs: number | null
+  runId: string | null
+}
+
+/** One start-to-stop period of one engine. */
+export interface Run {
+  id: string
+  accountId: string
+  channelId: string
+  engineId: string
+  config: RunConfig
+  start: Cause
+  stop: Cause | null
+  startedAtMs: number
+  endedAtMs: number | null
+  /** The last moment at which it is known to have run. */
+  heartbeatAtMs: number
+}
+
+/** What the engine was made of when it was started. */
+export interface RunConfig {
+  ingest: { type: string; url?: string }
+  abrLadderId: string
+  drm: boolean
+}
+
+export interface RunQuery extends Newest {
+  /** One of the two. */
+  channelId?: string
+  engineId?: string
+  engineIds?: readonly string[]
+  /** Begun after, and ended before, epoch milliseconds. */
+  startedAfterMs?: number
+  endedBeforeMs?: number
+}
+
+/** What a scheduler starts; without `engineIds` all engines of the channel. */
+export interface ScheduledChannel {
+  channelId: string
+  engineIds?: readonly string[]
+}
+
+export interface Scheduler extends Timing, Standing {
+  id: string
+  accountId: string
+  name: string
+  enabled: boolean
+  channels: readonly ScheduledChannel[]
+  /** When something has to happen next, epoch milliseconds. */
+  nextAtMs: number | null
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+export type SchedulerSort = 'createdAt' | 'name' | 'status' | 'startDate' | 'startTime'
+
+export interface SchedulerQuery {
+  accountId: string
+  statuses?: readonly string[]
+  sortBy: SchedulerSort
+  descending: boolean
+  limit: number
+  after?: { key: string | number; id: string }
+}
+
+export interface SkippedOccurrence extends Occurrence {
+  schedulerId: string
+  atMs: number
+  reason: string
+}
+
+/** A webhook of the live interface. `lane` is the number under which deliveries know it. */
+export interface LiveWebhook extends Health {
+  id: string
+  lane: number
+  accountId: string
+  name: string
+  description: string | null
+  url: string
+  events: readonly string[]
+  active: boolean
+  /** Sealed under `webhook:secret`. */
+  secretSealed: Uint8Array
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** An attempt that has ended. `body`: what was sent. */
+export interface LoggedAttempt extends Delivery {
+  attempt: number
+  body: Uint8Array | null
+}
+
+export interface LogQuery {
+  lane: number
+  fromMs?: number
+  untilMs?: number
+  /** Strictly older than this id. */
+  after?: string
+  limit: number
+}
+
+export interface RunReads {
+  lives: {
+    /** Of all accounts: those that run, are wanted, or are held by a node. */
+    busy(): Promise<StoredLife[]>
+  }
+  runs: {
+    /** Newest first. */
+    page(query: RunQuery): Promise<Run[]>
+  }
+  schedulers: {
+    get(accountId: string, id: string): Promise<Scheduler | undefined>
+    page(query: SchedulerQuery): Promise<Scheduler[]>
+    /** Ids with something to do, oldest first. */
+    due(nowMs: number, limit: number): Promise<{ accountId: string; id: string }[]>
+    /** Newest first. */
+    skips(schedulerId: string, limit: number): Promise<SkippedOccurrence[]>
+  }
+  liveWebhooks: {
+    get(accountId: string, id: string): Promise<LiveWebhook | undefined>
+    /** Newest first. */
+    page(query: Newest & { accountId: string }): Promise<LiveWebhook[]>
+    /** Attempts that have ended, newest first. */
+    log(query: LogQuery): Promise<LoggedAttempt[]>
+  }
+}
+
+export interface RunTx {
+  lives: {
+    get(engineId: string): Promise<StoredLife | undefined>
+    put(life: StoredLife): Promise<void>
+    delete(engineId: string): Promise<void>
+    /** This node is still alive: its engines stay its own, and their runs are known to go on. */
+    beat(node: string, nowMs: number, aliveUntilMs: number): Promise<void>
+  }
+  runs: {
+    insert(run: Run): Promise<void>
+    get(id: string): Promise<Run | undefined>
+    end(id: string, stop: Cause, endedAtMs: number): Promise<void>
+  }
+  schedulers: {
+    insert(scheduler: Scheduler): Promise<void>
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: string): Promise<Scheduler | undefined>
+    replace(scheduler: Scheduler): Promise<void>
+    /** With what it skipped. */
+    delete(id: string): Promise<void>
+    /** Active ones of the account, but for this one. */
+    otherActive(accountId: string, id: string): Promise<Scheduler[]>
+    /** How many the account has. */
+    count(accountId: string): Promise<number>
+    skip(rows: readonly SkippedOccurrence[]): Promise<void>
+  }
+  liveWebhooks: {
+    insert(webhook: Omit<LiveWebhook, 'lane'>): Promise<void>
+    /** Reads and locks the row until the transaction ends. */
+    lock(accountId: string, id: string): Promise<LiveWebhook | undefined>
+    replace(webhook: LiveWebhook): Promise<void>
+    /** Active ones of an account. */
+    active(accountId: string): Promise<LiveWebhook[]>
+    count(accountId: string): Promise<number>
+  }
+}

@@ -1,0 +1,61 @@
+import type { Flag } from './schema.ts'
+
+/** The tables of runs and schedulers, as both engines see them. */
+export interface RunTables {
+  engine_lives: EngineLifeTable
+  runs: RunTable
+  schedulers: SchedulerTable
+  scheduler_skips: { scheduler_id: string; start_ms: number; end_ms: number | null; at_ms: number; reason: string }
+}
+
+export interface EngineLifeTable {
+  engine_id: string
+  account_id: string
+  channel_id: string
+  wanted: Flag
+  idle_since_ms: number | null
+  failures: number
+  retry_at_ms: number | null
+  /** Who runs it, and until when that node is believed to be alive. */
+  node: string | null
+  alive_until_ms: number | null
+  run_id: string | null
+}
+
+export interface RunTable {
+  id: string
+  account_id: string
+  channel_id: string
+  engine_id: string
+  /** JSON */
+  config: string
+  start_type: string
+  start_id: string
+  stop_type: string | null
+  stop_id: string | null
+  started_at_ms: number
+  ended_at_ms: number | null
+  heartbeat_at_ms: number
+}
+
+export interface SchedulerTable {
+  id: string
+  account_id: string
+  name: string
+  enabled: Flag
+  start_date: string
+  start_time: string
+  end_date: string | null
+  end_time: string | null
+  recurrence: string | null
+  time_zone: string
+  /** JSON: `[{channelId, engineIds?}]` */
+  channels: string
+  status: 'idle' | 'active' | 'terminated'
+  occurrence_start_ms: number | null
+  occurrence_end_ms: number | null
+  seen_until_ms: number
+  next_at_ms: number | null
+  created_at_ms: number
+  updated_at_ms: number
+}

@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import { type Session, statement } from '../session.ts'
+
+const WAITING = sql.lit('waiting')
+
+const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBeforeMs: number }) =>
+  db
+    .insertInto('deliveries')
+    .columns([
+      ...(['id', 'event_id', 'webhook_id', 'account_id', 'type', 'event', 'subject'] as const),
+      ...(['state', 'created_at_ms', 'attempt', 'not_before_ms'] as const),
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom('deliveries as first')
+        .select([
+          sql<string>`cast(${p.id} as text)`.as('new_id'),
+          ...(['first.event_id', 'first.webhook_id'] as const),
+          ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
+          sql<string>`'waiting'`.as('new_state'),
+          sql<number>`cast(${p.atMs} as bigint)`.as('at'),
+          sql<number>`first.attempt + 1`.as('next_attempt'),
+          sql<number>`cast(${p.notBeforeMs} as bigint)`.as('not_before'),
+        ])
+        .where('first.id', '=', p.of)
+        .where('first.attempt', 'is not', null),
+    ),
+)
+
+const copyPayload = statement((db, p: { of: string; id: string }) =>
+  db
+    .insertInto('delivery_payloads')
+    .columns(['id', 'data', 'body', 'content_type', 'headers'])
+    .expression((eb) =>
+      eb
+        .selectFrom('delivery_payloads as first')
+        .select([sql<string>`cast(${p.id} as text)`.as('new_id'), 'data', 'body', 'content_type', 'headers'])
+        .where('first.id', '=', p.of),
+    ),
+)
+
+const isDue = statement((db, p: { nowMs: number }) =>
+  db.selectFrom('deliveries').select('id').where('state', '=', WAITING).where('not_before_ms', '<=', p.nowMs).limit(1),
+)
+
+const release = statement((db, p: { nowMs: number; limit: number }) =>
+  db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('deliveries as late')
+        .select('late.id')
+        .where('late.state', '=', WAITING)
+        .where('late.not_before_ms', '<=', p.nowMs)
+        .orderBy('late.not_before_ms')
+        .limit(p.limit),
+    )
+    .where('state', '=', WAITING),
+)
+
+const forget = statement((db, p: { webhookId: number; reason: string; atMs: number }) =>
+  db
+    .updateTable('deliveries')
+    .set({ state: 'skipped', error: p.reason, ended_at_ms: p.atMs })
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', 'in', [WAITING, sql.lit('pending')]),
+)
+
+export async function retryDelivery(
+  session: Session,
+  input: { of: string; id: string; atMs: number; notBeforeMs: number },
+): Promise<boolean> {
+  if ((await session.run(copyRow, input)) === 0) return false
+  await session.run(copyPayload, input)
+  return true
+}
+
+export async function isRetryDue(session: Session, nowMs: number): Promise<boolean> {
+  return (await session.first(isDue, { nowMs })) !== undefined
+}
+
+export function releaseRetries(session: Session, nowMs: number, limit: number): Promise<number> {
+  return session.run(release, { nowMs, limit })
+}
+
+export function giveUpDeliveries(session: Session, webhookId: number, reason: string, atMs: number): Promise<number> {
+  return session.run(forget, { webhookId, reason, atMs })
+}

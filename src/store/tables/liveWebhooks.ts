@@ -1,0 +1,147 @@
+import type { Selectable } from 'kysely'
+import type { WebhookTable } from '../schema.ts'
+import { type Session, statement } from '../session.ts'
+import type { LiveWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
+import { beyond } from './keyset.ts'
+
+const byId = statement((db, p: { accountId: string; id: string }) =>
+  db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId),
+)
+
+const lock = statement((db, p: { accountId: string; id: string }, engine) => {
+  const row = db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId)
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const active = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is not', null)
+    .where('active', '=', 1)
+    .orderBy('id'),
+)
+
+const count = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('webhooks')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is not', null),
+)
+
+export async function getLiveWebhook(
+  session: Session,
+  accountId: string,
+  id: string,
+): Promise<LiveWebhook | undefined> {
+  const row = await session.first(byId, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function lockLiveWebhook(
+  session: Session,
+  accountId: string,
+  id: string,
+): Promise<LiveWebhook | undefined> {
+  const row = await session.first(lock, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function activeLiveWebhooks(session: Session, accountId: string): Promise<LiveWebhook[]> {
+  return (await session.all(active, { accountId })).map(fromRow)
+}
+
+export async function countLiveWebhooks(session: Session, accountId: string): Promise<number> {
+  return (await session.first(count, { accountId }))?.n ?? 0
+}
+
+export async function insertLiveWebhook(session: Session, webhook: Omit<LiveWebhook, 'lane'>): Promise<void> {
+  await session.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
+}
+
+export async function replaceLiveWebhook(session: Session, webhook: LiveWebhook): Promise<void> {
+  await session.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.lane))
+}
+
+export async function pageLiveWebhooks(
+  session: Session,
+  { accountId, after, limit }: Newest & { accountId: string },
+): Promise<LiveWebhook[]> {
+  const rows = await session.ask((db) => {
+    const all = db
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('public_id', 'is not', null)
+    const page = after ? all.where(beyond(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all
+    return page.orderBy('added_at_ms', 'desc').orderBy('public_id', 'desc').limit(limit)
+  })
+  return rows.map(fromRow)
+}
+
+export async function pageLog(
+  session: Session,
+  { lane, fromMs, untilMs, after, limit }: LogQuery,
+): Promise<LoggedAttempt[]> {
+  const rows = await session.ask((db) => {
+    let page = db
+      .selectFrom('deliveries')
+      .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
+      .select([...DELIVERY_COLUMNS, 'attempt', 'body'])
+      .where('webhook_id', '=', lane)
+      .where('state', 'in', ['delivered', 'failed', 'unknown'])
+    if (fromMs !== undefined) page = page.where('started_at_ms', '>=', fromMs)
+    if (untilMs !== undefined) page = page.where('started_at_ms', '<', untilMs)
+    if (after !== undefined) page = page.where('deliveries.id', '<', after)
+    return page.orderBy('deliveries.id', 'desc').limit(limit)
+  })
+  return rows.map((row) => ({ ...fromDeliveryRow(row), attempt: row.attempt ?? 1, body: row.body }))
+}
+
+/** The switches of the token interface, all off. */
+const NO_HOOKS = {
+  feed_hooks: 0,
+  recording_hooks: 0,
+  thumbnail_hooks: 0,
+  transcoder_hooks: 0,
+  viewer_connection_hooks: 0,
+  filter: null,
+} as const
+
+const toRow = (webhook: Omit<LiveWebhook, 'lane'>) => ({
+  public_id: webhook.id,
+  account_id: webhook.accountId,
+  name: webhook.name,
+  description: webhook.description,
+  url: webhook.url,
+  events: JSON.stringify(webhook.events),
+  active: webhook.active ? (1 as const) : (0 as const),
+  secret_sealed: webhook.secretSealed,
+  failures_in_row: webhook.failuresInRow,
+  disabled_until_ms: webhook.disabled?.untilMs ?? null,
+  disabled_reason: webhook.disabled?.reason ?? null,
+  added_at_ms: webhook.createdAtMs,
+  updated_at_ms: webhook.updatedAtMs,
+})
+
+function fromRow(row: Selectable<WebhookTable>): LiveWebhook {
+  const { disabled_until_ms: untilMs } = row
+  return {
+    id: row.public_id ?? '',
+    lane: row.id,
+    accountId: row.account_id,
+    name: row.name ?? '',
+    description: row.description,
+    url: row.url,
+    events: JSON.parse(row.events ?? '[]') as string[],
+    active: row.active === 1,
+    secretSealed: row.secret_sealed,
+    failuresInRow: row.failures_in_row,
+    disabled: untilMs === null ? null : { untilMs, reason: row.disabled_reason ?? '' },
+    createdAtMs: row.added_at_ms,
+    updatedAtMs: row.updated_at_ms ?? row.added_at_ms,
+  }
+}

@@ -1,0 +1,162 @@
+import { type Session, statement } from '../session.ts'
+import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
+import { beyond } from './keyset.ts'
+import { Resource } from './resource.ts'
+
+const schedulers = new Resource<'schedulers', Scheduler>('schedulers', {
+  toRow: (one) => ({
+    id: one.id,
+    account_id: one.accountId,
+    name: one.name,
+    enabled: one.enabled ? 1 : 0,
+    start_date: one.startDate,
+    start_time: one.startTime,
+    end_date: one.endDate,
+    end_time: one.endTime,
+    recurrence: one.recurrence,
+    time_zone: one.timeZone,
+    channels: JSON.stringify(one.channels),
+    status: one.status,
+    occurrence_start_ms: one.occurrence?.startMs ?? null,
+    occurrence_end_ms: one.occurrence?.endMs ?? null,
+    seen_until_ms: one.seenUntilMs,
+    next_at_ms: one.nextAtMs,
+    created_at_ms: one.createdAtMs,
+    updated_at_ms: one.updatedAtMs,
+  }),
+  fromRow: (row) => ({
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    enabled: row.enabled === 1,
+    startDate: row.start_date,
+    startTime: row.start_time,
+    endDate: row.end_date,
+    endTime: row.end_time,
+    recurrence: row.recurrence,
+    timeZone: row.time_zone,
+    channels: JSON.parse(row.channels) as ScheduledChannel[],
+    status: row.status,
+    occurrence:
+      row.occurrence_start_ms === null ? null : { startMs: row.occurrence_start_ms, endMs: row.occurrence_end_ms },
+    seenUntilMs: row.seen_until_ms,
+    nextAtMs: row.next_at_ms,
+    createdAtMs: row.created_at_ms,
+    updatedAtMs: row.updated_at_ms,
+  }),
+  kept: ['account_id', 'created_at_ms'],
+})
+
+const COLUMNS = {
+  createdAt: 'created_at_ms',
+  name: 'name',
+  status: 'status',
+  startDate: 'start_date',
+  startTime: 'start_time',
+} as const
+
+const due = statement((db, p: { nowMs: number; limit: number }) =>
+  db
+    .selectFrom('schedulers')
+    .select(['id', 'account_id as accountId'])
+    .where('next_at_ms', 'is not', null)
+    .where('next_at_ms', '<=', p.nowMs)
+    .orderBy('next_at_ms')
+    .limit(p.limit),
+)
+
+const others = statement((db, p: { accountId: string; id: string }) =>
+  db
+    .selectFrom('schedulers')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('status', '=', 'active')
+    .where('id', '<>', p.id),
+)
+
+const count = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('schedulers')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('account_id', '=', p.accountId),
+)
+
+const removeSkips = statement((db, p: { id: string }) =>
+  db.deleteFrom('scheduler_skips').where('scheduler_id', '=', p.id),
+)
+
+const skips = statement((db, p: { id: string; limit: number }) =>
+  db
+    .selectFrom('scheduler_skips')
+    .selectAll()
+    .where('scheduler_id', '=', p.id)
+    .orderBy('start_ms', 'desc')
+    .limit(p.limit),
+)
+
+export const getScheduler = schedulers.get.bind(schedulers)
+export const lockScheduler = schedulers.lock.bind(schedulers)
+export const insertScheduler = schedulers.insert.bind(schedulers)
+export const replaceScheduler = schedulers.replace.bind(schedulers)
+
+export async function deleteScheduler(session: Session, id: string): Promise<void> {
+  await session.run(removeSkips, { id })
+  await schedulers.delete(session, id)
+}
+
+export function dueSchedulers(
+  session: Session,
+  nowMs: number,
+  limit: number,
+): Promise<{ accountId: string; id: string }[]> {
+  return session.all(due, { nowMs, limit })
+}
+
+export async function otherActiveSchedulers(session: Session, accountId: string, id: string): Promise<Scheduler[]> {
+  return schedulers.read(await session.all(others, { accountId, id }))
+}
+
+export async function countSchedulers(session: Session, accountId: string): Promise<number> {
+  return (await session.first(count, { accountId }))?.n ?? 0
+}
+
+export async function pageSchedulers(session: Session, query: SchedulerQuery): Promise<Scheduler[]> {
+  const column = COLUMNS[query.sortBy]
+  const order = query.descending ? 'desc' : 'asc'
+  const { after, statuses } = query
+  const rows = await session.ask((db) => {
+    let page = db.selectFrom('schedulers').selectAll().where('account_id', '=', query.accountId)
+    if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
+    if (after) page = page.where(beyond([column, 'id'], order, [after.key, after.id]))
+    return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
+  })
+  return schedulers.read(rows)
+}
+
+export async function skipOccurrences(session: Session, rows: readonly SkippedOccurrence[]): Promise<void> {
+  if (rows.length === 0) return
+  const values = rows.map((row) => ({
+    scheduler_id: row.schedulerId,
+    start_ms: row.startMs,
+    end_ms: row.endMs,
+    at_ms: row.atMs,
+    reason: row.reason,
+  }))
+  await session.change((db) =>
+    db
+      .insertInto('scheduler_skips')
+      .values(values)
+      .onConflict((c) => c.columns(['scheduler_id', 'start_ms']).doNothing()),
+  )
+}
+
+export async function skippedOccurrences(session: Session, id: string, limit: number): Promise<SkippedOccurrence[]> {
+  const rows = await session.all(skips, { id, limit })
+  return rows.map((row) => ({
+    schedulerId: row.scheduler_id,
+    startMs: row.start_ms,
+    endMs: row.end_ms,
+    atMs: row.at_ms,
+    reason: row.reason,
+  }))
+}

@@ -1,0 +1,15 @@
+import { execFileSync } from 'node:child_process'
+import { createRelayEngine } from '../../src/media/relay/engine.ts'
+import { silentLog } from '../support/app.ts'
+import { engineConformance } from './engine.ts'
+
+const config = { host: '', udpPort: 0, processes: 1, publicAddresses: [], maxBitrate: 2_500_000, maxSessions: 1000 }
+
+engineConformance('the relay', {
+  create: () => createRelayEngine({ log: silentLog, now: () => performance.now(), config }),
+  kill: () => {
+    const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' })
+    const [line = ''] = children.split('\n').filter((child) => child.includes('relay/process.ts'))
+    process.kill(Number.parseInt(line, 10), 'SIGKILL')
+  },
+})

@@ -1,0 +1,211 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Engine, EngineEvent } from '../../src/media/engine.ts'
+import type { Frame, Track } from '../../src/media/frame.ts'
+import { encoded, Player } from '../media/packager/frames.ts'
+import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
+import { until } from '../support/delivery.ts'
+import { publishTo, TestPublisher, TestViewer, viewFrom } from '../support/rtcPeer.ts'
+
+/** An engine under test, and how to kill one of its processes as a crash does. */
+export interface EngineUnderTest {
+  create(): Engine
+  /** Kills a process of the engine with SIGKILL. */
+  kill(): void
+}
+
+/** What every engine must do: see `src/media/engine.ts`. The other end is another implementation of WebRTC. */
+export function engineConformance(name: string, under: EngineUnderTest): void {
+  describe(name, () => {
+    let engine: Engine
+    let events: EngineEvent[] = []
+    let ids = 0
+    const open: { close(): Promise<void> }[] = []
+    const id = (): string => `s${(ids += 1)}`
+    const kept = <T extends { close(): Promise<void> }>(one: T): T => {
+      open.push(one)
+      return one
+    }
+    const endOf = (sessionId: string) =>
+      events.flatMap((event) => (event.kind === 'ended' && event.sessionId === sessionId ? [event.reason] : []))
+    const hasEnded = (sessionId: string) => until(() => endOf(sessionId).length > 0)
+    const isConnected = (sessionId: string) =>
+      until(() => events.some((event) => event.kind === 'connected' && event.sessionId === sessionId))
+    const publish = async (sessionId: string, over = {}) => {
+      const publisher = kept(await publishTo(engine, sessionId, over))
+      await isConnected(sessionId)
+      return publisher
+    }
+    const view = async (sessionId: string, over = {}) => kept(await viewFrom(engine, sessionId, over))
+    const isWatching = (viewer: TestViewer, more = 10) => {
+      const enough = viewer.packets.length + more
+      return until(() => viewer.packets.length >= enough)
+    }
+
+    beforeAll(async () => {
+      engine = under.create()
+      engine.watch((event) => events.push(event))
+      await engine.start()
+    })
+    afterEach(async () => {
+      for (const one of open.splice(0)) await one.close()
+      const begun = new Set(events.flatMap((event) => (event.kind === 'connected' ? [event.sessionId] : [])))
+      for (const sessionId of begun) await engine.end(sessionId)
+      events = []
+    })
+    afterAll(() => engine.stop())
+
+    test.each(['vp8', 'h264'] as const)(
+      '%s goes from a publisher to a viewer, every packet in its order',
+      async (codec) => {
+        await publish(id(), { codec })
+        const viewer = await view(id(), { codec })
+        await isWatching(viewer, 60)
+        const sequences = viewer.packets.map(({ header }) => header.sequenceNumber)
+        const steps = sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
+        expect(new Set(steps)).toEqual(new Set([1]))
+      },
+    )
+
+    test('a viewer that comes late begins with a keyframe', async () => {
+      const first = id()
+      await publish(first)
+      await isWatching(await view(id()), 30)
+      const late = await view(id())
+      await isWatching(late, 1)
+      expect(vp8.isKeyStart(late.packets[0]?.payload ?? Buffer.alloc(0))).toBe(true)
+    })
+
+    test('what is no offer, or asks for what is not there, is refused with a reason and leaves nothing', async () => {
+      const room = 'a1b2c3/nobody'
+      const offer = await kept(new TestViewer()).offer()
+      const common = { room, sourceId: null }
+      const nothing = await engine.view({ ...common, sessionId: id(), offer })
+      expect(nothing).toMatchObject({ ok: false, status: 409 })
+      const garbage = await engine.publish({ ...common, sessionId: id(), offer: 'hello', codec: null })
+      expect(garbage).toMatchObject({ ok: false, status: 400, problem: expect.stringContaining('SDP') })
+      const publisher = kept(new TestPublisher())
+      const wrong = await engine.publish({ ...common, sessionId: id(), offer: await publisher.offer(), codec: 'av1' })
+      expect(wrong).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('AV1') })
+      await publish(id(), { room, codec: 'h264' })
+      const other = await engine.view({ ...common, sessionId: id(), offer })
+      expect(other).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('H264') })
+    })
+
+    test('ending a session stops its media before the promise resolves, and nobody else', async () => {
+      await publish(id())
+      const [cutId, otherId] = [id(), id()]
+      const [cut, other] = [await view(cutId), await view(otherId)]
+      await Promise.all([isWatching(cut), isWatching(other)])
+      await engine.end(cutId)
+      expect(endOf(cutId)).toEqual(['kicked'])
+      await isWatching(other, 20)
+      // What was on the wire when it ended may still have been on its way into this process.
+      const seen = cut.packets.length
+      await isWatching(other, 20)
+      expect(cut.packets.length).toBe(seen)
+      await expect(engine.end('nobody')).resolves.toBeUndefined()
+    })
+
+    test('a second publisher takes the place of the first, and viewers follow without a jump', async () => {
+      const [first, second] = [id(), id()]
+      await publish(first)
+      const viewer = await view(id())
+      await isWatching(viewer)
+      await publish(second)
+      await hasEnded(first)
+      expect(endOf(first)).toEqual(['replaced'])
+      await isWatching(viewer, 40)
+      const sequences = viewer.packets.map(({ header }) => header.sequenceNumber)
+      const steps = sequences.slice(1).map((sequence, at) => (sequence - (sequences[at] ?? 0)) & 0xffff)
+      expect(Math.max(...steps)).toBe(1)
+      expect(endOf(second)).toEqual([])
+    })
+
+    test('a source id keeps publishers apart, and viewers get the one that they ask for', async () => {
+      const [first, second] = [id(), id()]
+      await publish(first, { sourceId: 'left' })
+      await publish(second, { sourceId: 'right', codec: 'h264' })
+      await isWatching(await view(id(), { sourceId: 'left' }))
+      await isWatching(await view(id(), { sourceId: 'right', codec: 'h264' }))
+      expect([...endOf(first), ...endOf(second)]).toEqual([])
+      await expect(view(id(), { sourceId: 'middle' })).rejects.toThrow('not being published')
+    })
+
+    test('a publisher that vanishes without a word is lost', async () => {
+      const sessionId = id()
+      const publisher = await publish(sessionId)
+      await isWatching(await view(id()))
+      await publisher.vanish()
+      await hasEnded(sessionId)
+      expect(endOf(sessionId)).toEqual(['lost'])
+    })
+
+    test('bytes of a publisher and of its viewers are counted, and told once more before the end', async () => {
+      const [from, to] = [id(), id()]
+      await publish(from)
+      const viewer = await view(to)
+      await isWatching(viewer, 80)
+      await engine.end(to)
+      await engine.end(from)
+      await hasEnded(from)
+      const last = (sessionId: string) =>
+        events.findLast((event) => event.kind === 'bytes' && event.sessionId === sessionId) as
+          | Extract<EngineEvent, { kind: 'bytes' }>
+          | undefined
+      const payload = viewer.packets.reduce((sum, packet) => sum + packet.payload.length + 12, 0)
+      expect(last(to)?.bytesOut ?? 0).toBeGreaterThanOrEqual(payload)
+      expect(last(from)?.bytesIn ?? 0).toBeGreaterThanOrEqual(payload * 0.9)
+    })
+
+    test('the frames of a publisher can be had, from a keyframe on, with their size and times', async () => {
+      const sessionId = id()
+      await publish(sessionId)
+      const [tracks, frames]: [(readonly Track[])[], Frame[]] = [[], []]
+      const sink = {
+        tracks: (list: readonly Track[]) => tracks.push(list),
+        frame: (one: Frame) => frames.push(one),
+        end: () => undefined,
+      }
+      const stop = engine.tap(sessionId).subscribe(sink)
+      await until(() => frames.length >= 30)
+      stop()
+      expect(tracks[0]?.[0]).toMatchObject({ kind: 'video', codec: 'vp8' })
+      expect((tracks[0]?.[0] as { width: number }).width).toBeGreaterThan(0)
+      expect(frames[0]?.key).toBe(true)
+      const times = frames.map(({ timeUs }) => timeUs)
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+    })
+
+    test('frames from elsewhere are shown to viewers', async () => {
+      const [sessionId, room] = [id(), 'a1b2c3/frames']
+      const player = new Player(await encoded({ video: 'h264', audio: 'opus', seconds: 3, gop: 25 }), 1)
+      await engine.feed({ sessionId, room, sourceId: null, source: player })
+      await until(() => events.some((event) => event.kind === 'tracks' && event.sessionId === sessionId))
+      await isWatching(await view(id(), { room, codec: 'h264' }), 20)
+      player.end()
+      await hasEnded(sessionId)
+    })
+
+    test('a process that dies takes its own sessions with it, says so, and comes back', async () => {
+      const sessionId = id()
+      await publish(sessionId)
+      const viewerId = id()
+      await isWatching(await view(viewerId))
+      under.kill()
+      await until(() => events.some(({ kind }) => kind === 'died'))
+      expect([endOf(sessionId), endOf(viewerId)]).toEqual([['engine_died'], ['engine_died']])
+      await until(async () => {
+        const answer = await engine.publish({
+          sessionId: id(),
+          room: 'x/y',
+          sourceId: null,
+          offer: 'hello',
+          codec: null,
+        })
+        return !answer.ok && answer.status === 400
+      })
+      await publish(id())
+      await isWatching(await view(id()))
+    })
+  })
+}

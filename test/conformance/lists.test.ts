@@ -1,0 +1,180 @@
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAccount } from '../../src/commands/accounts.ts'
+import { createSecret } from '../../src/commands/secrets.ts'
+import { type RunningApp, runApp } from '../support/app.ts'
+import { credential } from '../support/v2.ts'
+import { freshDatabase, postgresUrl } from '../support/postgres.ts'
+import { type Ground, type Item, LISTS, type ListCase, newGround } from './lists.ts'
+
+/** What happens between two pages, and how many items the next one may have. */
+const step = fc.record({
+  limit: fc.integer({ min: 1, max: 4 }),
+  added: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 3 }),
+  removed: fc.array(fc.nat(), { maxLength: 2 }),
+})
+
+const walk = fc.record({
+  before: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 12 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 5 }),
+})
+
+const RUNS = 10
+const PAGES_MAX = 60
+
+interface Page {
+  data: { id: string }[]
+  pagination: { hasMore: boolean; cursor?: string }
+}
+
+/** An account of its own, and how it asks. */
+interface Asker {
+  ground: Ground
+  get(list: ListCase, query: Record<string, string>): Promise<{ status: number; text: string; json: Page }>
+}
+
+async function newAsker(sluice: RunningApp): Promise<Asker> {
+  const { ctx } = sluice.app
+  const account = await createAccount(ctx, 'lists')
+  if (!account.ok) throw new Error('no account')
+  const { id } = account.value
+  const secret = await createSecret(ctx, { accountId: id, name: 'cli', address: null, requestId: null }, 'lists')
+  if (!secret.ok) throw new Error('no secret')
+  const basic = await credential(sluice, 'read', id)
+  const ground = await newGround(ctx.store, id, (text) => ctx.sealer.seal(text, 'ingest:secret'))
+  return {
+    ground,
+    get: (list, query) => {
+      const path = list.path(ground)
+      const asked = `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(query).toString()}`
+      const authorization = path.startsWith('/v2') ? basic : `Bearer ${secret.value.value}`
+      return sluice.call('GET', asked, undefined, { authorization })
+    },
+  }
+}
+
+/** Parts of a key as the stores compare them: numbers, or text by its bytes. */
+function compareParts(a: string | number | undefined, b: string | number | undefined): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
+}
+
+function comparing({ order }: ListCase): (a: Item, b: Item) => number {
+  const sign = order === 'asc' ? 1 : -1
+  return (a, b) => sign * (a.key.map((part, i) => compareParts(part, b.key[i])).find((n) => n !== 0) ?? 0)
+}
+
+/** Walks a list while it changes, and holds every page against what must be on it. */
+async function walkAndCompare(
+  list: ListCase,
+  asker: Asker,
+  { before, steps }: typeof walk extends fc.Arbitrary<infer W> ? W : never,
+) {
+  const { ground } = asker
+  const compare = comparing(list)
+  let items: Item[] = []
+  // A list may have what the ground itself consists of.
+  for (const { id } of (await asker.get(list, { limit: '100' })).json.data) items.push({ id, key: [0, id] })
+  for (const atMs of before) items.push(await list.add(ground, atMs))
+  const seen: string[] = []
+  let throughout = new Set(items.map(({ id }) => id))
+  let cursor: string | undefined
+  let last: Item | undefined
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const { limit, added, removed } = steps[page % steps.length] ?? { limit: 1, added: [], removed: [] }
+    const answer = await asker.get(list, { limit: String(limit), ...(cursor === undefined ? {} : { cursor }) })
+    const rest = items.toSorted(compare).filter((item) => !last || compare(item, last) > 0)
+    expect(answer.json.data.map(({ id }) => id)).toEqual(rest.slice(0, limit).map(({ id }) => id))
+    expect(answer.json.pagination.hasMore).toBe(rest.length > limit)
+    expect(typeof answer.json.pagination.cursor).toBe(rest.length > limit ? 'string' : 'undefined')
+    seen.push(...answer.json.data.map(({ id }) => id))
+    if (!answer.json.pagination.hasMore) break
+    last = rest[limit - 1]
+    cursor = answer.json.pagination.cursor
+    if (page < steps.length) {
+      for (const atMs of added) items.push(await list.add(ground, atMs))
+      for (const index of list.remove ? removed : []) {
+        const gone = items[index % items.length]
+        if (!gone) continue
+        await list.remove?.(ground, gone.id)
+        items = items.filter((item) => item !== gone)
+        throughout = new Set([...throughout].filter((id) => id !== gone.id))
+      }
+    }
+  }
+  expect(new Set(seen).size).toBe(seen.length)
+  expect(seen).toEqual(expect.arrayContaining([...throughout]))
+}
+
+describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
+  const missing = engine === 'postgres' && postgresUrl() === null
+  let sluice: RunningApp
+  let drop: (() => Promise<void>) | undefined
+  beforeAll(async () => {
+    if (missing) return
+    const database = engine === 'postgres' ? await freshDatabase() : undefined
+    drop = database?.drop
+    sluice = await runApp({ flags: database ? { storage: { url: database.url } } : {} })
+  })
+  afterAll(async () => {
+    await sluice?.close()
+    await drop?.()
+  })
+
+  test.skipIf(missing).each(Object.keys(LISTS))(
+    '%s: each item that is there throughout is seen once, in order, whatever comes and goes',
+    async (name) => {
+      const list = LISTS[name]
+      if (!list) throw new Error(name)
+      await fc.assert(
+        fc.asyncProperty(walk, async (plan) => walkAndCompare(list, await newAsker(sluice), plan)),
+        { numRuns: RUNS },
+      )
+    },
+  )
+
+  test.skipIf(missing)(
+    'a cursor is good for its own list, account and filters, whole and unchanged, and for nothing else',
+    async () => {
+      const [mine, theirs] = [await newAsker(sluice), await newAsker(sluice)]
+      const cursors = new Map<string, string>()
+      for (const [name, list] of Object.entries(LISTS)) {
+        for (const atMs of [1, 2, 3]) await list.add(mine.ground, atMs)
+        const { cursor = '' } = (await mine.get(list, { limit: '1' })).json.pagination
+        expect((await mine.get(list, { limit: '2', cursor })).status).toBe(200)
+        cursors.set(name, cursor)
+      }
+      const refused = async (asker: Asker, list: ListCase, query: Record<string, string>) => {
+        const { status, text } = await asker.get(list, query)
+        expect([status, text]).toEqual([400, expect.stringContaining('invalid_cursor')])
+      }
+      for (const [name, cursor] of cursors) {
+        const own = LISTS[name] as ListCase
+        await refused(theirs, own, { cursor })
+        for (const wrong of [cursor.slice(0, -1), `${cursor}A`, flipped(cursor), 'A'.repeat(cursor.length)]) {
+          await refused(mine, own, { cursor: wrong })
+        }
+        for (const [other, list] of Object.entries(LISTS)) if (other !== name) await refused(mine, list, { cursor })
+      }
+      const channels = cursors.get('channels') ?? ''
+      await refused(mine, LISTS['channels'] as ListCase, { cursor: channels, search: 'a' })
+    },
+  )
+
+  test.skipIf(missing).each(['0', '101', '-1', '1.5', 'many', ''])(
+    'limit=%s is refused, not clamped',
+    async (limit) => {
+      const asker = await newAsker(sluice)
+      for (const list of Object.values(LISTS)) {
+        const { status, text } = await asker.get(list, { limit })
+        expect([status, text]).toEqual([400, expect.stringContaining('limit')])
+      }
+    },
+  )
+})
+
+/** With another character in the middle. */
+function flipped(cursor: string): string {
+  const at = Math.floor(cursor.length / 2)
+  return `${cursor.slice(0, at)}${cursor[at] === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import type { Channel } from '../../src/core/live/types.ts'
+import type { LiveSession } from '../../src/media/sessions.ts'
+import type { Store, StoredWebhook } from '../../src/store/store.ts'
+import { newChannel, newDistribution, newEngine, newIngest } from './store.live.ts'
+import { newRecording } from './store.recordings.ts'
+import { accessRow, newWebhook } from './store.samples.ts'
+
+/** What the items of a list belong to; made anew for each walk. */
+export interface Ground {
+  store: Store
+  accountId: string
+  channel: Channel
+  ingestId: string
+  webhook: StoredWebhook
+}
+
+/** An item as the list is ordered by: the keys of two items are compared part by part. */
+export interface Item {
+  id: string
+  key: (string | number)[]
+}
+
+/**
+ * A list that is walked by cursor. To bring a new one under the property, add one of these: where it is, how an item of
+ * time `atMs` comes into it and how it goes, and what it is ordered by.
+ */
+export interface ListCase {
+  path: (ground: Ground) => string
+  order: 'asc' | 'desc'
+  add: (ground: Ground, atMs: number) => Promise<Item>
+  /** Where items cannot be deleted one by one, they are not. */
+  remove?: (ground: Ground, id: string) => Promise<void>
+}
+
+const newest = ({ id, createdAtMs }: { id: string; createdAtMs: number }): Item => ({ id, key: [createdAtMs, id] })
+
+/** As long as the ids of these lists are, and sorted by time as they are. */
+const sortedId = (atMs: number): string => `${atMs}${randomBytes(11).toString('hex').slice(1)}`
+
+const newSession = (accountId: string, atMs: number): LiveSession => ({
+  id: sortedId(atMs),
+  accountId,
+  action: 'view',
+  protocol: 'hls',
+  streamName: 'stage',
+  sourceId: null,
+  tokenId: null,
+  jti: null,
+  trackingId: null,
+  address: '192.0.2.1',
+  origin: null,
+  country: null,
+  startedAtMs: atMs,
+})
+
+/** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
+const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
+
+export const LISTS: Readonly<Record<string, ListCase>> = {
+  'access log': {
+    path: () => '/api/access/log',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const row = accessRow({ accountId, atMs })
+      await store.transaction((tx) => tx.accessLog.append([row]))
+      return { id: row.id, key: [atMs, row.id] }
+    },
+  },
+  'webhook deliveries': {
+    path: ({ webhook }) => `/api/webhooks/${webhook.id}/deliveries`,
+    order: 'desc',
+    add: async ({ store, accountId, webhook }, createdAtMs) => {
+      const id = sortedId(createdAtMs)
+      const event = { type: 'feeds', event: 'started', subject: null, data: '{}', error: 'skipped', createdAtMs }
+      const row = { id, eventId: id, webhookId: webhook.id, accountId, state: 'skipped' as const, ...event }
+      await store.transaction((tx) => tx.deliveries.insert([row]))
+      return { id, key: [id] }
+    },
+  },
+  sessions: {
+    path: () => '/api/sessions',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const session = newSession(accountId, atMs)
+      await store.transaction((tx) => tx.sessions.insert(session, 'elsewhere'))
+      return { id: session.id, key: [session.id] }
+    },
+    remove: async ({ store }, id) => void (await store.transaction((tx) => tx.sessions.end(id, 10, 'left'))),
+  },
+  recordings: {
+    path: () => '/api/recordings',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const recording = newRecording({ id: sortedId(atMs), accountId, state: 'completed' })
+      await store.transaction((tx) => tx.recordings.insert(recording))
+      return { id: recording.id, key: [recording.id] }
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.recordings.delete(id)),
+  },
+  channels: {
+    path: () => '/v2/channels',
+    order: 'desc',
+    add: async ({ store, accountId }, createdAtMs) => {
+      const channel = newChannel({ accountId, createdAtMs })
+      await store.transaction((tx) => tx.channels.insert(channel))
+      return newest(channel)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.channels.delete(id)),
+  },
+  'channels of a name and status': {
+    path: () => '/v2/channels?name=a&status=playing,waiting',
+    order: 'desc',
+    add: async ({ store, accountId }, createdAtMs) => {
+      const wanted = { accountId, createdAtMs, name: 'a', status: 'waiting' } as const
+      const channel = newChannel(wanted)
+      const others = [newChannel({ ...wanted, status: 'stopped' }), newChannel({ ...wanted, name: 'b' })]
+      await store.transaction(async (tx) => {
+        for (const one of [channel, ...others]) await tx.channels.insert(one)
+      })
+      return newest(channel)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.channels.delete(id)),
+  },
+  ingests: {
+    path: ({ channel }) => `/v2/channels/${channel.id}/ingests`,
+    order: 'desc',
+    add: async ({ store, channel }, createdAtMs) => {
+      const ingest = newIngest(channel, { createdAtMs, secretSealed: sealedNothing })
+      await store.transaction((tx) => tx.ingests.insert(ingest))
+      return newest(ingest)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.ingests.delete(id)),
+  },
+  engines: {
+    path: ({ channel }) => `/v2/channels/${channel.id}/engines`,
+    order: 'desc',
+    add: async ({ store, channel }, createdAtMs) => {
+      const engine = newEngine(channel, { createdAtMs })
+      await store.transaction((tx) => tx.engines.insert(engine))
+      return newest(engine)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
+  },
+  'engines of an ingest': {
+    path: ({ ingestId }) => `/v2/ingests/${ingestId}/engines`,
+    order: 'desc',
+    add: async ({ store, channel, ingestId }, createdAtMs) => {
+      const engine = newEngine(channel, { createdAtMs, ingestId })
+      await store.transaction((tx) => tx.engines.insert(engine))
+      return newest(engine)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
+  },
+  distributions: {
+    path: ({ channel }) => `/v2/channels/${channel.id}/distributions`,
+    order: 'asc',
+    add: async ({ store, channel }, createdAtMs) => {
+      const distribution = newDistribution(channel, { createdAtMs, name: nameOf(createdAtMs) })
+      await store.transaction((tx) => tx.distributions.insert(distribution))
+      return { id: distribution.id, key: [distribution.name, distribution.id] }
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.distributions.delete(id)),
+  },
+}
+
+/** The secret of every ingest of these tests, sealed by the server under test. */
+let sealedNothing = new Uint8Array()
+
+/** Something of everything that lists hang on, in an account of its own. */
+export async function newGround(
+  store: Store,
+  accountId: string,
+  seal: (secret: string) => Uint8Array,
+): Promise<Ground> {
+  sealedNothing = new Uint8Array(seal('key'))
+  const channel = newChannel({ accountId, createdAtMs: 0 })
+  const ingest = newIngest(channel, { createdAtMs: 0, secretSealed: sealedNothing })
+  const webhook = await store.transaction(async (tx) => {
+    await tx.channels.insert(channel)
+    await tx.ingests.insert(ingest)
+    return tx.webhooks.insert(newWebhook({ accountId }))
+  })
+  return { store, accountId, channel, ingestId: ingest.id, webhook }
+}

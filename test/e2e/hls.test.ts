@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Peer } from './peer.ts'
+import { setStage, type Stage } from './sluice.ts'
+
+const run = promisify(execFile)
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await setStage()
+})
+afterAll(() => stage.close())
+
+interface Recording {
+  state: string
+  url?: string
+  durationMs?: number
+}
+
+describe.each(['h264', 'vp8'])('a browser broadcasts %s over WHIP', (codec) => {
+  const streams = [{ streamName: codec }]
+  let publisher: Peer
+  let viewer: Peer
+
+  beforeAll(async () => {
+    const { token } = await stage.token('publish', { streams, record: true })
+    ;[publisher, viewer] = await Promise.all([stage.peer(), stage.peer()])
+    expect(await publisher.publish({ url: stage.whip(codec), token, codec })).toBe('ok')
+  })
+
+  test('others watch it in hls.js, and every segment begins with a keyframe', async () => {
+    const url = stage.hls(codec)
+    await expect.poll(() => viewer.hls({ url }), { timeout: 15_000, interval: 300 }).toBe('ok')
+    await expect
+      .poll(() => viewer.played(), { timeout: 15_000 })
+      .toSatisfy(({ frames, audioBytes, currentTime }) => frames > 50 && audioBytes > 1000 && currentTime > 2)
+    const master = await (await fetch(url)).text()
+    const media = await fetch(new URL(master.trim().split('\n').at(-1) ?? '', url))
+    const playlist = await media.text()
+    expect(playlist).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
+    for (const [, seconds] of playlist.matchAll(/#EXTINF:([\d.]+)/g)) expect(Number(seconds)).toBeLessThan(4)
+  })
+
+  test('its recording plays', async () => {
+    await publisher.stop()
+    const list = async () => (await stage.api('GET', `/api/recordings?streamName=${codec}`)).data as Recording[]
+    await expect.poll(async () => (await list())[0]?.state, { timeout: 30_000 }).toBe('completed')
+    const [recording] = await list()
+    const headers = ['-headers', `Authorization: Bearer ${stage.secret}\r\n`]
+    const args = ['-v', 'error', '-count_frames', '-show_streams', '-of', 'json', ...headers]
+    const { stdout } = await run('ffprobe', [...args, stage.server.url + recording?.url])
+    const { streams: found } = JSON.parse(stdout) as { streams: { codec_name: string; nb_read_frames: string }[] }
+    expect(found.map((stream) => stream.codec_name)).toEqual(['h264', 'aac'])
+    expect(Number(found[0]?.nb_read_frames)).toBeGreaterThan(50)
+    expect(recording?.durationMs).toBeGreaterThan(2000)
+  })
+})

@@ -1,0 +1,144 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { systemRandom } from '../../src/base/random.ts'
+import { decodeAmf } from '../../src/media/rtmp/amf0.ts'
+import { ChunkReader } from '../../src/media/rtmp/chunkReader.ts'
+import { readCommand, readTarget } from '../../src/media/rtmp/commands.ts'
+import { parseAudio, parseVideo, withFourByteLengths } from '../../src/media/rtmp/flv.ts'
+import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
+import { Handshake } from '../../src/media/rtmp/handshake.ts'
+import { MESSAGE } from '../../src/media/rtmp/messages.ts'
+import { OggOpusReader } from '../../src/media/rtmp/ogg.ts'
+import { readDestination } from '../../src/edge/rtmp/address.ts'
+import { opening } from '../media/rtmp/client.ts'
+import { AVC_CONFIG } from '../media/rtmp/media.ts'
+
+const RUNS = { numRuns: 2000 }
+const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
+
+/** Something valid with a few of its bytes changed, and cut somewhere. */
+const damaged = (valid: Buffer) =>
+  fc
+    .tuple(fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { maxLength: 6 }), fc.nat(valid.length))
+    .map(([changes, length]) => {
+      const copy = Buffer.from(valid)
+      for (const [at, byte] of changes) copy[at] = byte
+      return copy.subarray(0, length)
+    })
+
+const commands = opening('v2/pub', 'show?token=x').subarray(3073)
+
+describe('whatever is sent', () => {
+  test('chunks give messages within the limits or a sentence, the same for any cut', () => {
+    const limits = { maxMessageBytes: 1000, maxChunkStreams: 4 }
+    fc.assert(
+      fc.property(fc.oneof(bytes(), damaged(commands)), fc.nat(300), (sent, cut) => {
+        const whole = new ChunkReader(limits).push(sent)
+        const reader = new ChunkReader(limits)
+        const first = reader.push(sent.subarray(0, cut))
+        const second = first.ok ? reader.push(sent.subarray(cut)) : first
+        expect(second.ok).toBe(whole.ok)
+        if (!whole.ok) expect(second).toEqual(whole)
+        if (!whole.ok || !first.ok || !second.ok) return
+        expect(first === second ? second.value : [...first.value, ...second.value]).toEqual(whole.value)
+        for (const { payload } of whole.value) expect(payload.length).toBeLessThanOrEqual(1000)
+      }),
+      RUNS,
+    )
+  })
+
+  test('AMF0 gives values or a sentence, and never more values than its bytes can hold', () => {
+    fc.assert(
+      fc.property(fc.oneof(bytes(), damaged(commands.subarray(12))), (sent) => {
+        const result = decodeAmf(sent)
+        if (result.ok) expect(result.value.length).toBeLessThanOrEqual(sent.length)
+        else expect(result.error).toMatch(/AMF0/)
+      }),
+      RUNS,
+    )
+  })
+
+  test('commands and their addresses are read or refused', () => {
+    fc.assert(
+      fc.property(fc.oneof(bytes(), damaged(commands.subarray(12))), (payload) => {
+        for (const type of [MESSAGE.command, MESSAGE.commandAmf3]) {
+          const command = readCommand({ type, streamId: 0, timestamp: 0, payload })
+          if (command.ok) readTarget(command.value.parameters[0])
+        }
+      }),
+      RUNS,
+    )
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), (app, name, query) => {
+        const destination = readDestination({ app, name, query: new URLSearchParams(query) })
+        expect(['stream', 'key', 'none']).toContain(destination.kind)
+      }),
+      RUNS,
+    )
+  })
+
+  test('audio and video messages are media, nothing, or refused with a sentence', () => {
+    const configured = Buffer.concat([Buffer.from([0x17, 0, 0, 0, 0]), AVC_CONFIG])
+    fc.assert(
+      fc.property(fc.oneof(bytes(), damaged(configured)), (payload) => {
+        for (const result of [parseVideo(payload), parseAudio(payload)]) {
+          if (!result.ok) expect(result.error).toMatch(/^[A-Z].*[^.]$/)
+          else if (result.value.kind === 'track' && result.value.track.kind === 'video') {
+            expect(result.value.track.width).toBeLessThanOrEqual(16_888)
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  test('NAL units get lengths of four bytes that add up, or are refused', () => {
+    fc.assert(
+      fc.property(bytes(60), fc.integer({ min: 1, max: 4 }), (data, lengthBytes) => {
+        const result = withFourByteLengths(data, lengthBytes)
+        if (result) expect(withFourByteLengths(result, 4)).toEqual(result)
+      }),
+      RUNS,
+    )
+  })
+
+  test('the handshake answers once, in 3073 bytes, or refuses', () => {
+    fc.assert(
+      fc.property(fc.nat(255), fc.array(fc.nat(4000), { maxLength: 5 }), (version, lengths) => {
+        const handshake = new Handshake(systemRandom)
+        let replied = 0
+        for (const [at, length] of lengths.entries()) {
+          const step = handshake.push(Buffer.alloc(length, at === 0 ? version : 0))
+          if (!step.ok) expect(step.error).toMatch(/not with RTMP version 3/)
+          if (!step.ok) break
+          replied += step.value.reply.length
+          if (step.value.rest !== null) break
+        }
+        expect([0, 3073]).toContain(replied)
+      }),
+      RUNS,
+    )
+  })
+
+  test('what a converter writes never breaks its readers', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            bytes(),
+            bytes().map((data) => Buffer.concat([Buffer.from('OggS'), data])),
+          ),
+        ),
+        (parts) => {
+          const ogg = new OggOpusReader()
+          const flv = new FlvReader()
+          for (const part of parts) {
+            for (const { timeUs } of ogg.push(part) ?? []) expect(timeUs).toBeGreaterThanOrEqual(0)
+            flv.push(part)
+          }
+        },
+      ),
+      RUNS,
+    )
+  })
+})

@@ -1,0 +1,67 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { readSessionQuery, readStreamStop } from '../../src/core/sessions/sessionQuery.ts'
+import { readUsageQuery, type Resolution, slotsOf } from '../../src/core/usage/query.ts'
+
+const DAY_MS = 86_400_000
+const EPOCH = Date.parse('2000-01-01T00:00:00Z')
+const value = fc.oneof(fc.string(), fc.array(fc.string()), fc.constant(undefined), fc.integer())
+const day = (days: number) => new Date(EPOCH + days * DAY_MS).toISOString().slice(0, 10)
+
+describe('whatever is asked', () => {
+  it('of analytics is a question within its bounds or errors by field', () => {
+    const names = fc.constantFrom('startDate', 'stopDate', 'trackingIds', 'streamNames', 'resolution', '__proto__', 'x')
+    fc.assert(
+      fc.property(fc.dictionary(fc.oneof(names, fc.string()), value), (query) => {
+        const read = readUsageQuery(query, { names: 'trackingIds', resolutions: ['Hour', 'Day'] })
+        if (read.ok) expect(read.value.untilMs).toBeGreaterThan(read.value.fromMs)
+        else expect(Object.keys(read.error).length).toBeGreaterThan(0)
+      }),
+    )
+  })
+
+  it('of sessions and streams is a question or errors by field', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), value), (query) => {
+        const read = readSessionQuery(query)
+        if (!read.ok) expect(Object.keys(read.error).length).toBeGreaterThan(0)
+      }),
+    )
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.record({ streamId: fc.oneof(fc.string(), fc.anything()) })), (body) => {
+        const read = readStreamStop(body)
+        if (read.ok)
+          expect(`${read.value.accountId}/${read.value.streamName}`).toBe((body as { streamId: string }).streamId)
+      }),
+    )
+  })
+})
+
+describe('slots', () => {
+  const resolution = fc.constantFrom<Resolution>('Hour', 'Day')
+
+  it('follow one another without a gap from the first moment to the last', () => {
+    fc.assert(
+      fc.property(fc.nat(20_000), fc.integer({ min: 1, max: 366 }), resolution, (from, days, wanted) => {
+        const query = { startDate: day(from), stopDate: day(from + days), resolution: wanted }
+        const read = readUsageQuery(query, { resolutions: ['Hour', 'Day'] })
+        if (!read.ok) throw new Error(JSON.stringify(read.error))
+        const slots = slotsOf(read.value)
+        const length = wanted === 'Hour' ? DAY_MS / 24 : DAY_MS
+        expect(slots).toEqual(
+          Array.from({ length: (days * DAY_MS) / length }, (_, n) => read.value.fromMs + n * length),
+        )
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('of months begin on the first of each', () => {
+    const read = readUsageQuery(
+      { startDate: '2024-01-01', stopDate: '2025-01-01', resolution: 'Month' },
+      { resolutions: ['Month'] },
+    )
+    const months = read.ok ? slotsOf(read.value).map((ms) => new Date(ms).toISOString().slice(0, 10)) : []
+    expect(months).toEqual(Array.from({ length: 12 }, (_, n) => `2024-${String(n + 1).padStart(2, '0')}-01`))
+  })
+})

@@ -1,0 +1,228 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Frame, FrameSink, Track } from '../../src/media/frame.ts'
+import { Hub } from '../../src/media/hub.ts'
+
+const video = (version = 1): Track => ({
+  kind: 'video',
+  codec: 'h264',
+  width: 320,
+  height: 240,
+  config: Uint8Array.of(version),
+})
+const audio: Track = { kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.of(1) }
+
+let number = 0
+const frame = (kind: Frame['kind'], key: boolean, bytes = 10): Frame => {
+  const timeUs = ++number * 1000
+  return { kind, key, timeUs, decodeTimeUs: timeUs, data: new Uint8Array(bytes) }
+}
+const key = () => frame('video', true)
+const delta = () => frame('video', false)
+const sound = () => frame('audio', true)
+
+class Listener implements FrameSink {
+  readonly got: (Frame | readonly Track[] | 'end')[] = []
+  tracks(tracks: readonly Track[]): void {
+    this.got.push(tracks)
+  }
+  frame(one: Frame): void {
+    this.got.push(one)
+  }
+  end(): void {
+    this.got.push('end')
+  }
+}
+
+const listen = (hub: Hub): Listener => {
+  const listener = new Listener()
+  hub.subscribe(listener)
+  return listener
+}
+
+function feed(hub: Hub, ...frames: readonly Frame[]): readonly Frame[] {
+  for (const one of frames) hub.frame(one)
+  return frames
+}
+
+describe('whoever comes', () => {
+  test('before the first frame gets everything from the first keyframe on', () => {
+    const hub = new Hub()
+    const early = listen(hub)
+    hub.tracks([video(), audio])
+    feed(hub, sound(), delta())
+    const rest = feed(hub, key(), sound(), delta())
+    hub.end()
+    expect(early.got).toEqual([[video(), audio], ...rest, 'end'])
+  })
+
+  test('late begins at the last keyframe', () => {
+    const hub = new Hub()
+    hub.tracks([video(), audio])
+    feed(hub, key(), delta(), sound())
+    const group = feed(hub, key(), sound(), delta())
+    const late = listen(hub)
+    const rest = feed(hub, delta())
+    expect(late.got).toEqual([[video(), audio], ...group, ...rest])
+  })
+
+  test('to sound alone hears it at once', () => {
+    const hub = new Hub()
+    hub.tracks([audio])
+    feed(hub, sound())
+    const late = listen(hub)
+    const rest = feed(hub, sound())
+    expect(late.got).toEqual([[audio], ...rest])
+  })
+
+  test('to a group of pictures that is too large waits for the next keyframe', () => {
+    for (const limits of [
+      { maxFrames: 3, maxBytes: 1000 },
+      { maxFrames: 100, maxBytes: 35 },
+    ]) {
+      const hub = new Hub(limits)
+      hub.tracks([video()])
+      feed(hub, key(), delta(), delta(), delta())
+      const late = listen(hub)
+      feed(hub, delta())
+      const rest = feed(hub, key(), delta())
+      expect(late.got).toEqual([[video()], ...rest])
+    }
+  })
+
+  test('after the end is told so at once, and nothing comes after it', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    hub.end()
+    hub.end()
+    feed(hub, key())
+    expect(listen(hub).got).toEqual(['end'])
+  })
+
+  test('and goes while being told gets no more', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    feed(hub, key(), delta())
+    const got: Frame[] = []
+    const stop = hub.subscribe({
+      tracks: () => undefined,
+      frame: (one) => {
+        got.push(one)
+        if (got.length === 3) stop()
+      },
+      end: () => undefined,
+    })
+    feed(hub, delta(), delta())
+    expect(got).toHaveLength(3)
+  })
+
+  test('while a frame is given out gets it once', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    const late = new Listener()
+    let came = false
+    hub.subscribe({
+      tracks: () => undefined,
+      frame: () => {
+        if (!came) hub.subscribe(late)
+        came = true
+      },
+      end: () => undefined,
+    })
+    const [first] = feed(hub, key())
+    expect(late.got).toEqual([[video()], first])
+  })
+})
+
+describe('tracks', () => {
+  test('that are told again unchanged disturb nobody', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    const listener = listen(hub)
+    const first = feed(hub, key())
+    hub.tracks([video()])
+    const rest = feed(hub, delta())
+    expect(listener.got).toEqual([[video()], ...first, ...rest])
+  })
+
+  test('that change are told, and frames go on from a keyframe', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    const listener = listen(hub)
+    const first = feed(hub, key())
+    hub.tracks([video(2)])
+    feed(hub, delta())
+    const rest = feed(hub, key())
+    expect(listener.got).toEqual([[video()], ...first, [video(2)], ...rest])
+  })
+
+  test('with pictures that are shown later than decoded are said to be reordered', () => {
+    const hub = new Hub()
+    hub.tracks([video()])
+    feed(hub, key())
+    expect(hub.reordered).toBe(false)
+    feed(hub, { ...delta(), timeUs: 0 })
+    expect(hub.reordered).toBe(true)
+    hub.tracks([video(2)])
+    expect(hub.reordered).toBe(false)
+  })
+})
+
+test('whatever happens, everybody begins with tracks and a keyframe, and misses nothing after it', () => {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('delta' as const, 'sound' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('key' as const, 'come' as const, 'go' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('change' as const) },
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (steps, maxFrames) => {
+      const hub = new Hub({ maxFrames, maxBytes: 1e6 })
+      const sent: (Frame | readonly Track[])[] = []
+      const present: { listener: Listener; stop: () => void }[] = []
+      const listeners: Listener[] = []
+      const change = (version: number) => {
+        const tracks = [video(version), audio]
+        sent.push(tracks)
+        hub.tracks(tracks)
+      }
+      change(0)
+      for (const [at, what] of steps.entries()) {
+        if (what === 'change') change(at + 1)
+        else if (what === 'go') present.shift()?.stop()
+        else if (what === 'come') {
+          const listener = new Listener()
+          listeners.push(listener)
+          present.push({ listener, stop: hub.subscribe(listener) })
+        } else sent.push(...feed(hub, what === 'key' ? key() : what === 'delta' ? delta() : sound()))
+      }
+      for (const { got } of listeners) expectFollows(sent, got)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** `got` is tracks, then a run of what was sent that begins with a keyframe; and so on after each change of tracks. */
+function expectFollows(sent: readonly (Frame | readonly Track[])[], got: Listener['got']): void {
+  const parts = partsOf(got)
+  for (const { tracks, frames } of parts) {
+    const begin = sent.indexOf(tracks)
+    const end = sent.findIndex((one, at) => at > begin && isTracks(one))
+    const all = sent.slice(begin + 1, end < 0 ? sent.length : end)
+    if (frames.length === 0) continue
+    expect(frames[0]).toMatchObject({ kind: 'video', key: true })
+    const from = all.indexOf(frames[0] as Frame)
+    expect(frames).toEqual(all.slice(from, from + frames.length))
+  }
+}
+
+function partsOf(got: Listener['got']): { tracks: readonly Track[]; frames: Frame[] }[] {
+  const parts: { tracks: readonly Track[]; frames: Frame[] }[] = []
+  for (const one of got) {
+    if (one === 'end') continue
+    if (isTracks(one)) parts.push({ tracks: one, frames: [] })
+    else parts.at(-1)?.frames.push(one)
+  }
+  return parts
+}
+
+const isTracks = (one: unknown): one is readonly Track[] => Array.isArray(one)

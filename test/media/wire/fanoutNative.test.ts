@@ -1,0 +1,193 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import * as fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createJsFanout, type Outlet, type RtpSender } from '../../../src/media/relay/fanout.ts'
+import { type Addon, loadNative, NativeBackEnd, openNative, sealsAlike } from '../../../src/media/relay/fanoutNative.ts'
+import type { MediaPacket } from '../../../src/media/relay/packet.ts'
+import { deriveKeys, type MasterKeys, PROFILES } from '../../../src/media/relay/srtp/keys.ts'
+import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
+
+const native = loadNative()
+const closers: (() => unknown)[] = []
+afterEach(() => closers.splice(0).forEach((close) => close()))
+
+const bound = async (type: 'udp4' | 'udp6', address: string): Promise<Socket> => {
+  const socket = createSocket({ type, recvBufferSize: 1 << 21 }).bind(0, address)
+  await once(socket, 'listening')
+  closers.push(() => socket.close())
+  return socket
+}
+
+const keysOf = (at: number): MasterKeys => {
+  const profile = PROFILES[at % 2]
+  if (profile === undefined) throw new Error('no profile')
+  return { profile, key: Buffer.alloc(profile.keyBytes, at + 1), salt: Buffer.alloc(profile.saltBytes, at + 9) }
+}
+
+/** A viewer at a socket of its own: collects what arrives, and knows what should. */
+async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6', host: string) {
+  const socket = await bound(type, host)
+  const arrived: Buffer[] = []
+  socket.on('message', (message) => arrived.push(message))
+  const writer = new SrtpWriter(keysOf(at))
+  const expected: Buffer[] = []
+  const peer = backEnd.createPeer(keysOf(at))
+  closers.push(() => peer.close())
+  peer.route({ address: host, port: socket.address().port, via: 0 })
+  const sendRtp: RtpSender['sendRtp'] = () => expect.fail('this one is for the addon')
+  const outlet: Outlet = {
+    ssrc: 1000 + at,
+    payloadType: 96 + at,
+    indexOffset: 65_530 + at,
+    timestampOffset: 5 * at,
+    firstIndex: 0,
+    peer: { sendRtp, native: peer },
+    sent: () => undefined,
+  }
+  const wanted: Outlet = { ...outlet, peer: { sendRtp: (head, payload) => expected.push(writer.rtp(head, payload)) } }
+  return { peer, outlet, wanted, arrived, expected }
+}
+
+const packet = (index: number, size: number): MediaPacket => ({
+  index,
+  timestamp: index * 90,
+  marker: index % 3 === 0,
+  payload: Buffer.alloc(size, index),
+  isKeyStart: false,
+})
+
+if (!native.ok) {
+  it('is not here, and the reason is a sentence', () => expect(native.error).toMatch(/^The native fan-out .*\.$/))
+} else {
+  const addon = native.value
+
+  describe('the native fan-out', () => {
+    it('seals every packet as JavaScript does', () => {
+      const heads = fc.record({
+        payloadType: fc.nat(127),
+        marker: fc.boolean(),
+        index: fc.nat(2 ** 48 - 1),
+        timestamp: fc.nat(0xffffffff),
+        ssrc: fc.nat(0xffffffff),
+      })
+      fc.assert(
+        fc.property(fc.nat(200), heads, fc.uint8Array({ maxLength: 1460, size: 'max' }), (seed, head, bytes) => {
+          const payload = Buffer.from(bytes)
+          const { profile, encryption, authentication, salt } = deriveKeys(keysOf(seed), 'rtp')
+          const target = addon.addTarget(profile.id, encryption.export(), salt, authentication.export())
+          const { payloadType, marker, index, timestamp, ssrc } = head
+          const sealed = addon.seal(target, payloadType, marker, index, timestamp, ssrc, payload)
+          addon.removeTarget(target)
+          expect(sealed.equals(new SrtpWriter(keysOf(seed)).rtp(head, payload))).toBe(true)
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('is not used when a single byte of what it seals is another', () => {
+      const seal: Addon['seal'] = (...args) => {
+        const sealed = addon.seal(...args)
+        sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
+        return sealed
+      }
+      expect(sealsAlike(addon)).toBe(true)
+      expect(sealsAlike({ ...addon, seal })).toBe(false)
+      expect(loadNative('/nowhere.node')).toMatchObject({ ok: false })
+      expect(openNative(null)).toMatchObject({ ok: false })
+    })
+
+    it('sends the same datagrams in the same order as JavaScript, over IPv4 and IPv6, in bursts of any sizes', async () => {
+      const [v4, v6] = [await bound('udp4', '127.0.0.1'), await bound('udp6', '::1')]
+      const only4 = new NativeBackEnd(addon, { port: v4.address().port, addresses: ['127.0.0.1'] })
+      const only6 = new NativeBackEnd(addon, { port: v6.address().port, addresses: ['::1'] })
+      closers.push(
+        () => only4.close(),
+        () => only6.close(),
+      )
+      const viewers = [
+        await viewerAt(only4, 0, 'udp4', '127.0.0.1'),
+        await viewerAt(only4, 1, 'udp4', '127.0.0.1'),
+        await viewerAt(only6, 2, 'udp6', '::1'),
+        await viewerAt(only6, 3, 'udp6', '::1'),
+      ]
+      const [fast, slow] = [only4.createFanout(), createJsFanout()]
+      for (const { outlet, wanted } of viewers) {
+        fast.add(outlet)
+        slow.add(wanted)
+      }
+      const sizes = [1200, 1200, 1200, 700, 1200, 1200, 1300, 1, 0, 0, 1460, ...Array<number>(40).fill(1100)]
+      for (const [index, size] of sizes.entries()) for (const fanout of [fast, slow]) fanout.send(packet(index, size))
+      for (const { arrived, expected, peer } of viewers) {
+        await expect.poll(() => arrived.length).toBe(sizes.length)
+        expect(arrived).toEqual(expected)
+        expect(peer.bytesOut).toBe(Buffer.concat(expected).length)
+      }
+      for (const { outlet } of viewers) fast.remove(outlet)
+    })
+
+    it('leaves to JavaScript whoever it cannot reach, and what is too large', async () => {
+      const source = await bound('udp4', '127.0.0.1')
+      const backEnd = new NativeBackEnd(addon, { port: source.address().port, addresses: ['127.0.0.1'] })
+      closers.push(() => backEnd.close())
+      const { peer, outlet, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const bySender: number[] = []
+      const own: Outlet = {
+        ...outlet,
+        peer: { sendRtp: ({ index }) => bySender.push(index - outlet.indexOffset), native: peer },
+      }
+      const fanout = backEnd.createFanout()
+      fanout.add(own)
+      fanout.send(packet(0, 100))
+      fanout.send(packet(1, 1461))
+      await expect.poll(() => arrived.length).toBe(1)
+      peer.route(null)
+      fanout.send(packet(2, 100))
+      peer.route({ address: '::1%lo', port: 5, via: 0 })
+      fanout.send(packet(3, 100))
+      fanout.remove(own)
+      expect(bySender).toEqual([1, 2, 3])
+      expect(arrived).toHaveLength(1)
+    })
+
+    it('sends nothing for a peer that is gone, also when its place is taken', async () => {
+      const source = await bound('udp4', '127.0.0.1')
+      const backEnd = new NativeBackEnd(addon, { port: source.address().port, addresses: ['127.0.0.1'] })
+      closers.push(() => backEnd.close())
+      const gone = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const list = addon.addList()
+      addon.addOutlet(list, gone.peer.handle, 1, 96, 0, 0, 0)
+      gone.peer.close()
+      const next = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      expect(next.peer.handle & 0xffff).toBe(gone.peer.handle & 0xffff)
+      addon.queue(list, Buffer.alloc(100), 1, 1, true)
+      expect(addon.flush(list)).toBe(0)
+      addon.addOutlet(list, next.peer.handle, 1, 96, 0, 0, 2)
+      for (const index of [1, 2]) addon.queue(list, Buffer.alloc(100), index, 1, true)
+      expect(addon.flush(list)).toBe(1)
+      addon.removeList(list)
+    })
+
+    it('answers wrong arguments with a TypeError, whatever they are', () => {
+      const anything = fc.oneof(
+        fc.anything(),
+        fc.integer(),
+        fc.uint8Array({ maxLength: 40 }).map((b) => Buffer.from(b)),
+      )
+      const names = (Object.keys(addon) as (keyof Addon)[]).filter(
+        (name) => name !== 'addList' && name !== 'openSocket',
+      )
+      fc.assert(
+        fc.property(fc.constantFrom(...names), fc.array(anything, { maxLength: 8 }), (name, args) => {
+          try {
+            Reflect.apply(addon[name], addon, args)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError)
+          }
+        }),
+        { numRuns: 2000 },
+      )
+      expect(() => addon.queue(0, Buffer.alloc(1), 1, 1, true)).toThrow(TypeError)
+    })
+  })
+}

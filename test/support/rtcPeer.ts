@@ -1,0 +1,135 @@
+import {
+  MediaStreamTrack,
+  RTCPeerConnection,
+  type RtpPacket,
+  RtpHeader,
+  RtpPacket as Packet,
+  useH264,
+  useOPUS,
+  useVP8,
+} from 'werift'
+import type { Engine } from '../../src/media/engine.ts'
+import { packetsOf } from '../media/wire/captures/read.ts'
+
+/** Another implementation of WebRTC at the other end. Its feedback for congestion is off: it is known to be wrong. */
+function connection(codec: 'vp8' | 'h264'): RTCPeerConnection {
+  const video = codec === 'vp8' ? useVP8() : useH264()
+  return new RTCPeerConnection({
+    codecs: { video: [video], audio: [useOPUS()] },
+    iceServers: [],
+    bundlePolicy: 'max-bundle',
+    headerExtensions: { video: [], audio: [] },
+  })
+}
+
+/** Somebody who publishes a short capture over and over, a picture every 40 ms. */
+export class TestPublisher {
+  readonly pc: RTCPeerConnection
+  readonly #track = new MediaStreamTrack({ kind: 'video' })
+  readonly #codec: 'vp8' | 'h264'
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(codec: 'vp8' | 'h264' = 'vp8') {
+    this.#codec = codec
+    this.pc = connection(codec)
+    this.pc.addTransceiver(this.#track, { direction: 'sendonly' })
+  }
+
+  async offer(): Promise<string> {
+    await this.pc.setLocalDescription(await this.pc.createOffer())
+    return this.pc.localDescription?.sdp ?? ''
+  }
+
+  async accept(answer: string): Promise<void> {
+    await this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
+    await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
+  }
+
+  /** Begins to send. */
+  play(): void {
+    const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
+    let sequence = 65_000
+    let shown = 0
+    this.#timer = setInterval(() => {
+      for (const { marker, payload } of frames[shown % frames.length] ?? []) {
+        const header = new RtpHeader({
+          sequenceNumber: sequence,
+          timestamp: shown * 3600,
+          marker,
+          payloadType: 96,
+          ssrc: 1,
+        })
+        this.#track.writeRtp(new Packet(header, payload))
+        sequence = (sequence + 1) & 0xffff
+      }
+      shown += 1
+    }, 40)
+  }
+
+  /** Sends nothing more, and says nothing of it. */
+  async vanish(): Promise<void> {
+    clearInterval(this.#timer)
+    for (const transport of this.pc.iceTransports) await transport.connection.close()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.pc.close()
+  }
+}
+
+/** Somebody who watches, and keeps what comes. */
+export class TestViewer {
+  readonly pc: RTCPeerConnection
+  readonly packets: RtpPacket[] = []
+
+  constructor(codec: 'vp8' | 'h264' = 'vp8') {
+    this.pc = connection(codec)
+    this.pc.addTransceiver('video', { direction: 'recvonly' })
+    this.pc.onTrack.subscribe((track) => {
+      track.onReceiveRtp.subscribe((packet) => {
+        this.packets.push(packet)
+      })
+    })
+  }
+
+  async offer(): Promise<string> {
+    await this.pc.setLocalDescription(await this.pc.createOffer())
+    return this.pc.localDescription?.sdp ?? ''
+  }
+
+  accept(answer: string): Promise<void> {
+    return this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
+  }
+
+  close(): Promise<void> {
+    return this.pc.close()
+  }
+}
+
+/** A publisher on the air. Throws when it is refused. */
+export async function publishTo(
+  engine: Engine,
+  sessionId: string,
+  { room = 'a1b2c3/show', sourceId = null as string | null, codec = 'vp8' as 'vp8' | 'h264' } = {},
+): Promise<TestPublisher> {
+  const publisher = new TestPublisher(codec)
+  const answer = await engine.publish({ sessionId, room, sourceId, offer: await publisher.offer(), codec: null })
+  if (!answer.ok) throw new Error(answer.problem)
+  await publisher.accept(answer.answer)
+  publisher.play()
+  return publisher
+}
+
+/** A viewer. Throws when it is refused. */
+export async function viewFrom(
+  engine: Engine,
+  sessionId: string,
+  { room = 'a1b2c3/show', sourceId = null as string | null, codec = 'vp8' as 'vp8' | 'h264' } = {},
+): Promise<TestViewer> {
+  const viewer = new TestViewer(codec)
+  const answer = await engine.view({ sessionId, room, sourceId, offer: await viewer.offer() })
+  if (!answer.ok) throw new Error(answer.problem)
+  await viewer.accept(answer.answer)
+  return viewer
+}

@@ -1,0 +1,44 @@
+import { createCredential } from '../../src/commands/credentials.ts'
+import { type Answer, type AppSettings, type RunningApp, runApp } from './app.ts'
+
+export interface LiveClient {
+  running: RunningApp
+  /** `Authorization` of a credential that may write. */
+  authorization: string
+  /** A request to `/v2` with that credential; the body is sent as JSON. */
+  v2(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** The same, of which `data` is wanted. Throws when it is refused. */
+  made(method: string, path: string, body?: unknown): Promise<Answer['json']>
+  close(): Promise<void>
+}
+
+/** Sluice in this process, seen through the live management interface. */
+export async function runLive(settings: AppSettings = {}): Promise<LiveClient> {
+  const running = await runApp(settings)
+  const authorization = await credential(running, 'write')
+  const v2: LiveClient['v2'] = (method, path, body, headers = {}) =>
+    running.call(method, `/v2${path}`, body, { authorization, ...headers })
+  return {
+    running,
+    authorization,
+    v2,
+    async made(method, path, body) {
+      const answer = await v2(method, path, body)
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+      return answer.json?.data
+    },
+    close: () => running.close(),
+  }
+}
+
+/** The header of a new credential; of another account when one is named. */
+export async function credential(
+  { app, accountId }: RunningApp,
+  scope: 'read' | 'write',
+  account = accountId,
+): Promise<string> {
+  const actor = { accountId: account, name: 'cli', address: null, requestId: null }
+  const made = await createCredential(app.ctx, actor, `test ${Math.random()}`, scope)
+  if (!made.ok) throw new Error(JSON.stringify(made.error))
+  return `Basic ${Buffer.from(made.value.value).toString('base64')}`
+}

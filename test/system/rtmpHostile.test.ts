@@ -1,0 +1,312 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { amfObject } from '../../src/media/rtmp/amf0.ts'
+import { startRtmp } from '../../src/media/rtmp/listener.ts'
+import {
+  commandMessage,
+  EVENT,
+  type Message,
+  MESSAGE,
+  userControl,
+  writeMessage,
+} from '../../src/media/rtmp/messages.ts'
+import { connectMessage, handshake, opening, publishMessage, RtmpClient } from '../media/rtmp/client.ts'
+import { audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
+import { LIMITS, listenFor, type Place, Publication, until } from '../media/rtmp/publications.ts'
+import { silentLog } from '../support/app.ts'
+
+let place: Place
+beforeEach(async () => {
+  place = await listenFor()
+})
+afterEach(() => place.stop())
+
+const OPENING = opening('v2/pub', 'x')
+const COMMANDS_AT = 3073
+const LOCAL = { host: '127.0.0.1', port: 0, log: silentLog, random: systemRandom, limits: LIMITS }
+
+/** Somebody who publishes all the while, whom the others must not disturb. */
+async function bystander(): Promise<{ check(): Promise<void> }> {
+  const client = await RtmpClient.open(place.port)
+  await client.publish('v2/pub', 'bystander')
+  client.send(avcConfig())
+  const publication = place.publications.find(({ request }) => request.name === 'bystander')
+  return {
+    async check() {
+      const before = publication?.frames.length ?? 0
+      client.send(videoFrame(before * 40))
+      await until(() => publication?.frames.length === before + 1)
+      client.socket.destroy()
+      await until(() => place.connections() === 0)
+      expect(place.publications.every(({ ends }) => ends === 1)).toBe(true)
+    },
+  }
+}
+
+/** Sends bytes, says that no more will come, and waits for the end. */
+async function say(bytes: Buffer): Promise<RtmpClient> {
+  const client = await RtmpClient.open(place.port)
+  client.socket.end(bytes)
+  await client.closed
+  return client
+}
+
+async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < all.length; at += 50) await Promise.all(all.slice(at, at + 50).map(act))
+}
+
+describe('garbage', () => {
+  test('at every byte of the commands, and all over the handshake, disturbs nobody and leaves nothing', async () => {
+    const other = await bystander()
+    const sampled = Array.from(OPENING.keys()).filter((at) => at >= COMMANDS_AT || at < 16 || at % 64 === 0)
+    await inBatches(sampled, async (at) => {
+      const broken = Buffer.from(OPENING)
+      broken[at] = (broken[at] ?? 0) ^ (1 + (at % 255))
+      await say(broken)
+    })
+    await other.check()
+  })
+
+  test('from every byte on, too', async () => {
+    const other = await bystander()
+    const commands = Array.from(OPENING.keys()).filter((at) => at >= COMMANDS_AT && at % 3 === 0)
+    await inBatches(commands, (at) => say(Buffer.concat([OPENING.subarray(0, at), systemRandom.bytes(2000)])))
+    await other.check()
+  })
+
+  test('of other protocols is cut off without a word', async () => {
+    const client = await say(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))
+    expect(client.received).toEqual([])
+  })
+})
+
+test('whoever stops in the middle, at any byte, is gone', async () => {
+  const other = await bystander()
+  await inBatches(
+    Array.from(OPENING.keys()).filter((at) => at % 40 === 0 || at > COMMANDS_AT),
+    (at) => say(OPENING.subarray(0, at)),
+  )
+  await other.check()
+})
+
+describe('is refused with a reason', () => {
+  const refused = async (...bytes: readonly Buffer[]) => {
+    const client = await RtmpClient.open(place.port)
+    client.socket.write(Buffer.concat([handshake(), writeMessage(connectMessage('v2/pub')), ...bytes]))
+    const { code, description } = await client.status()
+    await client.closed
+    return `${code}: ${description}`
+  }
+  const after = async (...messages: readonly Message[]) => {
+    const client = await RtmpClient.open(place.port)
+    await client.publish('v2/pub', 'x')
+    client.send(...messages)
+    const { code, description } = await client.status('NetStream.Failed')
+    await client.closed
+    await until(() => place.publications[0]?.ends === 1)
+    expect(place.publications[0]?.reason).toBe('invalid')
+    return `${code}: ${description}`
+  }
+
+  test('media before the permission', async () => {
+    expect(await refused(writeMessage(audioFrame(0)))).toBe(
+      'NetStream.Failed: Media came before the permission to publish',
+    )
+  })
+
+  test('a long message before the permission', async () => {
+    const long = message(MESSAGE.data, 0, Buffer.alloc(70_000))
+    expect(await refused(writeMessage(long))).toMatch(/a message of 70000 bytes; 65536 is the most/)
+  })
+
+  test('a message beyond the limit after it', async () => {
+    const client = await RtmpClient.open(place.port)
+    await client.publish('v2/pub', 'x')
+    const head = writeMessage(message(MESSAGE.video, 0, Buffer.alloc(9_000_000))).subarray(0, 1000)
+    client.socket.write(head)
+    expect((await client.status('NetConnection.Call.Failed')).description).toMatch(/9000000 bytes; 8388608 is the most/)
+    await client.closed
+  })
+
+  test('publish without connect', async () => {
+    const client = await RtmpClient.open(place.port)
+    client.socket.write(Buffer.concat([handshake(), writeMessage(publishMessage('x'))]))
+    expect((await client.status()).description).toBe('publish came before connect')
+  })
+
+  test('AMF0 that cannot be read, and commands without end', async () => {
+    expect(await refused(writeMessage(message(MESSAGE.command, 0, [7, 0, 0])))).toMatch(/A command cannot be read/)
+    const many = Array.from({ length: 100 }, (_, at) => writeMessage(commandMessage(0, 'releaseStream', at, null, 'x')))
+    expect(await refused(...many)).toBe('NetStream.Failed: Too many commands')
+  })
+
+  test('a codec that is not served, by its name', async () => {
+    expect(await after(message(MESSAGE.video, 0, [0x90, ...Buffer.from('hvc1')]))).toBe(
+      'NetStream.Failed: Enhanced RTMP (hvc1) is not supported; send H.264 without enhanced RTMP',
+    )
+  })
+
+  test('an aggregate message', async () => {
+    expect(await after(message(MESSAGE.aggregate, 0, [0]))).toMatch(/Aggregate messages are not supported/)
+  })
+
+  test('a second publication on one connection', async () => {
+    expect(await after(publishMessage('y'))).toBe('NetStream.Failed: This connection publishes already')
+  })
+
+  test('a command that nobody knows, and the connection goes on', async () => {
+    const client = await RtmpClient.open(place.port)
+    client.socket.write(Buffer.concat([handshake(), writeMessage(connectMessage('v2/pub'))]))
+    client.send(commandMessage(0, 'getStreamLength', 9, null, 'x'))
+    expect((await client.status()).description).toBe('No command getStreamLength')
+    client.send(publishMessage('x'))
+    await client.status('NetStream.Publish.Start')
+    client.socket.destroy()
+  })
+})
+
+describe('a connection', () => {
+  test('is answered to pings, and told how much has arrived', async () => {
+    const client = await RtmpClient.open(place.port)
+    await client.publish('v2/pub', 'x')
+    client.send(userControl(EVENT.pingRequest, 77), message(MESSAGE.windowSize, 0, [0, 1, 0, 0]), avcConfig())
+    for (let at = 0; at < 10; at++) client.send(videoFrame(at, 20_000))
+    await until(() => client.received.some(({ type }) => type === MESSAGE.acknowledgement))
+    const pong = client.received.find(
+      ({ type, payload }) => type === MESSAGE.userControl && payload.readUInt16BE(0) === EVENT.pingResponse,
+    )
+    expect(pong?.payload.readUInt32BE(2)).toBe(77)
+    client.socket.destroy()
+  })
+
+  test('that asks and never reads is cut before much waits for it', async () => {
+    const client = await RtmpClient.open(place.port)
+    await client.publish('v2/pub', 'x')
+    client.socket.pause()
+    const pings = Buffer.concat(Array.from({ length: 2000 }, () => writeMessage(userControl(EVENT.pingRequest, 1))))
+    const flood = setInterval(() => client.socket.write(pings), 1)
+    await until(() => place.publications[0]?.ends === 1)
+    clearInterval(flood)
+    client.socket.destroy()
+    expect(place.publications[0]?.reason).toBe('invalid')
+  })
+
+  test('that has not asked to publish gives way when there are too many; one that publishes does not', async () => {
+    await place.stop()
+    place = await listenFor({ maxConnections: 3 })
+    const publisher = await RtmpClient.open(place.port)
+    await publisher.publish('v2/pub', 'x')
+    const idle = [await RtmpClient.open(place.port), await RtmpClient.open(place.port)]
+    await until(() => place.connections() === 3)
+    const fresh = await RtmpClient.open(place.port)
+    await fresh.publish('v2/pub', 'y')
+    await idle[0]?.closed
+    const third = await RtmpClient.open(place.port)
+    await third.publish('v2/pub', 'z')
+    await idle[1]?.closed
+    const surplus = await RtmpClient.open(place.port)
+    await surplus.closed
+    expect(place.publications.map(({ ends }) => ends)).toEqual([0, 0, 0])
+    for (const client of [publisher, fresh, third]) client.socket.destroy()
+  })
+})
+
+describe('a decision that takes its time', () => {
+  test('holds back all media, and an encoder that gave up meanwhile is told of to whoever admitted it', async () => {
+    const decision = Promise.withResolvers<void>()
+    const publications: Publication[] = []
+    const listener = await startRtmp({
+      ...LOCAL,
+      clock: new ManualClock(),
+      publish: async (request) => {
+        const publication = new Publication(request)
+        publications.push(publication)
+        await decision.promise
+        return publication.answer()
+      },
+    })
+    const patient = await RtmpClient.open(listener.port)
+    patient.socket.write(Buffer.concat([OPENING, ...[avcConfig(), videoFrame(0)].map((one) => writeMessage(one))]))
+    const hasty = await RtmpClient.open(listener.port)
+    hasty.socket.write(OPENING)
+    await until(() => publications.length === 2)
+    expect(patient.statuses()).toEqual([])
+    const [first, second] = publications
+    await second?.request.cut()
+    expect(second?.ends).toBe(0)
+    decision.resolve()
+    await until(() => second?.ends === 1 && first?.frames.length === 1)
+    expect([second?.reason, second?.frames]).toEqual(['cut', []])
+    await first?.request.cut()
+    expect([first?.ends, listener.connections()]).toEqual([1, 0])
+    await listener.stop()
+  })
+})
+
+describe('whoever is slow', () => {
+  const slow = async () => {
+    const clock = new ManualClock()
+    const publications: Publication[] = []
+    const listener = await startRtmp({
+      ...LOCAL,
+      clock,
+      publish: (request) => {
+        const publication = new Publication(request)
+        publications.push(publication)
+        return Promise.resolve(publication.answer())
+      },
+    })
+    const client = await RtmpClient.open(listener.port)
+    await until(() => listener.connections() === 1)
+    const seconds = async (count: number, act: (second: number) => void) => {
+      for (let second = 0; second < count; second++) {
+        act(second)
+        clock.advance(1000)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    return { clock, publications, listener, client, seconds }
+  }
+
+  test('in the handshake is gone after 10 seconds, although a byte comes every second', async () => {
+    const { listener, client, seconds } = await slow()
+    await seconds(9, (at) => client.socket.write(OPENING.subarray(at, at + 1)))
+    expect(listener.connections()).toBe(1)
+    await seconds(2, (at) => client.socket.write(OPENING.subarray(at + 9, at + 10)))
+    await client.closed
+    await listener.stop()
+  })
+
+  test('in publishing is gone 10 seconds after its last frame, although it pings', async () => {
+    const { publications, listener, client, seconds } = await slow()
+    await client.publish('v2/pub', 'x')
+    client.send(avcConfig(), videoFrame(0))
+    await until(() => publications[0]?.frames.length === 1)
+    await seconds(9, () => client.send(userControl(EVENT.pingRequest, 1)))
+    expect(publications[0]?.ends).toBe(0)
+    await seconds(2, () => client.send(userControl(EVENT.pingRequest, 1)))
+    await client.closed
+    await until(() => publications[0]?.ends === 1)
+    expect(publications[0]?.reason).toBe('lost')
+    await listener.stop()
+  })
+})
+
+test('a listener that stops ends everybody, and can be stopped twice', async () => {
+  const client = await RtmpClient.open(place.port)
+  await client.publish('v2/pub', 'x')
+  await Promise.all([place.stop(), place.stop()])
+  await client.closed
+  expect(place.publications[0]).toMatchObject({ ends: 1, reason: 'stopped' })
+  await place.stop()
+})
+
+test('metadata is taken in, whatever it says', async () => {
+  const client = await RtmpClient.open(place.port)
+  await client.publish('v2/pub', 'x')
+  const { payload } = commandMessage(1, '@setDataFrame', 0, 'onMetaData', amfObject({ width: 1e300, encoder: null }))
+  client.send(message(MESSAGE.data, 0, payload), message(MESSAGE.data, 0, [0xff]), avcConfig(), videoFrame(0))
+  await until(() => place.publications[0]?.frames.length === 1)
+  client.socket.destroy()
+})

@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { makeToken, until } from '../support/live.ts'
+
+/** Passes everything on, and counts what the network carries: up to the server, and down from it. */
+interface Wire {
+  port: number
+  up: number
+  down: number
+  close(): void
+}
+
+async function wireTo(port: number): Promise<Wire> {
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+    }
+    client.on('data', (chunk: Buffer) => (wire.up += chunk.length))
+    upstream.on('data', (chunk: Buffer) => (wire.down += chunk.length))
+    client.pipe(upstream).pipe(client)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const wire: Wire = {
+    port: (server.address() as AddressInfo).port,
+    up: 0,
+    down: 0,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+  return wire
+}
+
+const ffmpeg = (...argv: string[]) => spawn('ffmpeg', ['-v', 'error', '-nostdin', ...argv], { stdio: 'inherit' })
+
+let sluice: RunningApp
+let rtmp: Wire
+let http: Wire
+beforeAll(async () => {
+  sluice = await runApp()
+  rtmp = await wireTo(sluice.rtmpPort ?? 0)
+  http = await wireTo(Number(new URL(sluice.base).port))
+})
+afterAll(async () => {
+  rtmp.close()
+  http.close()
+  await sluice.close()
+})
+
+test('the sessions, the reports and the network agree on the bytes within 2%', async () => {
+  const publishing = await makeToken(sluice, 'publish', { subscribeRequiresAuth: true })
+  const viewing = await makeToken(sluice, 'subscribe', { tracking: { trackingId: 'customer' } })
+  const picture = ['-re', '-f', 'lavfi', '-i', 'testsrc=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine']
+  const coded = ['-t', '7', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
+  const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
+  const publisher = ffmpeg(...picture, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
+  const { live, store } = sluice.app.ctx
+  await until(() => live.feeds().length === 1, 10_000)
+  const watched = `http://127.0.0.1:${http.port}/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
+  const viewer = ffmpeg('-i', watched, '-t', '3', '-c', 'copy', '-f', 'null', '-')
+  await once(viewer, 'exit')
+  const ids = live.all().map(({ session }) => session.id)
+  if (publisher.exitCode === null) await once(publisher, 'exit')
+  await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/show` })
+  await until(() => live.size === 0 && live.leaving.size === 0)
+
+  const stored = await Promise.all(ids.map((id) => store.read.sessions.get(id)))
+  const sum = (action: string, field: 'bytesIn' | 'bytesOut') =>
+    stored.filter((one) => one?.action === action).reduce((total, one) => total + (one?.[field] ?? 0), 0)
+  expect(sum('publish', 'bytesIn')).toBeGreaterThan(100_000)
+  expect(sum('view', 'bytesOut')).toBeGreaterThan(50_000)
+  expectWithin2Percent(sum('publish', 'bytesIn'), rtmp.up)
+  expectWithin2Percent(sum('view', 'bytesOut'), http.down)
+
+  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+  const dates = `startDate=${day(-1)}&stopDate=${day(1)}`
+  const account = (await sluice.call('GET', `/api/analytics/account/total?${dates}`)).json.data
+  expect(account).toMatchObject({
+    bytesIn: sum('publish', 'bytesIn') + sum('view', 'bytesIn'),
+    bytesOut: sum('publish', 'bytesOut') + sum('view', 'bytesOut'),
+  })
+  const tracked = (await sluice.call('GET', `/api/analytics/tracking/total?${dates}&trackingIds=customer`)).json.data
+  expect(tracked.customer).toEqual([
+    { streamName: 'show', bytesIn: sum('view', 'bytesIn'), bytesOut: sum('view', 'bytesOut') },
+  ])
+})
+
+function expectWithin2Percent(counted: number, carried: number): void {
+  expect(counted / carried).toBeGreaterThan(0.98)
+  expect(counted / carried).toBeLessThan(1.02)
+}
