@@ -39,6 +39,7 @@ function rates(before, now) {
     bitrate: bitrate((8 * (now.bytes - before.bytes)) / seconds),
     frameRate: `${Math.round((now.frames - before.frames) / seconds)} fps`,
     lost: `${now.lost}`,
+    stands: now.bytes === before.bytes,
   }
 }
 

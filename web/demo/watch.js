@@ -75,9 +75,11 @@ async function playWhep(view, signal) {
   view.picture(session.media)
   const read = reader(session.pc)
   const stop = everySecond(async () => {
-    const { bitrate, resolution, frameRate, codecs, lost } = await read()
+    const { bitrate, resolution, frameRate, codecs, lost, stands } = await read()
     const figures = { Bitrate: bitrate, Resolution: resolution, 'Frame rate': frameRate, Codecs: codecs }
     view.figures({ ...figures, 'Packets lost': lost, 'First frame': first() })
+    // A broadcast that is replaced or comes back goes on in this connection.
+    if (first() !== '') view.state(...(stands ? ['waiting', 'Waiting for the broadcast'] : ['live', 'Live']))
   })
   await over(session.pc, signal)
   stop()
