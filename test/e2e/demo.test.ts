@@ -34,7 +34,7 @@ test('the page broadcasts a test picture, links to it, plays it, and says why no
   await watching.waitForSelector('#watch .badge[data-state=live]')
   await expect.poll(() => figure(watching, 'watch', 'Frame rate'), SOON).toMatch(/^[1-9]\d* fps$/)
   expect(await figure(watching, 'watch', 'Resolution')).toMatch(/^\d+ × \d+$/)
-  expect(await figure(watching, 'watch', 'Codecs')).toContain('H264')
+  expect(await figure(watching, 'watch', 'Codecs')).toBe('H.264 + Opus')
   expect(await figure(watching, 'watch', 'First frame')).toMatch(/ m?s$/)
   await expect.poll(() => figure(page, 'broadcast', 'Bitrate'), SOON).toMatch(/bit\/s$/)
 

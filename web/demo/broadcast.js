@@ -7,7 +7,7 @@ import { explain } from './words.js'
 const FIGURES = { bitrate: 'Bitrate', resolution: 'Resolution', frameRate: 'Frame rate', codecs: 'Codecs' }
 
 export function broadcastTab(root) {
-  const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'On the air after'])
+  const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'Live after'])
   let live = null
 
   const end = async () => {
@@ -76,7 +76,7 @@ async function goLive(view, mine, media, end) {
   const stop = everySecond(async () => {
     const read1 = await read()
     const shown = Object.fromEntries(Object.entries(FIGURES).map(([key, label]) => [label, read1[key]]))
-    view.figures({ ...shown, 'Round trip': read1.roundTrip, 'On the air after': after })
+    view.figures({ ...shown, 'Round trip': read1.roundTrip, 'Live after': after })
   })
   mine.releases.push(stop)
 }

@@ -1,4 +1,4 @@
-import { bitrate, reader } from './figures.js'
+import { bitrate, codecNames, reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
 import { Refusal, watch } from './webrtc.js'
 import { explain } from './words.js'
@@ -144,7 +144,7 @@ function hlsFigures(hls, video, first) {
     Bitrate: hls.bandwidthEstimate > 0 && level?.bitrate ? bitrate(level.bitrate) : '',
     Resolution: video.videoWidth === 0 ? '' : `${video.videoWidth} × ${video.videoHeight}`,
     'Frame rate': level?.frameRate ? `${Math.round(level.frameRate)} fps` : '',
-    Codecs: [level?.videoCodec, level?.audioCodec].filter(Boolean).join(' + '),
+    Codecs: codecNames([level?.videoCodec, level?.audioCodec]),
     'First frame': first,
   }
 }
