@@ -64,6 +64,7 @@ globalThis.peer = {
   },
   figures,
   state: () => held.pc.connectionState,
+  dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
   stop: () => held.stop(),
   /** The picture as 8 numbers, to see whether it moves. */
   colours() {

@@ -1,6 +1,6 @@
 import { bitrate, codecNames, reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
-import { Refusal, watch } from './webrtc.js'
+import { over, Refusal, watch } from './webrtc.js'
 import { explain } from './words.js'
 
 const NOT_LIVE = 409
@@ -81,20 +81,13 @@ async function playWhep(view, signal) {
     // A broadcast that is replaced or comes back goes on in this connection.
     if (first() !== '') view.state(...(stands ? ['waiting', 'Waiting for the broadcast'] : ['live', 'Live']))
   })
-  await over(session.pc, signal)
+  await Promise.race([over(session.pc), aborted(signal)])
   stop()
   view.picture(null)
   await session.stop()
 }
 
-function over(pc, signal) {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', resolve)
-    pc.addEventListener('connectionstatechange', () => {
-      if (['failed', 'disconnected', 'closed'].includes(pc.connectionState)) resolve()
-    })
-  })
-}
+const aborted = (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve))
 
 async function playHls(view, signal) {
   const clicked = performance.now()
