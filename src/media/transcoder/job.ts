@@ -43,7 +43,6 @@ export class Job {
   }
 
   async start(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
     for (const index of this.#job.ladder.video.keys()) {
       await mkdir(join(this.#folder, String(index)), { recursive: true, mode: 0o700 })
     }
@@ -54,15 +53,15 @@ export class Job {
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#take(media))
   }
 
-  /** Resolves when the process is gone and the folder removed. */
-  async stop(): Promise<void> {
+  /** Resolves when the process is gone and, unless another job goes on with it, the folder removed. */
+  async stop(goesOn: boolean): Promise<void> {
     this.#stopping.abort()
     this.#unwatch()
     this.#unsubscribe()
     this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
-    await rm(this.#folder, { recursive: true, force: true })
+    if (!goesOn) await rm(this.#folder, { recursive: true, force: true })
   }
 
   /** A new source follows the old one: its process ends first, because both write the same files. */
