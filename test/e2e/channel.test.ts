@@ -36,7 +36,7 @@ test('what an encoder pushes into a channel plays in two sizes in hls.js, for wh
   const channel = await stage.v2('POST', '/channels', {
     name: 'Stage',
     ingests: [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality }] }],
-    distributions: [{ name: 'all' }, { name: 'small', maxBitrate: 250_000, security: { keys: [{ key: SECRET }] } }],
+    distributions: [{ name: 'all' }, { name: 'small', maxBitrate: 400_000, security: { keys: [{ key: SECRET }] } }],
   })
   await stage.v2('POST', `/channels/${channel.id}/start`)
   const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
