@@ -66,7 +66,10 @@ describe('a webhook of the live interface', () => {
     await live.v2('DELETE', `/channels/${made.id}`)
     await until(() => (received.length >= 2 ? true : undefined), 'two callbacks')
     const bodies = received.map(({ body }) => JSON.parse(body))
-    expect(bodies.map(({ type }) => type).sort()).toEqual(['channel.created', 'channel.deleted'])
+    expect(bodies.map(({ type }) => String(type)).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'channel.created',
+      'channel.deleted',
+    ])
     const created = bodies.find(({ type }) => type === 'channel.created')
     expect(created).toEqual({
       type: 'channel.created',

@@ -74,7 +74,7 @@ class RelayEngine implements Engine {
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
-    await Promise.all(this.#slots.map(({ worker }) => worker?.stop()))
+    await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
@@ -186,7 +186,10 @@ class RelayEngine implements Engine {
         return this.#taps.get(message.sessionId)?.hub.frame(message.frame)
       case 'end':
         return this.#taps.get(message.sessionId)?.hub.end()
-      default:
+      // The worker takes these itself.
+      case 'ready':
+      case 'failed':
+      case 'answer':
         return undefined
     }
   }

@@ -70,7 +70,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
         taps.get(message.sessionId)?.()
         taps.delete(message.sessionId)
         return
-      default:
+      case 'tracks':
+      case 'frame':
+      case 'end':
         put(feeds, message)
     }
   }

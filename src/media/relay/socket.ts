@@ -59,12 +59,10 @@ function portOf(
   return {
     port: sockets[0]?.address().port ?? 0,
     addresses,
-    send: (datagram, { address, port, via }) => sockets[via]?.send(datagram, port, address, ignore),
+    send: (datagram, { address, port, via }) => sockets[via]?.send(datagram, port, address),
     close: () => closeAll(sockets),
   }
 }
-
-const ignore = (): void => undefined
 
 /** The same port at each address; with port 0 the one that the first address got. */
 async function bindAll(addresses: readonly string[], port: number): Promise<Socket[]> {
