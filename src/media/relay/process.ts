@@ -3,20 +3,23 @@ import { systemRandom } from '../../base/random.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
 import { openNative } from './fanoutNative.ts'
+import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
 import { openUdp, type UdpPort } from './socket.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
-/** Frames on their way to the main process. More are dropped, up to the next keyframe. */
-const MAX_WAITING = 400
 const MAX_HOSTS = 8
-
-let waiting = 0
 
 function tell(message: FromRelay): void {
   if (process.connected) process.send?.(message)
 }
+
+/** The frames of a session, to the main process. */
+const tapped = (sessionId: string): FrameSink =>
+  framePipe(sessionId, (message, sent) => {
+    if (process.connected) process.send?.(message, undefined, undefined, sent)
+  })
 
 process.on('disconnect', () => process.exit(0))
 // A signal to the whole group (Ctrl+C) is the main process's to act on: it ends the sessions first, then us.
@@ -97,27 +100,6 @@ function put(feeds: Map<string, FrameSink>, message: Media): void {
   else {
     feed?.end()
     feeds.delete(message.sessionId)
-  }
-}
-
-/** Sends the frames of a session to the main process, as far as it keeps up. */
-function tapped(sessionId: string): FrameSink {
-  let isSkipping = false
-  return {
-    tracks: (tracks) => tell({ kind: 'tracks', sessionId, tracks }),
-    frame: (frame) => {
-      if (waiting > MAX_WAITING) isSkipping = true
-      else if (frame.kind === 'video' && frame.key) isSkipping = false
-      if (isSkipping || !process.connected) return
-      waiting += 1
-      process.send?.(
-        { kind: 'frame', sessionId, frame } satisfies FromRelay,
-        undefined,
-        undefined,
-        () => (waiting -= 1),
-      )
-    },
-    end: () => tell({ kind: 'end', sessionId }),
   }
 }
 

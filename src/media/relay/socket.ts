@@ -59,7 +59,11 @@ function portOf(
   return {
     port: sockets[0]?.address().port ?? 0,
     addresses,
-    send: (datagram, { address, port, via }) => sockets[via]?.send(datagram, port, address, ignore),
+    send: (datagram, { address, port, via }) => {
+      const socket = sockets[via]
+      // What the kernel does not take at once waits in our memory; a queue beyond its own buffer helps nobody.
+      if (socket !== undefined && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, port, address, ignore)
+    },
     close: () => closeAll(sockets),
   }
 }
