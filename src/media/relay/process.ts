@@ -6,7 +6,8 @@ import { openNative } from './fanoutNative.ts'
 import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
-import { openUdp, type UdpPort } from './socket.ts'
+import { type Endpoint, openUdp, type UdpPort } from './socket.ts'
+import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
@@ -32,8 +33,11 @@ process.once('message', (message: ToRelay) => {
 async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
-  const udp = await openUdp(settings, (datagram, from) => relay.receive(datagram, from))
-  const hosts = hostsOf(settings, udp)
+  const receive = (datagram: Buffer, from: Endpoint): void => relay.receive(datagram, from)
+  const udp = await openUdp(settings, receive)
+  // The same port of TCP, for peers without UDP. When somebody else has it, peers are not told of it.
+  const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
+  const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
   const native = openNative(settings.native === false ? null : udp)
   const relay = new Relay({
     identity,
@@ -43,7 +47,7 @@ async function run(settings: RelaySettings): Promise<void> {
     native: native.ok ? native.value : null,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
-    send: (datagram, to) => udp.send(datagram, to),
+    send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
     emit: (event) => tell({ kind: 'event', event }),
   })
   setInterval(() => relay.tick(), TICK_MS)
@@ -104,8 +108,12 @@ function put(feeds: Map<string, FrameSink>, message: Media): void {
 }
 
 /** Where peers can reach us: what the configuration says, or the addresses of this machine; the loopback if nothing else. */
-function hostsOf({ publicAddresses }: RelaySettings, { port, addresses }: UdpPort): HostAddress[] {
+function hostsOf(
+  { publicAddresses }: RelaySettings,
+  { port, addresses }: UdpPort,
+  transports: readonly HostAddress['transport'][],
+): HostAddress[] {
   const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
   const told = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
-  return told.slice(0, MAX_HOSTS).map((address) => ({ transport: 'udp', address, port }))
+  return transports.flatMap((transport) => told.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })))
 }

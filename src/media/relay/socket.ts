@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os'
 export interface Endpoint {
   readonly address: string
   readonly port: number
-  /** Which of our addresses it came to. Answers have to leave from there: a peer takes them from nowhere else. */
+  /** Which of our addresses it came to, or which TCP connection it came by. Answers have to leave from there: a peer takes them from nowhere else. */
   readonly via: number
 }
 
