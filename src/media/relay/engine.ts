@@ -75,7 +75,7 @@ class RelayEngine implements Engine {
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
-    await Promise.all(this.#slots.map(({ worker }) => worker?.stop()))
+    await Promise.all(this.#slots.map(async ({ worker }) => worker?.stop()))
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
@@ -183,7 +183,9 @@ class RelayEngine implements Engine {
         return this.#taps.get(message.sessionId)?.hub.frame(message.frame)
       case 'end':
         return this.#taps.get(message.sessionId)?.hub.end()
-      default:
+      case 'ready':
+      case 'failed':
+      case 'answer':
         return undefined
     }
   }

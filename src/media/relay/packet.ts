@@ -17,7 +17,7 @@ export class PacketRing {
 
   constructor(size: number) {
     this.size = size
-    this.#slots = new Array<MediaPacket | undefined>(size).fill(undefined)
+    this.#slots = Array.from({ length: size }, () => undefined)
   }
 
   put(packet: MediaPacket): void {

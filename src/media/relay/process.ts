@@ -1,5 +1,6 @@
 // One relay process: started, told what to do and listened to by `engine.ts`, over IPC. It ends when that is gone.
 import { systemRandom } from '../../base/random.ts'
+import type { EngineEvent } from '../engine.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
 import { openNative } from './fanoutNative.ts'
@@ -48,17 +49,29 @@ async function run(settings: RelaySettings): Promise<void> {
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
-    emit: (event) => tell({ kind: 'event', event }),
+    emit,
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
   tell({ kind: 'ready', port: udp.port, note: native.ok ? null : native.error })
 }
 
+/** What frames come in by, and how those that go out are stopped; by session. */
+const feeds = new Map<string, FrameSink>()
+const taps = new Map<string, () => void>()
+
+/** Passes on what happened. Of a session that is over nothing is kept. */
+function emit(event: EngineEvent): void {
+  if (event.kind === 'ended') {
+    feeds.delete(event.sessionId)
+    taps.get(event.sessionId)?.()
+    taps.delete(event.sessionId)
+  }
+  tell({ kind: 'event', event })
+}
+
 /** Does what the messages say, in their order. */
 function listener(relay: Relay): (message: ToRelay) => void {
-  const feeds = new Map<string, FrameSink>()
-  const taps = new Map<string, () => void>()
   return (message) => {
     switch (message.kind) {
       case 'start':
@@ -77,8 +90,10 @@ function listener(relay: Relay): (message: ToRelay) => void {
         taps.get(message.sessionId)?.()
         taps.delete(message.sessionId)
         return
-      default:
-        put(feeds, message)
+      case 'tracks':
+      case 'frame':
+      case 'end':
+        put(message)
     }
   }
 }
@@ -97,7 +112,7 @@ function answer(relay: Relay, call: RelayCall): unknown {
   }
 }
 
-function put(feeds: Map<string, FrameSink>, message: Media): void {
+function put(message: Media): void {
   const feed = feeds.get(message.sessionId)
   if (message.kind === 'tracks') feed?.tracks(message.tracks)
   else if (message.kind === 'frame') feed?.frame(message.frame)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type Server, type Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
 import type { Endpoint } from './socket.ts'
 
 /** Peers that cannot send UDP come here: ICE over TCP (RFC 6544), where we are the passive side. */
