@@ -1,32 +1,16 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import ndc, { type PeerConnection, type Track } from 'node-datachannel'
-import { type Contender, family, ownAddress } from './contender.ts'
+import { PeerConnection, type Track, Video } from 'node-datachannel'
+import { type Ask, answerParent, isServing, startChild } from './child.ts'
+import { type Contender, ownAddress } from './contender.ts'
 
 /** node-datachannel as a relay, in a process of its own: every packet of the publisher is handed to every viewer's track. */
+export const startDatachannel = (): Promise<Contender> =>
+  startChild('node-datachannel', new URL(import.meta.url).pathname)
 
 const SSRC = 0x1234
 const PAYLOAD_TYPE = 96
-
-export async function startDatachannel(): Promise<Contender> {
-  const child = fork(new URL(import.meta.url).pathname, ['serve'])
-  await once(child, 'message')
-  const ask = async (kind: string, offer: string): Promise<string> => {
-    child.send({ kind, offer })
-    return ((await once(child, 'message')) as [string])[0]
-  }
-  return {
-    name: 'node-datachannel',
-    publish: (offer) => ask('publish', offer),
-    view: async (viewer) => viewer.accept(await ask('view', await viewer.offer())),
-    pids: () => family(child.pid ?? 0),
-    stop: async () => {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    },
-  }
-}
+const PORT = 34_200
+const GATHER_MS = 5000
 
 function serve(): void {
   const viewers: Track[] = []
@@ -36,35 +20,34 @@ function serve(): void {
     bindAddress: ownAddress(),
     disableAutoNegotiation: true,
     enableIceUdpMux: true,
-    portRangeBegin: 34_200,
-    portRangeEnd: 34_200,
+    portRangeBegin: PORT,
+    portRangeEnd: PORT,
   }
-  const answer = async (peer: PeerConnection, offer: string): Promise<string> => {
-    const gathered = new Promise<void>((resolve) =>
-      peer.onGatheringStateChange((state) => state === 'complete' && resolve()),
-    )
-    peer.setRemoteDescription(offer, 'offer')
-    peer.setLocalDescription('answer')
-    await Promise.race([gathered, sleep(5000)])
-    return peer.localDescription()?.sdp ?? ''
+  const forward = (packet: Buffer) => {
+    for (const viewer of viewers) if (viewer.isOpen()) viewer.sendMessageBinary(packet)
   }
-  const take = (kind: 'publish' | 'view', offer: string): Promise<string> => {
-    const peer = new ndc.PeerConnection(kind, options)
-    const media = new ndc.Video('0', kind === 'publish' ? 'RecvOnly' : 'SendOnly')
+  const take = ({ kind, offer }: Ask): Promise<string> => {
+    const peer = new PeerConnection(kind, options)
+    const media = new Video('0', kind === 'publish' ? 'RecvOnly' : 'SendOnly')
     media.addVP8Codec(PAYLOAD_TYPE)
     if (kind === 'view') media.addSSRC(SSRC, 'relay', 'stream', 'track')
     const track = peer.addTrack(media)
     kept.push(peer, track)
-    if (kind === 'publish')
-      track.onMessage((packet) => viewers.forEach((viewer) => viewer.isOpen() && viewer.sendMessageBinary(packet)))
+    if (kind === 'publish') track.onMessage(forward)
     else viewers.push(track)
     return answer(peer, offer)
   }
-  process.on('message', ({ kind, offer }: { kind: 'publish' | 'view'; offer: string }) => {
-    void take(kind, offer).then((sdp) => process.send?.(sdp))
-  })
-  process.on('disconnect', () => process.exit())
-  process.send?.('ready')
+  answerParent(take, async () => undefined)
 }
 
-if (process.argv[2] === 'serve' && process.argv[1] === new URL(import.meta.url).pathname) serve()
+async function answer(peer: PeerConnection, offer: string): Promise<string> {
+  const gathered = new Promise<void>((resolve) => {
+    peer.onGatheringStateChange((state) => state === 'complete' && resolve())
+  })
+  peer.setRemoteDescription(offer, 'offer')
+  peer.setLocalDescription('answer')
+  await Promise.race([gathered, sleep(GATHER_MS)])
+  return peer.localDescription()?.sdp ?? ''
+}
+
+if (isServing(import.meta.url)) serve()

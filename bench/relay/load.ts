@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import ndc, { type PeerConnection, type Track } from 'node-datachannel'
+import { PeerConnection, RtcpReceivingSession, type Track, Video } from 'node-datachannel'
 import { writeRtp } from '../../src/media/relay/wire/rtp.ts'
 import { type Contender, cpuNs, ownAddress, type ViewerSide } from './contender.ts'
 
@@ -16,7 +16,10 @@ const FRAMES_PER_SECOND = 30
 /** Frames between keyframes. */
 const KEY_INTERVAL = 60
 const COUNTING_VIEWERS = 10
+const JOINS_AT_ONCE = 8
 const CONNECT_MS = 10_000
+/** Until what is compiled while it runs has been compiled. */
+const SETTLE_MS = 3000
 
 export interface Measured {
   /** Microseconds of the server's CPU for each packet that arrived at a viewer. */
@@ -27,7 +30,7 @@ export interface Measured {
 }
 
 const connection = (name: string): PeerConnection =>
-  new ndc.PeerConnection(name, { iceServers: [], bindAddress: ownAddress(), disableAutoNegotiation: true })
+  new PeerConnection(name, { iceServers: [], bindAddress: ownAddress(), disableAutoNegotiation: true })
 
 /** Runs one contender with `viewers` at `bitrate` (bits per second) for `windowMs`, and stops what it started. */
 export async function measure(
@@ -43,7 +46,7 @@ export async function measure(
   const sender = startSending(sending, bitrate)
   try {
     const counters = await connectViewers(server, viewers, peers)
-    await sleep(1500)
+    await sleep(SETTLE_MS)
     return await window(server, viewers, windowMs, sender, counters)
   } finally {
     sender.stop()
@@ -53,7 +56,7 @@ export async function measure(
 }
 
 async function publish(server: Contender, peer: PeerConnection): Promise<Track> {
-  const media = new ndc.Video('0', 'SendOnly')
+  const media = new Video('0', 'SendOnly')
   media.addVP8Codec(PAYLOAD_TYPE)
   media.addSSRC(SSRC, 'bench', 'stream', 'track')
   const track = peer.addTrack(media)
@@ -64,16 +67,18 @@ async function publish(server: Contender, peer: PeerConnection): Promise<Track> 
 }
 
 async function connectViewers(server: Contender, count: number, peers: PeerConnection[]): Promise<Counter[]> {
-  const counters: Counter[] = []
-  for (let at = 0; at < count; at++) {
-    const peer = connection(`viewer ${at}`)
-    peers.push(peer)
-    const counter = new Counter()
-    if (at < COUNTING_VIEWERS) counters.push(counter)
-    const up = connected(peer)
-    await server.view(viewerSide(peer, at < COUNTING_VIEWERS ? counter : null))
-    await up
+  const counters = Array.from({ length: Math.min(count, COUNTING_VIEWERS) }, () => new Counter())
+  let joined = 0
+  const join = async (): Promise<void> => {
+    for (let at = joined++; at < count; at = joined++) {
+      const peer = connection(`viewer ${at}`)
+      peers.push(peer)
+      const up = connected(peer)
+      await server.view(viewerSide(peer, counters[at] ?? null))
+      await up
+    }
   }
+  await Promise.all(Array.from({ length: JOINS_AT_ONCE }, join))
   return counters
 }
 
@@ -84,12 +89,12 @@ class Counter {
 function viewerSide(peer: PeerConnection, counter: Counter | null): ViewerSide {
   const watch = (track: Track) => {
     kept.add(track)
-    track.setMediaHandler(new ndc.RtcpReceivingSession())
+    track.setMediaHandler(new RtcpReceivingSession())
     if (counter !== null) track.onMessage(() => void counter.packets++)
   }
   return {
     offer: () => {
-      const media = new ndc.Video('0', 'RecvOnly')
+      const media = new Video('0', 'RecvOnly')
       media.addVP8Codec(PAYLOAD_TYPE)
       watch(peer.addTrack(media))
       return described(peer, 'offer')

@@ -1,8 +1,10 @@
 import { accountCommands } from './account.ts'
+import { channelCommands } from './channel.ts'
 import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
+import { ingestCommands } from './ingest.ts'
 import { listenCommand } from './listen.ts'
 import { secretCommands } from './secret.ts'
 import { serveCommand } from './serve.ts'
@@ -22,6 +24,8 @@ export const COMMANDS: readonly Command[] = [
   checkCommand,
   ...sessionCommands,
   ...webhookCommands,
+  ...channelCommands,
+  ...ingestCommands,
   listenCommand,
   doctorCommand,
 ]

@@ -1,12 +1,21 @@
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
 import type { ErrorCode } from '../core/errors.ts'
+import type { LiveErrorCode, LiveFailure } from '../core/live/errors.ts'
 
 /**
  * Why a command was not done. `usage` is for what was typed, `configuration` for the settings, all else as over HTTP.
  */
 export interface Refusal {
-  readonly code: ErrorCode | 'usage' | 'configuration'
+  readonly code: ErrorCode | LiveErrorCode | 'usage' | 'configuration'
   readonly data: Readonly<Record<string, unknown>>
+}
+
+/** A refusal of the live interface in the words of the command line. */
+export function fromLive({ code, message, details = [] }: LiveFailure): Refusal {
+  const errors: Record<string, string[]> = {}
+  for (const { path, message: sentence } of details) errors[path] = [...(errors[path] ?? []), sentence]
+  if (details.length === 0) return { code, data: { message } }
+  return { code, data: { message: 'Validation errors', errors } }
 }
 
 export const usage = (message: string): Refusal => ({ code: 'usage', data: { message } })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/core/live/types.ts'
 import type { LiveSession } from '../../src/media/sessions.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
+import { LIFE_LISTS, newLoggedWebhook } from './listsLife.ts'
 import { newChannel, newDistribution, newEngine, newIngest } from './store.live.ts'
 import { newRecording } from './store.recordings.ts'
 import { accessRow, newWebhook } from './store.samples.ts'
@@ -12,6 +13,7 @@ export interface Ground {
   accountId: string
   channel: Channel
   ingestId: string
+  engineId: string
   webhook: StoredWebhook
 }
 
@@ -162,6 +164,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.distributions.delete(id)),
   },
+  ...LIFE_LISTS,
 }
 
 /** The secret of every ingest of these tests, sealed by the server under test. */
@@ -175,11 +178,16 @@ export async function newGround(
 ): Promise<Ground> {
   sealedNothing = new Uint8Array(seal('key'))
   const channel = newChannel({ accountId, createdAtMs: 0 })
+  // An engine to have runs, which is in no list of the channel that is looked at.
+  const elsewhere = newChannel({ accountId, createdAtMs: 0 })
   const ingest = newIngest(channel, { createdAtMs: 0, secretSealed: sealedNothing })
+  const engine = newEngine(elsewhere, { createdAtMs: 0 })
   const webhook = await store.transaction(async (tx) => {
-    await tx.channels.insert(channel)
+    for (const one of [channel, elsewhere]) await tx.channels.insert(one)
     await tx.ingests.insert(ingest)
+    await tx.engines.insert(engine)
     return tx.webhooks.insert(newWebhook({ accountId }))
   })
-  return { store, accountId, channel, ingestId: ingest.id, webhook }
+  await newLoggedWebhook({ store, accountId })
+  return { store, accountId, channel, ingestId: ingest.id, engineId: engine.id, webhook }
 }

@@ -4,6 +4,7 @@ import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { liveSuite } from './store.live.ts'
+import { runsSuite } from './store.runs.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { recordingsSuite } from './store.recordings.ts'
@@ -49,5 +50,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     sessionsSuite(opened)
     recordingsSuite(opened)
     liveSuite(opened)
+    runsSuite(opened)
   })
 }

@@ -1,7 +1,6 @@
 // What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
 const { testPicture } = await import('/demo/picture.js')
 const { publish, watch } = await import('/demo/webrtc.js')
-const { default: Hls } = await import('/hls.js')
 
 let held = null
 
@@ -35,14 +34,15 @@ async function attempt(begin) {
 }
 
 globalThis.peer = {
-  publish: (wish) => attempt(() => publish({ ...wish, media: testPicture(() => wish.label).media })),
+  publish: (wish) => attempt(() => publish({ ...wish, media: testPicture(() => wish.label, 0.25).media })),
   async watch(wish) {
     const said = await attempt(() => watch(wish))
     if (said === 'ok') document.querySelector('video').srcObject = held.media
     return said
   },
   /** Plays HLS with hls.js; `ok` as soon as the master playlist is there. */
-  hls({ url, token }) {
+  async hls({ url, token }) {
+    const { default: Hls } = await import('/hls.js')
     const hls = new Hls({
       enableWorker: false,
       xhrSetup: (xhr) => token && xhr.setRequestHeader('Authorization', `Bearer ${token}`),
@@ -64,6 +64,7 @@ globalThis.peer = {
   },
   figures,
   state: () => held.pc.connectionState,
+  dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
   stop: () => held.stop(),
   /** The picture as 8 numbers, to see whether it moves. */
   colours() {

@@ -1,11 +1,13 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
 let stage: Stage
 let publisher: Peer
 let viewer: Peer
+
+const SOON = { timeout: 10_000, interval: 100 }
 
 /** The stream `secured` is on the air for all of this file. */
 const name = 'secured'
@@ -17,8 +19,8 @@ beforeAll(async () => {
   ;[publisher, viewer] = [await stage.peer(), await stage.peer('watch.allowed.test')]
   expect(await publisher.publish({ url: stage.whip(name), token })).toBe('ok')
   const { token: subscribe } = await stage.token('subscribe', { streams })
-  await expect.poll(() => viewer.watch({ url: stage.whep(name), token: subscribe })).toBe('ok')
-  await viewer.plays()
+  const wish = { url: stage.whep(name), token: subscribe }
+  await vi.waitUntil(async () => (await viewer.watch(wish)) === 'ok', SOON)
 })
 afterAll(() => stage.close())
 
@@ -66,7 +68,7 @@ describe.each(KINDS)('refused over %s, in the words of the interface', (_, kind)
 
   test('a token past its time', async () => {
     const token = await made(kind, { expires: 1 })
-    await expect.poll(() => triedFrom('127.0.0.1', kind, token)).toBe('401 Unauthorized: Token expired')
+    await expect.poll(() => triedFrom('127.0.0.1', kind, token), SOON).toBe('401 Unauthorized: Token expired')
   })
 
   test('another stream', async () => {

@@ -25,6 +25,10 @@ export interface Stage {
   rtmp(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
+  /** The live management interface; `data` of what is not refused. */
+  v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
+  /** Where the encoder of a stream key pushes. */
+  ingest(streamKey: string): string
   /** The relay processes. */
   relays(): number[]
   close(): Promise<void>
@@ -45,7 +49,21 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     })
     return { status: response.status, data: ((await response.json()) as { data: unknown }).data }
   }
+  const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'])).stdout.trim()
+  const v2: Stage['v2'] = async (method, path, body) => {
+    const authorization = `Basic ${Buffer.from(credential).toString('base64')}`
+    const response = await fetch(`${server.url}/v2${path}`, {
+      method,
+      headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? undefined : (JSON.parse(text) as { data: unknown }).data
+  }
   return {
+    v2,
+    ingest: (streamKey) => `rtmp://127.0.0.1:${rtmpPort(server)}/live/${streamKey}`,
     server,
     accountId,
     secret,

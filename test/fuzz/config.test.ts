@@ -94,7 +94,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
   })
 
   test.each(keys)('%s means the same in the file, in the environment and on the command line', (path, key) => {
-    const accepted = acceptable.filter((value) => key.check(value).ok)
+    const accepted = fc.oneof(acceptable, fc.constant(key.default)).filter((value) => key.check(value).ok)
     fc.assert(
       fc.property(accepted, (value) => {
         const text = Array.isArray(value) ? value.join(',') : String(value)

@@ -145,6 +145,8 @@ describe('a distribution', () => {
     expect(await codeOf(segment)).toEqual([404, 'not_found'])
     await change(stage, { enabled: true, maxBitrate: 1_000_000 })
     expect(linesOf((await play(masterOf(stage))).text).map((uri) => uri.split('/')[1])).toEqual(['1', '1'])
+    await change(stage, { maxBitrate: 1000 })
+    expect((await play(masterOf(stage))).json.message).toContain('maxBitrate')
 
     const ipBlocking = { enabled: true, mode: 'allow', cidrs: ['198.51.100.0/24', '2001:db8::/32'] }
     await change(stage, { security: { ipBlocking } })

@@ -107,17 +107,17 @@ export class TestViewer {
   }
 }
 
-interface Over {
-  readonly room?: string
-  readonly sourceId?: string | null
-  readonly codec?: 'vp8' | 'h264'
+interface Where {
+  room?: string
+  sourceId?: string | null
+  codec?: 'vp8' | 'h264'
 }
 
 /** A publisher on the air. Throws when it is refused. */
 export async function publishTo(
   engine: Engine,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Over = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
 ): Promise<TestPublisher> {
   const publisher = new TestPublisher(codec)
   const answer = await engine.publish({ sessionId, room, sourceId, offer: await publisher.offer(), codec: null })
@@ -131,7 +131,7 @@ export async function publishTo(
 export async function viewFrom(
   engine: Engine,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Over = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
 ): Promise<TestViewer> {
   const viewer = new TestViewer(codec)
   const answer = await engine.view({ sessionId, room, sourceId, offer: await viewer.offer() })

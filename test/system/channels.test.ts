@@ -1,9 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 const LADDER = {
@@ -16,16 +18,21 @@ const LADDER = {
 }
 
 let live: LiveClient
+let receiver: EventReceiver
 const encoders = new Set<ChildProcess>()
 
 beforeAll(async () => {
-  live = await runLive({ flags: { webhooks: { allowPrivateTargets: true } } })
+  live = await runLive({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
+  receiver = await receiveEvents()
 })
 afterEach(() => {
   for (const encoder of encoders) encoder.kill('SIGKILL')
   encoders.clear()
 })
-afterAll(() => live.close())
+afterAll(async () => {
+  await live.close()
+  receiver.close()
+})
 
 interface Made {
   channelId: string
@@ -78,23 +85,35 @@ async function reaches(id: string, status: string): Promise<void> {
   })
 }
 
+/** The events that a webhook's log says were delivered. */
+async function toldOf(hookId: string): Promise<string[]> {
+  const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs?limit=100`)).json
+  return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
+}
+
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
 describe('a channel', () => {
   test('plays two renditions of what an encoder pushes, and leaves nothing behind when it is stopped', async () => {
+    const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
+    const { id: hookId } = await live.made('POST', '/webhooks', hook)
     const { channelId, engineId, key } = await makeChannel()
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     await reaches(channelId, 'waiting')
     push(key)
     await reaches(channelId, 'playing')
     const folder = join(live.running.dataDir, 'live', engineId)
-    for (const [index, size] of [
-      ['0', '320x180'],
-      ['1', '160x90'],
-    ] as const) {
-      expect(await probe(join(folder, index, 'index.m3u8'))).toEqual(['aac', `h264 ${size}`])
-    }
+    const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, {
+      name: 'Web',
+      endpoints: { engineIds: [engineId] },
+    })
+    const at = `${live.running.base}/v2/distributions/${distributionId}`
+    expect(await probe(`${at}/hls/main.m3u8`)).toEqual(['aac', 'h264 160x90', 'h264 320x180'])
     await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
+    const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
+    expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
+    const bytes = () => live.running.app.ctx.store.read.distributions.bytes(distributionId)
+    await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
     expect((await lastRun(engineId)).end).toBeUndefined()
@@ -112,6 +131,11 @@ describe('a channel', () => {
     expect(Date.parse(run.end)).toBeGreaterThan(Date.parse(run.start))
     const runs = (await live.v2('GET', `/channels/${channelId}/runs`)).json
     expect(runs).toMatchObject({ data: [run], pagination: { hasMore: false } })
+    await until(async () => (await toldOf(hookId)).includes('channel.stopped'), 'the log of the last event')
+    const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
+    const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
+    expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
   test('waits when its encoder leaves, plays when it is back, and stops by itself without one', async () => {
@@ -128,10 +152,26 @@ describe('a channel', () => {
     expect(await lastRun(engineId)).toMatchObject({ startType: 'api', stopType: 'timeout' })
   })
 
+  test('whose ffmpeg is killed says so and plays again, its playlists going on', async () => {
+    const { channelId, engineId, key } = await makeChannel()
+    await live.v2('POST', `/channels/${channelId}/start`)
+    push(key)
+    await reaches(channelId, 'playing')
+    const folder = join(live.running.dataDir, 'live', engineId)
+    for (const pid of await workingIn(folder)) process.kill(pid, 'SIGKILL')
+    await reaches(channelId, 'error')
+    await reaches(channelId, 'playing')
+    expect(await readFile(join(folder, '0', 'index.m3u8'), 'utf8')).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+    expect(await workingIn(folder)).toEqual([])
+  })
+
   test('gives its key to the newest of two encoders, and to nobody after it was rotated', async () => {
     const { channelId, key } = await makeChannel()
-    await live.v2('POST', `/channels/${channelId}/start`)
+    // It may be there before the engine is.
     const first = push(key)
+    await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
     const gone = new Promise((done) => first.once('exit', done))
     push(key)
@@ -154,6 +194,69 @@ describe('a channel', () => {
     expect((await live.v2('POST', `/channels/${channel.id}/stop`)).status).toBe(204)
   })
 })
+
+describe('a source that is dialled', () => {
+  test('plays when it answers, and is dialled again when it is gone', async () => {
+    const port = await freeUdpPort()
+    const { channelId } = await makePull(live, `srt://127.0.0.1:${port}`)
+    await live.v2('POST', `/channels/${channelId}/start`)
+    await reaches(channelId, 'waiting')
+    const first = listen(port)
+    await reaches(channelId, 'playing')
+    first.kill('SIGKILL')
+    await reaches(channelId, 'waiting')
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+  })
+
+  test('without an ffmpeg leaves the engine in error, and says why', async () => {
+    const bare = await runLive({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, live: { allowPrivateSources: true } } })
+    try {
+      const { channelId, engineId } = await makePull(bare, 'srt://127.0.0.1:9')
+      await bare.v2('POST', `/channels/${channelId}/start`)
+      const engine = () => bare.made('GET', `/engines/${engineId}`)
+      await until(async () => (await engine()).status === 'error', 'error')
+      expect((await engine()).statusMessage).toContain('There is no program /nowhere/ffmpeg')
+    } finally {
+      await bare.close()
+    }
+  })
+})
+
+async function makePull(client: LiveClient, url: string): Promise<Omit<Made, 'key'>> {
+  const ladder = await client.made('POST', '/abr', { ...LADDER, video: LADDER.video.slice(1) })
+  const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: ladder.id } }]
+  const ingests = [{ name: 'Far', type: 'srt-pull', region: 'local', url, engines }]
+  const channel = await client.made('POST', '/channels', { name: 'Pulled', ingests })
+  return { channelId: channel.id, engineId: channel.engines[0].id }
+}
+
+/** A source that waits to be dialled over SRT. */
+function listen(port: number): ChildProcess {
+  const video = '-re -f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
+  const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'
+  const args = `-hide_banner -loglevel error ${video} ${codecs} srt://127.0.0.1:${port}?mode=listener`.split(' ')
+  const source = spawn('ffmpeg', args, { stdio: 'ignore' })
+  encoders.add(source)
+  return source
+}
+
+function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4')
+  return new Promise((done) => {
+    socket.bind(0, '127.0.0.1', () => {
+      const { port } = socket.address()
+      socket.close(() => done(port))
+    })
+  })
+}
+
+/** Processes with this working folder. */
+async function workingIn(folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const cwds = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, at) => cwds[at] === folder).map(Number)
+}
 
 const exec = promisify(execFile)
 

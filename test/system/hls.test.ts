@@ -12,7 +12,7 @@ let recorded: Recorded
 const onAir: Broadcast[] = []
 
 beforeAll(async () => {
-  recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, size: '320x180' })
+  recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
   sluice = await runApp({ flags: { hls: { sessionSeconds: 2, idleSeconds: 2 } } })
 })
 afterEach(async () => {
@@ -141,7 +141,7 @@ describe('access', () => {
 })
 
 test('low latency: a player waits for the next part and gets it as soon as it is there', async () => {
-  await live({ speed: 1 })
+  await live({ speed: 2 })
   const { mediaUrl, media } = await follow()
   expect(media.text).toMatch(
     /#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=1\.\d+\n#EXT-X-PART-INF:PART-TARGET=0\.5/,

@@ -7,7 +7,7 @@ import { encoded } from '../media/packager/frames.ts'
 const [, , dataDir = '', receiver = ''] = process.argv
 const sluice = await runApp({ dataDir, flags: { webhooks: { allowPrivateTargets: true } } })
 await subscribeTo(sluice, receiver)
-const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, size: '320x180' })
+const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
 await broadcast(sluice, recorded, { streamName: 'killed', token: { record: true }, speed: 4 })
 process.stdout.write('begun\n')
 setInterval(() => undefined, 1000)

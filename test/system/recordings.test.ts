@@ -18,7 +18,7 @@ let h264: Recorded
 let vp8: Recorded
 
 beforeAll(async () => {
-  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, bframes: 2, size: '320x180' })
+  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, bframes: 2, size: '320x180' })
   vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 25, size: '320x180' })
   receiver = await receiveEvents()
   sluice = await runApp({ flags: { ...allowPrivate, thumbnails: { everySeconds: 1 } } })
@@ -150,6 +150,15 @@ test('a broadcast that changes its format is one file all the same', async () =>
   expect(seconds).toBeGreaterThan(3)
 })
 
+test('a disk that is nearly full ends recordings, and what there is becomes a file', async () => {
+  const full = await runApp({ flags: { recordings: { minFreeMegabytes: 1_000_000_000 } } })
+  const live = await broadcast(full, h264, { token: { record: true } })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect((await list('', full)).map(({ state }) => state)).not.toContain('recording')
+  await live.end()
+  await full.close()
+})
+
 test('nothing is recorded of a token that does not ask for it, and what is under way cannot be deleted', async () => {
   const unrecorded = await broadcast(sluice, h264, { streamName: 'private' })
   const live = await broadcast(sluice, h264, { streamName: 'now', token: { record: true } })
@@ -211,6 +220,8 @@ describe('when something dies', () => {
       return id ? (statSync(join(folder, id, 'part-0.mkv'), { throwIfNoEntry: false })?.size ?? 0) : 0
     }
     await until(() => size() > 200_000, 20_000)
+    // An event that is on its way when its sender dies is not sent again, so it has to have arrived.
+    await expectEvents('killed', 'started')
     server.kill('SIGKILL')
     await new Promise((resolve) => server.once('exit', resolve))
 
@@ -222,11 +233,47 @@ describe('when something dies', () => {
       expect(codecs).toEqual(['h264', 'aac'])
       expect(seconds).toBeGreaterThan(1)
       await expectEvents('killed', 'completed', 'started')
-      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.mp4'])
+      expect(readdirSync(join(folder, entry.id))).toEqual(['recording.json', 'recording.mp4'])
     } finally {
       await next.close()
       rmSync(dataDir, { recursive: true })
     }
+  })
+
+  test('when ffmpeg is killed while the file is made, it is made again', async () => {
+    const script = join(scratch, 'ffmpeg-that-dies')
+    const body = `[ -e "$0.once" ] || { : > "$0.once"; kill -9 $$; }; exec ffmpeg "$@"`
+    writeFileSync(script, `#!/bin/sh\n${body}\n`, { mode: 0o755 })
+    const host = await runApp({ flags: { ffmpeg: { path: script } } })
+    const live = await broadcast(host, h264, { token: { record: true } })
+    await until(async () => (await list('', host)).length === 1)
+    await live.end()
+    await until(async () => (await one('show', host)).state === 'completed', 20_000)
+    expect(existsSync(`${script}.once`)).toBe(true)
+    await host.close()
+  })
+
+  test('a start that finds a finished file puts it on record, whatever the one before was killed at', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-twice-'))
+    const first = await runApp({ dataDir })
+    const live = await broadcast(first, h264, { token: { record: true } })
+    await until(async () => (await list('', first)).length === 1)
+    await live.end()
+    await until(async () => (await one('show', first)).state === 'completed', 20_000)
+    const entry = await one('show', first)
+    // As it was between the last rename and the record of it.
+    await first.app.ctx.store.transaction(async (tx) => {
+      const row = await tx.recordings.lock(entry.id)
+      if (row) await tx.recordings.replace({ ...row, state: 'processing', bytes: null, durationMs: null, tracks: [] })
+    })
+    writeFileSync(join(dataDir, 'recordings', entry.id, 'part-0.mkv'), 'left over')
+    await first.close()
+    const next = await runApp({ dataDir })
+    await until(async () => (await one('show', next)).state === 'completed')
+    expect(await one('show', next)).toEqual(entry)
+    expect(readdirSync(join(dataDir, 'recordings', entry.id))).not.toContain('part-0.mkv')
+    await next.close()
+    rmSync(dataDir, { recursive: true })
   })
 
   test('a stop of the server finishes what is being recorded', async () => {

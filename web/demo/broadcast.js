@@ -1,25 +1,27 @@
 import { reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
 import { testPicture } from './picture.js'
-import { publish } from './webrtc.js'
+import { over, publish } from './webrtc.js'
 import { explain } from './words.js'
 
 const FIGURES = { bitrate: 'Bitrate', resolution: 'Resolution', frameRate: 'Frame rate', codecs: 'Codecs' }
 
 export function broadcastTab(root) {
-  const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'On the air after'])
+  const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'Live after'])
   let live = null
 
-  const end = async () => {
+  /** False when it is not on any more: it was ended, or another has begun. */
+  const end = async (which = live) => {
     const ended = live
+    if (ended === null || ended !== which) return false
     live = null
-    if (ended === null) return
     ended.release()
     view.picture(null)
     view.state('idle', 'Off the air')
     view.figures({})
     face(false)
     await ended.session?.stop()
+    return true
   }
 
   const face = (on) => {
@@ -65,18 +67,19 @@ async function goLive(view, mine, media, end) {
     if (pc.connectionState === 'connected') {
       after ||= milliseconds(performance.now() - clicked)
       view.state('live', 'On the air')
-    } else if (pc.connectionState === 'failed' || pc.connectionState === 'disconnected') {
-      void end()
-      view.refused({ words: 'The server has ended this broadcast, or the connection was lost.', detail: '' })
     }
   }
+  void over(pc).then(async () => {
+    if (!(await end(mine))) return
+    view.refused({ words: 'The server has ended this broadcast, or the connection was lost.', detail: '' })
+  })
   pc.addEventListener('connectionstatechange', changed)
   changed()
   const read = reader(pc)
   const stop = everySecond(async () => {
     const read1 = await read()
     const shown = Object.fromEntries(Object.entries(FIGURES).map(([key, label]) => [label, read1[key]]))
-    view.figures({ ...shown, 'Round trip': read1.roundTrip, 'On the air after': after })
+    view.figures({ ...shown, 'Round trip': read1.roundTrip, 'Live after': after })
   })
   mine.releases.push(stop)
 }

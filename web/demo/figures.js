@@ -17,8 +17,8 @@ function totals(report) {
   const video = streams.find(({ kind }) => kind === 'video')
   const path = report.find(({ type, nominated }) => type === 'candidate-pair' && nominated)
   const codecs = streams
+    .toSorted((a, b) => b.kind.localeCompare(a.kind))
     .map(({ codecId }) => report.find(({ id }) => id === codecId)?.mimeType.split('/')[1])
-    .filter((name) => name !== undefined)
   return {
     at: performance.now(),
     bytes: streams.reduce((sum, { bytesReceived = 0, bytesSent = 0 }) => sum + bytesReceived + bytesSent, 0),
@@ -26,7 +26,7 @@ function totals(report) {
     lost: streams.reduce((sum, { packetsLost = 0 }) => sum + packetsLost, 0),
     facts: {
       resolution: video?.frameWidth ? `${video.frameWidth} × ${video.frameHeight}` : '',
-      codecs: [...new Set(codecs)].join(' + '),
+      codecs: codecNames(codecs),
       roundTrip: path?.currentRoundTripTime === undefined ? '' : `${Math.round(path.currentRoundTripTime * 1000)} ms`,
     },
   }
@@ -39,8 +39,16 @@ function rates(before, now) {
     bitrate: bitrate((8 * (now.bytes - before.bytes)) / seconds),
     frameRate: `${Math.round((now.frames - before.frames) / seconds)} fps`,
     lost: `${now.lost}`,
+    stands: now.bytes === before.bytes,
   }
 }
 
 export const bitrate = (bitsPerSecond) =>
   bitsPerSecond >= 1e6 ? `${(bitsPerSecond / 1e6).toFixed(2)} Mbit/s` : `${Math.round(bitsPerSecond / 1e3)} kbit/s`
+
+/** What people call them, by how SDP and MP4 spell them. */
+const NAMES = { h264: 'H.264', avc1: 'H.264', opus: 'Opus', mp4a: 'AAC' }
+
+/** `H.264 + Opus`. */
+export const codecNames = (codecs) =>
+  [...new Set(codecs.filter(Boolean).map((name) => NAMES[name.split('.')[0].toLowerCase()] ?? name))].join(' + ')

@@ -5,10 +5,11 @@ const WIDTH = 1280
 const HEIGHT = 720
 const FRAMES = 30
 
-/** A stream of the drawn picture and its tone. `stop()` ends both. */
-export function testPicture(label) {
-  const canvas = Object.assign(document.createElement('canvas'), { width: WIDTH, height: HEIGHT })
+/** A stream of the drawn picture and its tone. `stop()` ends both. `scale` shrinks it, for machines that are busy. */
+export function testPicture(label, scale = 1) {
+  const canvas = Object.assign(document.createElement('canvas'), { width: WIDTH * scale, height: HEIGHT * scale })
   const context = canvas.getContext('2d', { alpha: false })
+  context.scale(scale, scale)
   const paint = () => draw(context, label(), Date.now())
   paint()
   const timer = setInterval(paint, 1000 / FRAMES)

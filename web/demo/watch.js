@@ -1,6 +1,6 @@
-import { bitrate, reader } from './figures.js'
+import { bitrate, codecNames, reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
-import { Refusal, watch } from './webrtc.js'
+import { over, Refusal, watch } from './webrtc.js'
 import { explain } from './words.js'
 
 const NOT_LIVE = 409
@@ -75,24 +75,19 @@ async function playWhep(view, signal) {
   view.picture(session.media)
   const read = reader(session.pc)
   const stop = everySecond(async () => {
-    const { bitrate, resolution, frameRate, codecs, lost } = await read()
+    const { bitrate, resolution, frameRate, codecs, lost, stands } = await read()
     const figures = { Bitrate: bitrate, Resolution: resolution, 'Frame rate': frameRate, Codecs: codecs }
     view.figures({ ...figures, 'Packets lost': lost, 'First frame': first() })
+    // A broadcast that is replaced or comes back goes on in this connection.
+    if (first() !== '') view.state(...(stands ? ['waiting', 'Waiting for the broadcast'] : ['live', 'Live']))
   })
-  await over(session.pc, signal)
+  await Promise.race([over(session.pc), aborted(signal)])
   stop()
   view.picture(null)
   await session.stop()
 }
 
-function over(pc, signal) {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', resolve)
-    pc.addEventListener('connectionstatechange', () => {
-      if (['failed', 'disconnected', 'closed'].includes(pc.connectionState)) resolve()
-    })
-  })
-}
+const aborted = (signal) => new Promise((resolve) => signal.addEventListener('abort', resolve))
 
 async function playHls(view, signal) {
   const clicked = performance.now()
@@ -142,7 +137,7 @@ function hlsFigures(hls, video, first) {
     Bitrate: hls.bandwidthEstimate > 0 && level?.bitrate ? bitrate(level.bitrate) : '',
     Resolution: video.videoWidth === 0 ? '' : `${video.videoWidth} × ${video.videoHeight}`,
     'Frame rate': level?.frameRate ? `${Math.round(level.frameRate)} fps` : '',
-    Codecs: [level?.videoCodec, level?.audioCodec].filter(Boolean).join(' + '),
+    Codecs: codecNames([level?.videoCodec, level?.audioCodec]),
     'First frame': first,
   }
 }

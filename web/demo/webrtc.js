@@ -55,6 +55,22 @@ async function negotiate(pc, url, token) {
   }
 }
 
+/**
+ * Resolves when the connection is over. A goodbye of the server closes the DTLS transport at once, which
+ * `connectionState` does not tell; a server that vanished is noticed by ICE after some seconds.
+ */
+export function over(pc) {
+  return new Promise((resolve) => {
+    const look = () => {
+      const states = [pc.connectionState, pc.getTransceivers()[0]?.sender.transport?.state]
+      if (states.some((state) => ['failed', 'disconnected', 'closed'].includes(state))) resolve()
+    }
+    pc.addEventListener('connectionstatechange', look)
+    pc.getTransceivers()[0]?.sender.transport?.addEventListener('statechange', look)
+    look()
+  })
+}
+
 /** `keepalive`: the goodbye arrives although the page is being left. */
 async function stop(pc, resource) {
   pc.close()

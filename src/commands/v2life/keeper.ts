@@ -179,7 +179,7 @@ export class EngineKeeper {
   async #isDue(engine: Engine): Promise<boolean> {
     const effects = await this.#apply(engine, { kind: 'tick' })
     if (effects.every((effect) => effect.do !== 'launch')) return false
-    await this.#options.transcoder.kill(engine.id)
+    await this.#options.transcoder.kill(engine.id, true)
     return true
   }
 
@@ -215,7 +215,7 @@ export class EngineKeeper {
 
   /** Channels without a source for too long are stopped by the node that has one of their engines. */
   async #timeOut(kept: readonly Kept[]): Promise<void> {
-    const mine = kept.filter(({ life }) => life.node === this.#options.node && life.wanted)
+    const mine = kept.filter(({ life }) => life.node === this.#options.node && life.idleSinceMs !== null)
     const channels = new Map(mine.map(({ life }) => [life.channelId, life.accountId]))
     for (const [channelId, accountId] of channels) {
       const stopped = await this.#ctx.store.transaction((tx) => this.#timeOutChannel(tx, accountId, channelId))

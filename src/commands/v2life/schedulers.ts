@@ -224,8 +224,14 @@ const isOver = ({ name }: Scheduler): LiveFailure =>
 const objectOf = ({ id, name }: Scheduler) => ({ type: 'scheduler', id, name }) as const
 
 const rulesOf = (one: SchedulerRules): SchedulerRules => ({
-  ...{ name: one.name, enabled: one.enabled, channels: one.channels, timeZone: one.timeZone },
-  ...{ startDate: one.startDate, startTime: one.startTime, endDate: one.endDate, endTime: one.endTime },
+  name: one.name,
+  enabled: one.enabled,
+  channels: one.channels,
+  timeZone: one.timeZone,
+  startDate: one.startDate,
+  startTime: one.startTime,
+  endDate: one.endDate,
+  endTime: one.endTime,
   recurrence: one.recurrence,
 })
 
@@ -236,8 +242,12 @@ function toRecord(one: Scheduler, skips?: readonly SkippedOccurrence[]): Schedul
   const plan = one.status === 'terminated' ? undefined : soundPlan(one)
   const next = plan?.ok ? nextOccurrence(plan.value, one.seenUntilMs) : undefined
   return {
-    ...{ id: one.id, name: one.name, enabled: one.enabled, status: one.status },
-    ...{ startDate: one.startDate, startTime: one.startTime },
+    id: one.id,
+    name: one.name,
+    enabled: one.enabled,
+    status: one.status,
+    startDate: one.startDate,
+    startTime: one.startTime,
     ...(endDate === null ? {} : { endDate }),
     ...(endTime === null ? {} : { endTime }),
     ...(recurrence === null ? {} : { recurrence }),

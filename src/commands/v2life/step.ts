@@ -55,8 +55,16 @@ function isWanted({ wanted }: StoredLife, event: EngineEvent): boolean {
 }
 
 const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
-  ...{ engineId: id, accountId, channelId, wanted: false, idleSinceMs: null, failures: 0, retryAtMs: null },
-  ...{ node: null, aliveUntilMs: null, runId: null },
+  engineId: id,
+  accountId,
+  channelId,
+  wanted: false,
+  idleSinceMs: null,
+  failures: 0,
+  retryAtMs: null,
+  node: null,
+  aliveUntilMs: null,
+  runId: null,
 })
 
 async function openRun(ctx: LifeContext, tx: Tx, engine: Engine, start: Cause): Promise<string> {

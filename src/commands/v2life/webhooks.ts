@@ -27,7 +27,10 @@ export async function createLiveWebhook(ctx: Context, actor: Actor, body: unknow
     id: newId(ctx, 'wh'),
     accountId: actor.accountId,
     ...newWebhookSecret(ctx),
-    ...{ failuresInRow: 0, disabled: null, createdAtMs: nowMs, updatedAtMs: nowMs },
+    failuresInRow: 0,
+    disabled: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
   }
   return ctx.store.transaction(async (tx): Answered<LiveWebhookRecord> => {
     if ((await tx.liveWebhooks.count(actor.accountId)) >= WEBHOOKS_MAX) {
@@ -123,5 +126,9 @@ function recordChange(
 
 /** What an audit row shows. */
 const rulesOf = ({ name, url, events, description, active }: LiveWebhookRules): LiveWebhookRules => ({
-  ...{ name, url, events, description, active },
+  name,
+  url,
+  events,
+  description,
+  active,
 })

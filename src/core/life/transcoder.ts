@@ -21,7 +21,10 @@ export type TranscodeEvent =
 export interface Transcoder {
   /** Begins; what happens is told until `kill`, or until it has died. Does nothing when it runs already. */
   launch(job: TranscodeJob, tell: (event: TranscodeEvent) => void): void
-  /** Ends it and removes what it wrote. Resolves when it is gone; resolves too when there is none. */
-  kill(engineId: string): Promise<void>
+  /**
+   * Ends it and removes what it wrote, unless it is to go on: then playlists go on too. Resolves when it is gone; resolves
+   * too when there is none.
+   */
+  kill(engineId: string, goesOn?: boolean): Promise<void>
   isRunning(engineId: string): boolean
 }

@@ -103,7 +103,7 @@ export function admit(
     return err(refusal('token_required', 'A viewer token is needed: Authorization: Bearer, or ?token='))
   const parsed = parseViewerToken(token, claim)
   if (!parsed.ok) return err(refusal('invalid_token', `The token is not valid: ${parsed.error}`))
-  const key = rules.keys.find(({ verify }) => verify(parsed.value))
+  const key = rules.keys.find((one) => one.verify(parsed.value))
   if (!key) return err(refusal('invalid_token', 'The token is not valid: it is signed with none of the keys'))
   return grantFor(rules, viewer, parsed.value.claims, key.id)
 }

@@ -22,17 +22,11 @@ export interface ViewerClaims {
   readonly nbfMs: number | null
   readonly iatMs: number | null
   readonly channels: readonly string[] | null
-  readonly geo: Geo | null
+  /** Upper case; none of them: nowhere. */
+  readonly countries: readonly string[] | null
   readonly devices: readonly string[] | null
   /** Whose views are counted together. */
   readonly trackingId: string | null
-}
-
-/** One of all that are named must hold. */
-interface Geo {
-  readonly countries: readonly string[]
-  /** Regions or market areas, which no country database knows: they hold for nobody. */
-  readonly finer: boolean
 }
 
 const TOKEN_MAX = 8192
@@ -80,7 +74,7 @@ function readTime(value: unknown): number | null | undefined {
   return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) < 1e11 ? value * 1000 : undefined
 }
 
-type Restrictions = Pick<ViewerClaims, 'channels' | 'geo' | 'devices' | 'trackingId'>
+type Restrictions = Pick<ViewerClaims, 'channels' | 'countries' | 'devices' | 'trackingId'>
 
 /** A restriction that is not understood is never taken for none. */
 function readRestrictions(own: JsonObject): Result<Restrictions, string> {
@@ -91,20 +85,20 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
   if (channels === undefined || devices === undefined) return err('ch and hw must be lists of text')
   if (!isText(tid, TRACKING_ID_MAX)) return err(`tid must be text of at most ${TRACKING_ID_MAX} characters`)
   if (!isText(cvd, VIEWER_DATA_MAX)) return err(`cvd must be text of at most ${VIEWER_DATA_MAX} characters`)
-  const geo = readGeo(own)
-  return geo.ok ? ok({ channels, devices, geo: geo.value, trackingId: tid ?? null }) : geo
+  const countries = readGeo(own)
+  return countries.ok ? ok({ channels, devices, countries: countries.value, trackingId: tid ?? null }) : countries
 }
 
-function readGeo(own: JsonObject): Result<Geo | null, string> {
+/** One of all places that are named must hold. Regions and market areas are in no country database, so none of them does. */
+function readGeo(own: JsonObject): Result<string[] | null, string> {
   const { geo } = own
   if (geo !== undefined && !isObject(geo)) return err('geo must be an object')
   // The older spelling has the lists outside, and does not count beside the newer one.
   const { cc, rgn, dma } = geo ?? own
   const lists = [readTexts(cc), readTexts(rgn), readTexts(dma)]
   if (lists.includes(undefined)) return err('cc, rgn and dma must be lists of text')
-  const [countries, regions, areas] = lists
-  if (!countries && !regions && !areas) return ok(null)
-  return ok({ countries: (countries ?? []).map((code) => code.toUpperCase()), finer: Boolean(regions ?? areas) })
+  if (lists.every((list) => list === null)) return ok(null)
+  return ok((lists[0] ?? []).map((code) => code.toUpperCase()))
 }
 
 const readTexts = (value: unknown): string[] | null | undefined => {
@@ -132,7 +126,7 @@ export function problemOfClaims(
   if (viewer.nowMs >= claims.expMs) return 'token_expired'
   if ((claims.nbfMs ?? 0) > latestMs || (claims.iatMs ?? 0) > latestMs) return 'invalid_token'
   if (claims.channels && !claims.channels.includes(viewer.channelId)) return 'channel_not_allowed'
-  if (claims.geo && !(viewer.country !== null && claims.geo.countries.includes(viewer.country)))
-    return 'country_not_allowed'
+  const isThere = viewer.country !== null && claims.countries?.includes(viewer.country)
+  if (claims.countries && !isThere) return 'country_not_allowed'
   return claims.devices && !claims.devices.includes(viewer.device) ? 'device_not_allowed' : null
 }

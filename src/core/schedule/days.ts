@@ -13,7 +13,7 @@ export interface CalendarDate {
 }
 
 /** `month` may lie outside 1 to 12: the year moves along. */
-export const dayOf = ({ year, month, day }: CalendarDate): number => Date.UTC(year, month - 1, day) / DAY_MS
+const dayOf = ({ year, month, day }: CalendarDate): number => Date.UTC(year, month - 1, day) / DAY_MS
 
 export function dateOf(day: number): CalendarDate {
   const date = new Date(day * DAY_MS)

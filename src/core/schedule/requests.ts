@@ -80,7 +80,7 @@ export function readUpdateScheduler(body: unknown): Result<Partial<SchedulerRule
     channels: readTargets(sound),
   }
   const entries = Object.entries(named).filter(([, value]) => value !== undefined)
-  return problems.settle(Object.fromEntries(entries) as Partial<SchedulerRules>)
+  return problems.settle<Partial<SchedulerRules>>(Object.fromEntries(entries))
 }
 
 /** Both spellings are one field. */

@@ -45,7 +45,7 @@ export function readUpdateLiveWebhook(
     active: sound.value('active'),
   }
   const entries = Object.entries(named).filter(([, value]) => value !== undefined)
-  return problems.settle(Object.fromEntries(entries) as Partial<LiveWebhookRules>)
+  return problems.settle<Partial<LiveWebhookRules>>(Object.fromEntries(entries))
 }
 
 type Body = Sound<Pick<UpdateLiveWebhook, 'url' | 'events' | 'description'>>

@@ -11,7 +11,8 @@ const OUTPUT = words('-movflags +faststart -f mp4 -y')
 
 /** Makes the parts of a recording into one MP4 at `output`. Media is copied where that is possible. */
 export function finishArguments(parts: readonly Part[], output: string): string[] {
-  const inputs = parts.flatMap(({ file }) => ['-i', file])
+  // Named, so that nothing which a publisher sends can be taken for another format.
+  const inputs = parts.flatMap(({ file }) => ['-f', 'matroska', '-i', file])
   const [only, ...more] = parts
   const conversion = only !== undefined && more.length === 0 ? convertOne(only) : convertSeveral(parts)
   return [...inputs, ...conversion, ...OUTPUT, output]

@@ -1,5 +1,5 @@
 import { type WriteStream, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Track } from '../frame.ts'
 
@@ -11,8 +11,17 @@ export interface Part {
 
 export type PartTrack = Pick<Track, 'kind' | 'codec'> & { readonly width?: number; readonly height?: number }
 
+/** A finished file, as it is told of. */
+export interface Finished {
+  readonly durationMs: number
+  readonly bytes: number
+  /** As they were broadcast. */
+  readonly tracks: readonly PartTrack[]
+}
+
 const MANIFEST = 'parts.json'
 const FINISHED = 'recording.mp4'
+const ABOUT = 'recording.json'
 const UNFINISHED = 'recording.partial.mp4'
 /** A head and nothing behind it. */
 const EMPTY_PART_BYTES = 1024
@@ -59,13 +68,30 @@ export class RecordingFiles {
     return found
   }
 
-  /** The file is finished: it gets its name, and what it was made of goes. Answers its size, bytes. */
-  async finish(id: string): Promise<number> {
-    const folder = this.#folder(id)
+  /**
+   * The file is finished: it gets its name, and what it was made of goes. In an order in which it can be interrupted
+   * anywhere: `madeBefore` knows then what is done already.
+   */
+  async finish(id: string, about: Omit<Finished, 'bytes'>): Promise<Finished> {
+    const { size: bytes } = await stat(this.unfinished(id))
+    const made: Finished = { ...about, bytes }
+    await writeFile(join(this.#folder(id), ABOUT), JSON.stringify(made), { mode: 0o600 })
     await rename(this.unfinished(id), this.finished(id))
-    const rest = (await readdir(folder)).filter((name) => name !== FINISHED)
-    await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })))
-    return (await stat(this.finished(id))).size
+    await this.#removeParts(id)
+    return made
+  }
+
+  /** What `finish` had done, all but perhaps the last of it; null when there is no finished file. */
+  async madeBefore(id: string): Promise<Finished | null> {
+    const folder = this.#folder(id)
+    const isThere = await stat(this.finished(id)).then(
+      () => true,
+      () => false,
+    )
+    if (!isThere) return null
+    const made = JSON.parse(await readFile(join(folder, ABOUT), 'utf8')) as Finished
+    await this.#removeParts(id)
+    return made
   }
 
   async remove(id: string): Promise<void> {
@@ -77,6 +103,14 @@ export class RecordingFiles {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     const { bavail, bsize } = await statfs(this.#dir)
     return bavail * bsize
+  }
+
+  /** The manifest last: without it nothing tells what the parts are. */
+  async #removeParts(id: string): Promise<void> {
+    const folder = this.#folder(id)
+    const rest = (await readdir(folder)).filter((name) => name !== FINISHED && name !== ABOUT && name !== MANIFEST)
+    await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })))
+    await rm(join(folder, MANIFEST), { force: true })
   }
 
   #manifest(id: string): readonly Part[] {

@@ -5,7 +5,7 @@ import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder } from './recorder.ts'
 import type { Progress } from './progress.ts'
-import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
+import type { Finished, Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
 /** What a finished recording holds. */
 export interface Track {
@@ -41,6 +41,8 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
+/** A conversion that is killed is begun anew so often. */
+const ATTEMPTS = 3
 /** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
 const STALL_MS = 600_000
 
@@ -80,10 +82,11 @@ export class Recordings {
       begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
       ended: (problem) => {
         if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
-        if (begun !== null) this.#await(this.#end(id, begun))
+        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun)))
       },
     })
     this.#recorders.set(feed.feedId, recorder)
+    this.#await(this.#later('looking for space', this.#watchSpace()))
   }
 
   end(feedId: string): void {
@@ -132,9 +135,9 @@ export class Recordings {
       () => true,
       () => false,
     )
-    if (isOnRecord) await this.#later('the end of a recording', book.end(id, atMs))
-    else await files.remove(id)
     this.#active.delete(id)
+    if (!isOnRecord) return files.remove(id)
+    await this.#later('the end of a recording', book.end(id, atMs))
     // Not awaited: others may be in front of it.
     void this.#finishAll()
   }
@@ -168,31 +171,39 @@ export class Recordings {
   async #finish(id: string): Promise<void> {
     const { book, clock, files } = this.#options
     await book.end(id, clock.now())
+    const before = await files.madeBefore(id)
+    if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)
     if (parts.length === 0) return book.fail(id, 'nothing was recorded')
     const made = await this.#convert(id, parts)
     if (made === null) return
     if (typeof made === 'string') return book.fail(id, made)
-    const bytes = await files.finish(id)
-    await book.complete(id, { bytes, durationMs: made.durationMs, tracks: tracksOf(parts) })
+    await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
+  }
+
+  #complete(id: string, file: Finished): Promise<void> {
+    return this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
   }
 
   /** The length; a problem; or null when it was not tried, or not to its end, and is to be tried again. */
   async #convert(id: string, parts: readonly Part[]): Promise<{ durationMs: number } | string | null> {
     const { ffmpeg, files, clock } = this.#options
     const args = finishArguments(parts, files.unfinished(id))
-    const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
-    if (!started.ok) {
-      if (started.error.code === 'missing') return started.error.message
-      await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
-      return null
+    for (let attempt = 1; ; attempt++) {
+      const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
+      if (!started.ok && started.error.code === 'missing') return started.error.message
+      if (!started.ok) {
+        await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
+        return null
+      }
+      this.#process = started.value
+      const exit = await this.#finished(started.value)
+      this.#process = null
+      if (this.#stopping.signal.aborted) return null
+      if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+      // Somebody killed it, or the machine was short of memory: that may pass.
+      if (!wasKilled(exit) || attempt === ATTEMPTS) return `ffmpeg ended (${exit.signal ?? exit.code}): ${exit.tail}`
     }
-    this.#process = started.value
-    const { code, signal, tail } = await this.#finished(started.value)
-    this.#process = null
-    if (this.#stopping.signal.aborted) return null
-    if (code !== 0) return `ffmpeg ended (${signal ?? code}): ${tail}`
-    return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
   }
 
   /** Its end, which is brought about when it gets no further. */
@@ -228,11 +239,20 @@ export class Recordings {
   }
 }
 
+/** What a shell says of SIGABRT, SIGKILL, SIGSEGV and SIGTERM. */
+const KILLED: ReadonlySet<number | null> = new Set([134, 137, 139, 143])
+
+const wasKilled = ({ code, signal }: FfmpegExit): boolean => signal !== null || KILLED.has(code)
+
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
   type: kind,
   codec,
   ...(width > 0 && height > 0 ? { width, height } : {}),
 })
 
-/** As they came in, of the longest description. */
-const tracksOf = (parts: readonly Part[]): Track[] => (parts.at(-1)?.tracks ?? []).map(trackOf)
+/** One of each kind, the latest: the first part may be a picture whose sound came later. */
+function tracksOf(parts: readonly Part[]): PartTrack[] {
+  const all = parts.flatMap(({ tracks }) => tracks)
+  const kinds = ['video', 'audio'] as const
+  return kinds.map((kind) => all.findLast((track) => track.kind === kind)).filter((track) => track !== undefined)
+}

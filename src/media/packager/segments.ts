@@ -186,7 +186,8 @@ export class SegmentList {
     if (closing === null) return
     this.#open = null
     this.#closed.push(closing)
-    this.#longest = Math.max(this.#longest, closing.duration)
+    // As the playlist says it, so that the two are never rounded apart.
+    this.#longest = Math.max(this.#longest, Number(closing.duration.toFixed(3)))
     if (closing.duration > 0)
       this.#peakBitsPerSecond = Math.max(this.#peakBitsPerSecond, Math.round((closing.bytes * 8) / closing.duration))
     this.#forget()

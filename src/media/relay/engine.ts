@@ -75,7 +75,7 @@ class RelayEngine implements Engine {
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
-    await Promise.all(this.#slots.map(async ({ worker }) => worker?.stop()))
+    await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
   }
 
   publish(offer: PublishOffer): Promise<Negotiated> {
@@ -183,6 +183,7 @@ class RelayEngine implements Engine {
         return this.#taps.get(message.sessionId)?.hub.frame(message.frame)
       case 'end':
         return this.#taps.get(message.sessionId)?.hub.end()
+      // The worker takes these itself.
       case 'ready':
       case 'failed':
       case 'answer':

@@ -62,13 +62,11 @@ function portOf(
     send: (datagram, { address, port, via }) => {
       const socket = sockets[via]
       // What the kernel does not take at once waits in our memory; a queue beyond its own buffer helps nobody.
-      if (socket !== undefined && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, port, address, ignore)
+      if (socket !== undefined && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, port, address)
     },
     close: () => closeAll(sockets),
   }
 }
-
-const ignore = (): void => undefined
 
 /** The same port at each address; with port 0 the one that the first address got. */
 async function bindAll(addresses: readonly string[], port: number): Promise<Socket[]> {

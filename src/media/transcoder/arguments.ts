@@ -2,7 +2,7 @@ import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
 /** Seconds of a segment; every rendition begins one at the same picture. */
-export const SEGMENT_SECONDS = 2
+const SEGMENT_SECONDS = 2
 
 /** What is kept of the past: 20 seconds are listed, and a few more lie ready for viewers who read an old playlist. */
 const LISTED = 10
@@ -28,13 +28,15 @@ export function ladderArguments({ ladder, sound, pullUrl }: LadderInput): string
   return [
     '-y',
     ...(pullUrl === null ? MATROSKA_INPUT : pullInput(pullUrl)),
-    ...['-filter_complex', filters(video)],
+    '-filter_complex',
+    filters(video),
     ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withSound ? ['-map', '0:a:0'] : [])]),
     ...X264,
     ...video.flatMap(rates),
     ...(withSound ? [...AAC, '-b:a', `${audioKbps}k`] : []),
     ...HLS,
-    ...['-var_stream_map', video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' ')],
+    '-var_stream_map',
+    video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' '),
     '%v/index.m3u8',
     ...THUMBNAIL,
   ]
@@ -62,14 +64,18 @@ function filters(video: readonly Rendition[]): string {
 /** A key picture every segment, in all renditions at once, and nowhere else. */
 const X264 = [
   ...words('-c:v libx264 -preset superfast -tune zerolatency -pix_fmt yuv420p -profile:v high -g 600 -sc_threshold 0'),
-  ...['-force_key_frames', `expr:gte(t,n_forced*${SEGMENT_SECONDS})`],
+  '-force_key_frames',
+  `expr:gte(t,n_forced*${SEGMENT_SECONDS})`,
   ...words('-fps_mode passthrough -enc_time_base 1:90000'),
 ]
 
 const rates = ({ bitrate }: Rendition, index: number): string[] => [
-  ...[`-b:v:${index}`, String(bitrate)],
-  ...[`-maxrate:v:${index}`, String(Math.round(bitrate * 1.1))],
-  ...[`-bufsize:v:${index}`, String(bitrate * 2)],
+  `-b:v:${index}`,
+  String(bitrate),
+  `-maxrate:v:${index}`,
+  String(Math.round(bitrate * 1.1)),
+  `-bufsize:v:${index}`,
+  String(bitrate * 2),
 ]
 
 const AAC = words('-c:a aac -ar 48000 -ac 2 -af aresample=async=1')

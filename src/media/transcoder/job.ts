@@ -29,6 +29,8 @@ export class Job {
   #process: FfmpegProcess | null = null
   #unwatch = (): void => undefined
   #unsubscribe = (): void => undefined
+  /** Waits for the source no longer. */
+  #leave = (): void => undefined
   #work: Promise<void> = Promise.resolve()
 
   constructor(job: TranscodeJob, folder: string, tools: JobTools, tell: (event: TranscodeEvent) => void) {
@@ -41,7 +43,6 @@ export class Job {
   }
 
   async start(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
     for (const index of this.#job.ladder.video.keys()) {
       await mkdir(join(this.#folder, String(index)), { recursive: true, mode: 0o700 })
     }
@@ -52,29 +53,35 @@ export class Job {
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#take(media))
   }
 
-  /** Resolves when the process is gone and the folder removed. */
-  async stop(): Promise<void> {
+  /** Resolves when the process is gone and, unless another job goes on with it, the folder removed. */
+  async stop(goesOn: boolean): Promise<void> {
     this.#stopping.abort()
     this.#unwatch()
     this.#unsubscribe()
+    this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
-    await rm(this.#folder, { recursive: true, force: true })
+    if (!goesOn) await rm(this.#folder, { recursive: true, force: true })
   }
 
   /** A new source follows the old one: its process ends first, because both write the same files. */
   #take(media: FrameSource): void {
     this.#unsubscribe()
+    this.#leave()
+    this.#process?.end()
     this.#work = this.#work.then(() => this.#push(media)).catch((error: unknown) => this.#broken(String(error)))
   }
 
   async #push(media: FrameSource): Promise<void> {
     if (this.#stopping.signal.aborted) return
     await new Promise<void>((done) => {
-      const pushed = new Pushed((tracks) => this.#begin(tracks), done)
+      this.#leave = done
+      const pushed = new Pushed({
+        begin: (tracks) => this.#begin(tracks),
+        ended: (exit, sourceIsOver) => this.#ended(exit, sourceIsOver),
+        done,
+      })
       this.#unsubscribe = media.subscribe(pushed)
-      // It has ended while it was being subscribed to, or will; either way this is called.
-      pushed.onProcess = (process, over) => void process.exited.then((exit) => this.#ended(exit, over()))
     })
     this.#unsubscribe()
     await this.#process?.exited
@@ -119,11 +126,12 @@ export class Job {
   /** Playlists are written when a segment is complete. */
   async #awaitManifest(process: FfmpegProcess): Promise<void> {
     const sinceMs = this.#tools.clock.now()
-    let over = false
-    void process.exited.then(() => (over = true))
-    while (!over && !this.#stopping.signal.aborted) {
+    const over = new AbortController()
+    void process.exited.then(() => over.abort())
+    const signal = AbortSignal.any([over.signal, this.#stopping.signal])
+    while (!signal.aborted) {
       if (await this.#isPlayable(sinceMs)) return this.#tell({ kind: 'manifest' })
-      await this.#tools.clock.sleep(LOOK_EVERY_MS, this.#stopping.signal).catch(() => undefined)
+      await this.#tools.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }
 
@@ -171,22 +179,29 @@ export class Job {
 
 const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
 
+interface PushedParts {
+  /** Starts the process for these tracks; null when that is impossible. */
+  readonly begin: (tracks: readonly Track[]) => FfmpegProcess | null
+  readonly ended: (exit: FfmpegExit, sourceIsOver: boolean) => void
+  /** The source is over. */
+  readonly done: () => void
+}
+
 /** Between a source and the process that is fed from it. */
 class Pushed implements FrameSink {
   readonly #mux: MuxFeed
   #process: FfmpegProcess | null = null
   #isOver = false
   #failed = false
-  onProcess: (process: FfmpegProcess, over: () => boolean) => void = () => undefined
 
-  constructor(begin: (tracks: readonly Track[]) => FfmpegProcess | null, done: () => void) {
+  constructor({ begin, ended, done }: PushedParts) {
     this.#mux = new MuxFeed({
       begin: (tracks) => {
         this.#process = begin(tracks)
         this.#failed = this.#process === null
         const mine = this.#process
         // Of several, an older one ends because the tracks changed, which is no failure either.
-        if (mine) this.onProcess(mine, () => this.#isOver || this.#process !== mine)
+        void mine?.exited.then((exit) => ended(exit, this.#isOver || this.#process !== mine))
       },
       write: (bytes) => this.#process?.write(bytes) ?? false,
       end: () => {

@@ -14,7 +14,7 @@ export class PushSources {
     const hub = new Hub()
     const entry = { hub, cut }
     this.#live.set(ingestId, entry)
-    for (const listener of [...(this.#waiting.get(ingestId) ?? [])]) listener(hub)
+    this.#waiting.get(ingestId)?.forEach((listener) => listener(hub))
     return {
       tracks: (tracks) => hub.tracks(tracks),
       frame: (frame) => hub.frame(frame),

@@ -32,10 +32,10 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const leaving = new Map<string, Promise<void>>()
   const folderOf = (engineId: string): string => join(folder, engineId)
 
-  async function kill(engineId: string): Promise<void> {
+  async function kill(engineId: string, goesOn = false): Promise<void> {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
-    if (job) leaving.set(engineId, job.stop())
+    if (job) leaving.set(engineId, job.stop(goesOn))
     await leaving.get(engineId)
     leaving.delete(engineId)
   }
@@ -49,7 +49,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
       await mkdir(folder, { recursive: true, mode: 0o700 })
     },
     async stop() {
-      await Promise.all([...jobs.keys(), ...leaving.keys()].map(kill))
+      await Promise.all([...jobs.keys(), ...leaving.keys()].map((id) => kill(id)))
       await options.sources.stop()
       await rm(folder, { recursive: true, force: true })
     },

@@ -17,7 +17,7 @@ let h264: Recorded
 let vp8: Recorded
 
 beforeAll(async () => {
-  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 4, gop: 25, bframes: 2, size: '320x180' })
+  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, bframes: 2, size: '320x180' })
   vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
 })
 afterEach(async () => {

@@ -53,7 +53,7 @@ test('what is not known yet is left out', () => {
 
 test('whatever is written, it holds', () => {
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: 'binary' })), (pieces) => {
+    fc.property(fc.array(fc.string({ maxLength: 50 }), { maxLength: 10 }), (pieces) => {
       expect(() => readAll(pieces)).not.toThrow()
     }),
   )

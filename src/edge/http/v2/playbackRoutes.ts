@@ -48,6 +48,7 @@ const MEDIA_TICKET_MS = 60_000
 const FILES = /^(index\.m3u8|[a-z0-9_]{1,40}\.(mp4|m4s))$/
 
 const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or never was')
+const NOTHING_FITS = refusal('not_found', 'Every rendition is above the maxBitrate of this distribution')
 const NOT_LIVE = refusal('not_found', 'Nothing is playing now')
 
 /** What viewers ask for. Everything is decided anew for each request, so a change of the rules counts at once. */
@@ -74,8 +75,11 @@ async function sendMaster(parts: Parts, request: FastifyRequest<Asked>, reply: F
   if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
   const granted = withToken(parts, rules, request)
   if (!granted.ok) return refuse(reply, granted.error)
-  const variants = await variantsFor(parts, rules)
-  if (variants.length === 0) return refuse(reply, NOT_LIVE)
+  const playing = await variantsFor(parts, rules)
+  if (playing.length === 0) return refuse(reply, NOT_LIVE)
+  const most = rules.distribution.maxBitrate ?? Number.POSITIVE_INFINITY
+  const variants = playing.filter(({ bandwidth }) => bandwidth <= most)
+  if (variants.length === 0) return refuse(reply, NOTHING_FITS)
   const ticket = ticketFor(parts, rules, 'playlist', granted.value)
   const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
   return send(parts, rules, granted.value, request, reply, {
@@ -85,15 +89,13 @@ async function sendMaster(parts: Parts, request: FastifyRequest<Asked>, reply: F
   })
 }
 
-/** Of all engines that play, the preferred one first, what the distribution offers. */
-async function variantsFor({ folderOf }: Parts, { engines, distribution }: PlaybackRules): Promise<Variant[]> {
-  const most = distribution.maxBitrate ?? Number.POSITIVE_INFINITY
+/** What all engines that play have made, the preferred one first. */
+async function variantsFor({ folderOf }: Parts, { engines }: PlaybackRules): Promise<Variant[]> {
   const found: Variant[] = []
   for (const engine of engines.filter(({ status }) => status === 'playing')) {
     const master = await fileOf(join(folderOf(engine.id), 'main.m3u8'))
     const variants = master === null ? [] : variantsOf(master.toString())
-    const offered = variants.filter(({ bandwidth }) => bandwidth <= most)
-    found.push(...offered.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
+    found.push(...variants.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
   }
   return found
 }

@@ -11,6 +11,9 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/regions/:regionId/sdi', 'there are no capture devices'],
   ['/regions/:regionId/ndi', 'there are no NDI sources'],
   ['/enhancements/speech/*', 'speech is not transcribed'],
+  ['/channels/:channelId/analytics/*', 'bytes are counted, and not reported here'],
+  ['/distributions/:distributionId/analytics/*', 'bytes are counted, and not reported here'],
+  ['/monitoring/*', 'the status of an engine is all that it tells'],
 ]
 
 /** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */

@@ -1,0 +1,166 @@
+import { ok, type Result } from '../base/result.ts'
+import { createChannel, deleteChannel, listChannels } from '../commands/v2/channels.ts'
+import { readChannelWith } from '../commands/v2/included.ts'
+import { startChannel, stopChannel } from '../commands/v2life/start.ts'
+import type { ChannelRecord } from '../core/live/channelSchema.ts'
+import type { LiveFailure } from '../core/live/errors.ts'
+import { type Answer, type Call, command, type Outcome } from './command.ts'
+import { required, text, texts, whole, wholeOr } from './flag.ts'
+import { fields, table } from './print.ts'
+import { fromLive } from './refusal.ts'
+import { type Desk, withAccount } from './session.ts'
+
+const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
+
+const create = command({
+  path: ['channel', 'create'],
+  summary: 'Make a channel that an encoder can push to, and print its id, alone',
+  detail:
+    'It gets one ingest, one engine and one distribution, and is stopped. `sluice channel show` tells where to push and ' +
+    'where to play. For anything else use the interface under `/v2`.',
+  flags: {
+    name: required('NAME', 'A name for people.'),
+    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to.'),
+    ladder: text('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
+    'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
+    timeout: whole('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
+  },
+  examples: [
+    'sluice channel create --name "Main stage"',
+    'CHANNEL=$(sluice channel create --name Studio --source srt://studio.example.com:9000)',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await createChannel(ctx, actor, bodyOf(call.flags))
+      if (!made.ok) return refused(made.error)
+      const [ingest] = made.value.ingests
+      const [distribution] = made.value.distributions
+      const push =
+        ingest?.streamKey === undefined ? '' : `Push to ${ingest.url} with the stream key ${ingest.streamKey}. `
+      const hint = `${push}Play /v2/distributions/${distribution?.id}/hls/main.m3u8.`
+      return ok({ json: made.value, text: made.value.id, hint })
+    }),
+})
+
+interface CreateFlags {
+  name: string
+  source: string | undefined
+  ladder: string | undefined
+  'external-id': readonly string[]
+  timeout: number | undefined
+}
+
+function bodyOf({ name, source, ladder, 'external-id': externalIds, timeout }: CreateFlags): object {
+  const type = source === undefined ? 'rtmp-push' : source.startsWith('srt:') ? 'srt-pull' : 'rtmp-pull'
+  const quality = ladder === undefined ? {} : { quality: { abrLadderId: ladder } }
+  const engines = [{ name: 'Engine', ...quality }]
+  return {
+    name,
+    ...(externalIds.length === 0 ? {} : { externalIds }),
+    ...(timeout === undefined ? {} : { timeout }),
+    ingests: [{ name: 'Ingest', type, ...(source === undefined ? {} : { url: source }), engines }],
+    distributions: [{ name: 'Distribution' }],
+  }
+}
+
+const PAGE = 100
+
+const list = command({
+  path: ['channel', 'list'],
+  summary: 'List channels, newest first',
+  flags: {
+    search: text('TEXT', 'Only those with this id, or with this in their name.'),
+    status: text('STATUS', 'Only those with this status, or with one of several separated by commas.'),
+    'external-id': text('ID', 'Only the one with this id of yours.'),
+    most: wholeOr(100, 'N', 'The most that are listed.', { min: 1, max: 100_000 }),
+  },
+  examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
+  run: (call) =>
+    withAccount(call, async (desk) => {
+      const { search, status, 'external-id': externalId, most } = call.flags
+      const given = Object.entries({ search, status, externalId }).filter(([, value]) => value !== undefined)
+      const found = await collect(desk, Object.fromEntries(given) as Record<string, string>, most)
+      if (!found.ok) return refused(found.error)
+      const rows = found.value.map((one) => [one.id, one.status, one.name, (one.externalIds ?? []).join(', ')])
+      return ok({ json: found.value, text: table(['id', 'status', 'name', 'external ids'], rows) })
+    }),
+})
+
+/** Page after page, until there are enough. */
+async function collect(
+  { ctx, accountId }: Desk,
+  query: Record<string, string>,
+  most: number,
+): Promise<Result<ChannelRecord[], LiveFailure>> {
+  const all: ChannelRecord[] = []
+  let cursor: string | undefined
+  while (all.length < most) {
+    const limit = String(Math.min(PAGE, most - all.length))
+    const page = await listChannels(ctx, accountId, { ...query, limit, ...(cursor === undefined ? {} : { cursor }) })
+    if (!page.ok) return page
+    all.push(...page.value.data)
+    cursor = page.value.pagination.cursor
+    if (cursor === undefined) break
+  }
+  return ok(all)
+}
+
+const EVERYTHING = { include: 'ingests,engines,distributions' }
+
+const show = command({
+  path: ['channel', 'show'],
+  summary: 'Show a channel with its ingests, engines and distributions',
+  detail: 'The stream keys of its ingests are shown.',
+  args: { id: CHANNEL_ID },
+  examples: ['sluice channel show ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel show $CHANNEL --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readChannelWith(ctx, accountId, call.args.id, EVERYTHING)
+      if (!found.ok) return refused(found.error)
+      const { data, ingests, engines, distributions } = found.value
+      const parts = { ingests: ingests?.data, engines: engines?.data, distributions: distributions?.data }
+      const shown = Object.entries(parts).flatMap(([name, items = []]) =>
+        items.map((item) => `\n\n${name.slice(0, -1)}\n${fields(item as object)}`),
+      )
+      return ok({ json: { ...data, ...parts }, text: `${fields(data)}${shown.join('')}` })
+    }),
+})
+
+const remove = command({
+  path: ['channel', 'delete'],
+  summary: 'Delete a channel that does not run, with all that belongs to it',
+  args: { id: CHANNEL_ID },
+  examples: ['sluice channel delete ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel delete $CHANNEL --account a1b2c3'],
+  run: (call) => acting(call, deleteChannel, 'was deleted'),
+})
+
+const start = command({
+  path: ['channel', 'start'],
+  summary: 'Start the engines of a channel; a running server does it within a second',
+  args: { id: CHANNEL_ID },
+  examples: ['sluice channel start ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel start $CHANNEL'],
+  run: (call) => acting(call, startChannel, 'is started by a running server'),
+})
+
+const stop = command({
+  path: ['channel', 'stop'],
+  summary: 'Stop the engines of a channel; a running server does it within a second',
+  args: { id: CHANNEL_ID },
+  examples: ['sluice channel stop ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel stop $CHANNEL'],
+  run: (call) => acting(call, stopChannel, 'is stopped by a running server'),
+})
+
+type Verb = (ctx: Desk['ctx'], actor: Desk['actor'], id: string) => Promise<Result<true, LiveFailure>>
+
+/** Does one thing to the channel that is named. */
+function acting(call: Call & { args: { id: string } }, verb: Verb, done: string): Outcome {
+  const { id } = call.args
+  return withAccount(call, async ({ ctx, actor }) => {
+    const answer = await verb(ctx, actor, id)
+    return answer.ok ? ok<Answer>({ json: true, text: '', hint: `Channel ${id} ${done}.` }) : refused(answer.error)
+  })
+}
+
+const refused = (failure: LiveFailure) => ({ ok: false, error: fromLive(failure) }) as const
+
+export const channelCommands = [create, list, show, remove, start, stop]

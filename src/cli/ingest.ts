@@ -1,0 +1,37 @@
+import { err, ok } from '../base/result.ts'
+import { readIngest, rotateKey } from '../commands/v2/ingests.ts'
+import { command } from './command.ts'
+import { required } from './flag.ts'
+import { fields } from './print.ts'
+import { fromLive } from './refusal.ts'
+import { withAccount } from './session.ts'
+
+const INGEST_ID = required('ID', 'The id of the ingest, as `sluice channel show` shows it.')
+
+const show = command({
+  path: ['ingest', 'show'],
+  summary: 'Show an ingest with its address and stream key',
+  args: { id: INGEST_ID },
+  examples: ['sluice ingest show in_1BvTL3PCGW4dXdKwCqFkRe', 'sluice ingest show $INGEST --json | jq -r .streamKey'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const found = await readIngest(ctx, accountId, call.args.id)
+      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : err(fromLive(found.error))
+    }),
+})
+
+const rotate = command({
+  path: ['ingest', 'rotate-key'],
+  summary: 'Give a push ingest another stream key and print it, alone',
+  detail:
+    'The old key is refused from then on. Who publishes with it is cut off when this is asked of a server, over `/v2`.',
+  args: { id: INGEST_ID },
+  examples: ['sluice ingest rotate-key in_1BvTL3PCGW4dXdKwCqFkRe', 'KEY=$(sluice ingest rotate-key $INGEST)'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await rotateKey(ctx, actor, call.args.id)
+      return made.ok ? ok({ json: made.value, text: made.value.streamKey ?? '' }) : err(fromLive(made.error))
+    }),
+})
+
+export const ingestCommands = [show, rotate]

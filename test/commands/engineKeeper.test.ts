@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { EngineKeeper } from '../../src/commands/v2life/keeper.ts'
+import type { TranscodeEvent, TranscodeJob, Transcoder } from '../../src/core/life/transcoder.ts'
+import { openApp, type App } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createChannel } from '../../src/commands/v2/channels.ts'
+import { deleteEngine } from '../../src/commands/v2/engines.ts'
+import { startChannel, stopChannel } from '../../src/commands/v2life/start.ts'
+import type { Actor } from '../../src/commands/context.ts'
+import { silentLog } from '../support/app.ts'
+
+/** Does nothing by itself; a test says what happens. */
+class Scripted implements Transcoder {
+  readonly jobs = new Map<string, (event: TranscodeEvent) => void>()
+  launches: TranscodeJob[] = []
+
+  launch(job: TranscodeJob, tell: (event: TranscodeEvent) => void): void {
+    this.launches.push(job)
+    this.jobs.set(job.engineId, tell)
+  }
+
+  async kill(engineId: string): Promise<void> {
+    this.jobs.delete(engineId)
+  }
+
+  isRunning(engineId: string): boolean {
+    return this.jobs.has(engineId)
+  }
+}
+
+let app: App
+let dir: string
+let actor: Actor
+const clock = new ManualClock()
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'sluice-keeper-'))
+  const config = loadConfig({ env: {}, flags: { data: { dir } } })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  app = await openApp({ config: config.value, log: silentLog, clock })
+  const [account] = await app.ctx.store.read.accounts.list()
+  actor = { accountId: account?.id ?? '', name: 'credential:7', address: null, requestId: null }
+})
+afterAll(async () => {
+  await app.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+let nodes = 0
+function keeperWith(transcoder: Scripted, isGone = (): boolean => false) {
+  const node = `node ${(nodes += 1)}`
+  const keeper = new EngineKeeper(app.ctx, { transcoder, node, isGone, leaseMs: 15_000 })
+  /** Looks until nothing more comes of it. */
+  const settle = async (): Promise<void> => {
+    for (let looks = 0; looks < 4; looks += 1) await keeper.tend()
+  }
+  return { keeper, settle }
+}
+
+async function makeChannel(timeout = 0): Promise<{ channelId: string; engineId: string }> {
+  const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: 'ab_default' } }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', region: 'local', engines }]
+  const made = await createChannel(app.ctx, actor, { name: 'Stage', timeout, ingests })
+  if (!made.ok) throw new Error(JSON.stringify(made.error))
+  return { channelId: made.value.id, engineId: made.value.engines[0]?.id ?? '' }
+}
+
+const engineOf = (id: string) => app.ctx.store.read.engines.get(actor.accountId, id)
+const runsOf = (engineId: string) => app.ctx.store.read.runs.page({ engineId, limit: 10 })
+
+async function started(settings: { timeout?: number } = {}) {
+  const made = await makeChannel(settings.timeout)
+  const transcoder = new Scripted()
+  const { keeper, settle } = keeperWith(transcoder)
+  await startChannel(app.ctx, actor, made.channelId)
+  await settle()
+  const tell = async (event: TranscodeEvent): Promise<void> => {
+    transcoder.jobs.get(made.engineId)?.(event)
+    await keeper.tend()
+  }
+  return { ...made, transcoder, keeper, settle, tell }
+}
+
+describe('a node', () => {
+  test('brings up what is wanted, once, and takes it down when it is not', async () => {
+    const { channelId, engineId, transcoder, settle, tell } = await started()
+    await tell({ kind: 'ready' })
+    expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['waiting', 1])
+    await stopChannel(app.ctx, actor, channelId)
+    expect((await engineOf(engineId))?.status).toBe('stopping')
+    await settle()
+    expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
+  })
+
+  test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
+    const { engineId, tell } = await started()
+    const seenAtMs = clock.now()
+    await tell({ kind: 'ready' })
+    clock.advance(1000)
+    const other = new Scripted()
+    const { settle, keeper } = keeperWith(other, () => true)
+    await settle()
+    const [now, before] = await runsOf(engineId)
+    expect(before).toMatchObject({ endedAtMs: seenAtMs, start: { type: 'api' }, stop: { type: 'error' } })
+    expect(now).toMatchObject({ endedAtMs: null, start: { type: 'api', id: 'credential:7' } })
+    expect(other.launches).toHaveLength(1)
+    await keeper.stop()
+  })
+
+  test('leaves alone what another one runs, until that has been silent for long', async () => {
+    const { engineId, channelId } = await started()
+    const other = new Scripted()
+    const { settle, keeper } = keeperWith(other)
+    await settle()
+    expect(other.launches).toEqual([])
+    clock.advance(15_001)
+    await settle()
+    expect(other.launches.map((job) => job.engineId)).toContain(engineId)
+    await stopChannel(app.ctx, actor, channelId)
+    await keeper.stop()
+  })
+
+  test('that is shut down closes its runs, and the next one goes on', async () => {
+    const { engineId, keeper, transcoder, channelId } = await started()
+    await keeper.stop()
+    expect((await engineOf(engineId))?.status).toBe('stopped')
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'shutdown' } })
+    expect(transcoder.jobs.size).toBe(0)
+    const next = new Scripted()
+    const { settle, keeper: later } = keeperWith(next)
+    await settle()
+    expect((await runsOf(engineId)).map(({ stop }) => stop?.type)).toEqual([undefined, 'shutdown'])
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await later.stop()
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'api' } })
+  })
+
+  test('says why an engine is in error, and tries again', async () => {
+    const { engineId, channelId, tell, transcoder, keeper, settle } = await started()
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'There is no program ffmpeg' })
+    expect(await engineOf(engineId)).toMatchObject({ status: 'error', statusMessage: 'There is no program ffmpeg' })
+    await settle()
+    expect(transcoder.launches.filter((job) => job.engineId === engineId)).toHaveLength(1)
+    clock.advance(1000)
+    await settle()
+    expect(transcoder.launches.filter((job) => job.engineId === engineId)).toHaveLength(2)
+    expect(await engineOf(engineId)).toMatchObject({ status: 'starting', statusMessage: null })
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await keeper.stop()
+  })
+
+  test('stops a channel that has had no source for its timeout', async () => {
+    const { engineId, tell, settle } = await started({ timeout: 60 })
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'source' })
+    clock.advance(120_000)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('ingesting')
+    await tell({ kind: 'sourceLost' })
+    clock.advance(59_999)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    clock.advance(1)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('stopped')
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
+  })
+
+  test('closes the run of an engine that was deleted while it was in error', async () => {
+    const { engineId, tell, settle, transcoder } = await started()
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'broken' })
+    const gone = await deleteEngine(app.ctx, actor, engineId)
+    await settle()
+    const [run] = await runsOf(engineId)
+    expect([gone.ok, run?.endedAtMs === null, transcoder.jobs.size]).toEqual([true, false, 0])
+  })
+})

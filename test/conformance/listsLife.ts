@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import type { LiveWebhook, Run, Scheduler } from '../../src/store/store.ts'
+import type { Ground, Item, ListCase } from './lists.ts'
+
+/** Lists of what happens to channels: runs, schedulers, webhooks and their logs. */
+
+const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
+const newest = ({ id: of, createdAtMs }: { id: string; createdAtMs: number }): Item => ({
+  id: of,
+  key: [createdAtMs, of],
+})
+
+async function addRun({ store, accountId, channel, engineId }: Ground, startedAtMs: number): Promise<Item> {
+  const run: Run = {
+    id: id('rn'),
+    accountId,
+    channelId: channel.id,
+    engineId,
+    config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
+    start: { type: 'api', id: 'credential:1' },
+    stop: null,
+    startedAtMs,
+    endedAtMs: null,
+    heartbeatAtMs: startedAtMs,
+  }
+  await store.transaction((tx) => tx.runs.insert(run))
+  return { id: run.id, key: [startedAtMs, run.id] }
+}
+
+async function addScheduler({ store, accountId, channel }: Ground, createdAtMs: number): Promise<Scheduler> {
+  const scheduler: Scheduler = {
+    id: id('sc'),
+    accountId,
+    name: `name ${createdAtMs % 3}`,
+    enabled: false,
+    channels: [{ channelId: channel.id }],
+    startDate: '2030-01-01',
+    startTime: '09:00',
+    endDate: null,
+    endTime: null,
+    recurrence: null,
+    timeZone: 'UTC',
+    status: 'idle',
+    occurrence: null,
+    seenUntilMs: 0,
+    nextAtMs: null,
+    createdAtMs,
+    updatedAtMs: createdAtMs,
+  }
+  await store.transaction((tx) => tx.schedulers.insert(scheduler))
+  return scheduler
+}
+
+const removeScheduler: ListCase['remove'] = ({ store }, of) => store.transaction((tx) => tx.schedulers.delete(of))
+
+const newLiveWebhook = (accountId: string, createdAtMs: number): Omit<LiveWebhook, 'lane'> => ({
+  id: id('wh'),
+  accountId,
+  name: 'webhook',
+  description: null,
+  url: 'https://hooks.example.com/',
+  events: ['*'],
+  active: false,
+  secretSealed: new Uint8Array([1]),
+  failuresInRow: 0,
+  disabled: null,
+  createdAtMs,
+  updatedAtMs: createdAtMs,
+})
+
+/** The webhook whose log is walked, one an account. */
+const logged = new Map<string, LiveWebhook>()
+
+/** Has to be called before the log of an account is asked for. */
+export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store' | 'accountId'>): Promise<void> {
+  const webhook = newLiveWebhook(accountId, 0)
+  await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
+  const stored = await store.read.liveWebhooks.get(accountId, webhook.id)
+  if (stored) logged.set(accountId, stored)
+}
+
+async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
+  const webhookId = logged.get(accountId)?.lane ?? 0
+  const own = `${atMs}${randomBytes(11).toString('hex').slice(1)}`
+  const event = { type: 'live', event: 'channel.created', subject: null, data: '{}', error: null, createdAtMs: atMs }
+  const payload = { body: Buffer.from('{}'), contentType: 'application/json', headers: {} }
+  const end = { statusCode: 200, durationMs: 1, answer: '', error: null, endedAtMs: atMs }
+  await store.transaction(async (tx) => {
+    await tx.deliveries.insert([{ id: own, eventId: own, webhookId, accountId, state: 'pending', ...event }])
+    await tx.deliveries.start('node', atMs, [{ id: own, payload }])
+    await tx.deliveries.finish('node', [{ id: own, state: 'delivered', ...end }])
+  })
+  return { id: `lg_${own}`, key: [own] }
+}
+
+export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
+  'runs of a channel': {
+    path: ({ channel }) => `/v2/channels/${channel.id}/runs`,
+    order: 'desc',
+    add: addRun,
+  },
+  'runs of an engine': {
+    path: ({ engineId }) => `/v2/engines/${engineId}/runs`,
+    order: 'desc',
+    add: addRun,
+  },
+  schedulers: {
+    path: () => '/v2/schedulers',
+    order: 'desc',
+    add: async (ground, atMs) => newest(await addScheduler(ground, atMs)),
+    remove: removeScheduler,
+  },
+  'schedulers by name': {
+    path: () => '/v2/schedulers?sortBy=name&sortDirection=asc',
+    order: 'asc',
+    add: async (ground, atMs) => {
+      const scheduler = await addScheduler(ground, atMs)
+      return { id: scheduler.id, key: [scheduler.name, scheduler.id] }
+    },
+    remove: removeScheduler,
+  },
+  'webhooks of channels': {
+    path: () => '/v2/webhooks',
+    order: 'desc',
+    add: async ({ store, accountId }, atMs) => {
+      const webhook = newLiveWebhook(accountId, atMs)
+      await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
+      return newest(webhook)
+    },
+  },
+  'log of a webhook': {
+    path: ({ accountId }) => `/v2/webhooks/${logged.get(accountId)?.id}/logs`,
+    order: 'desc',
+    add: addAttempt,
+  },
+}

@@ -1,0 +1,302 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { LiveWebhook, NewDelivery, Run, Scheduler, StoredLife } from '../../src/store/store.ts'
+import type { Stores } from './store.ts'
+
+const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
+const AT = 1_750_000_000_000
+const account = () => randomBytes(3).toString('hex')
+
+const newRun = (over: Partial<Run> = {}): Run => ({
+  id: id('rn'),
+  accountId: 'nobody',
+  channelId: id('ch'),
+  engineId: id('en'),
+  config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
+  start: { type: 'api', id: 'credential:1' },
+  stop: null,
+  startedAtMs: AT,
+  endedAtMs: null,
+  heartbeatAtMs: AT,
+  ...over,
+})
+
+const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
+  id: id('sc'),
+  accountId: 'nobody',
+  name: 'Daily',
+  enabled: true,
+  status: 'idle',
+  channels: [{ channelId: 'ch_1' }],
+  startDate: '2030-01-01',
+  startTime: '10:00',
+  endDate: null,
+  endTime: '11:00',
+  recurrence: null,
+  timeZone: 'UTC',
+  occurrence: null,
+  seenUntilMs: AT,
+  nextAtMs: AT + 1000,
+  createdAtMs: AT,
+  updatedAtMs: AT,
+  ...over,
+})
+
+const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<LiveWebhook, 'lane'> => ({
+  id: id('wh'),
+  accountId,
+  name: 'Hook',
+  description: null,
+  url: 'https://x.example/',
+  events: ['*'],
+  active: true,
+  secretSealed: new Uint8Array([1]),
+  failuresInRow: 0,
+  disabled: null,
+  createdAtMs: AT,
+  updatedAtMs: AT,
+  ...over,
+})
+
+/** What every store promises of runs, schedulers and the live interface's webhooks. */
+export function runsSuite(stores: Stores): void {
+  livesAndRuns(stores)
+  schedulers(stores)
+  webhooks(stores)
+}
+
+function livesAndRuns(stores: Stores): void {
+  describe('lives and runs', () => {
+    test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
+      const run = newRun()
+      const life: StoredLife = {
+        engineId: run.engineId,
+        accountId: 'nobody',
+        channelId: run.channelId,
+        wanted: true,
+        failures: 0,
+        idleSinceMs: AT,
+        retryAtMs: null,
+        node: 'node 1',
+        aliveUntilMs: AT,
+        runId: run.id,
+      }
+      await stores.store.transaction(async (tx) => {
+        await tx.runs.insert(run)
+        await tx.lives.put({ ...life, failures: 3 })
+        await tx.lives.put(life)
+        await tx.lives.beat('node 1', AT + 5, AT + 500)
+      })
+      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, aliveUntilMs: AT + 500 })
+      const [beaten] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
+      expect(beaten).toEqual({ ...run, heartbeatAtMs: AT + 5 })
+      await stores.store.transaction(async (tx) => {
+        await tx.runs.end(run.id, { type: 'timeout', id: '' }, AT + 9)
+        await tx.runs.end(run.id, { type: 'api', id: 'late' }, AT + 99)
+        await tx.lives.delete(run.engineId)
+      })
+      const [ended] = await stores.other.read.runs.page({ channelId: run.channelId, limit: 5 })
+      expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
+    })
+
+    test('runs are paged newest first, by channel or engine, and filtered by their times', async () => {
+      const channelId = id('ch')
+      const runs = [1, 2, 2, 3].map((n) =>
+        newRun({ channelId, startedAtMs: AT + n, endedAtMs: n < 3 ? AT + n + 10 : null }),
+      )
+      await stores.store.transaction(async (tx) => {
+        for (const run of runs) await tx.runs.insert(run)
+      })
+      const page = (query: object) => stores.other.read.runs.page({ channelId, limit: 10, ...query })
+      const all = await page({})
+      expect(all.map(({ startedAtMs }) => startedAtMs - AT)).toEqual([3, 2, 2, 1])
+      const [, second] = all
+      const after = { atMs: second?.startedAtMs ?? 0, id: second?.id ?? '' }
+      expect(await page({ after })).toEqual(all.slice(2))
+      expect(await page({ startedAfterMs: AT + 2 })).toEqual(all.slice(0, 1))
+      expect(await page({ endedBeforeMs: AT + 12 })).toEqual(all.slice(3))
+      expect(await page({ engineIds: [runs[0]?.engineId ?? ''] })).toEqual([runs[0]])
+    })
+  })
+}
+
+function schedulers(stores: Stores): void {
+  describe('schedulers', () => {
+    test('are kept whole, found when they are due, and forgotten with what they skipped', async () => {
+      const accountId = account()
+      const occurrence = { startMs: AT, endMs: null }
+      const one = newScheduler({
+        accountId,
+        status: 'active',
+        occurrence,
+        channels: [{ channelId: 'ch_1', engineIds: ['en_1'] }],
+      })
+      const later = newScheduler({ accountId, nextAtMs: null })
+      const skip = { schedulerId: one.id, startMs: AT, endMs: AT + 5, atMs: AT + 9, reason: 'missed' }
+      await stores.store.transaction(async (tx) => {
+        await tx.schedulers.insert(one)
+        await tx.schedulers.insert(later)
+        await tx.schedulers.skip([skip])
+        await tx.schedulers.skip([skip, { ...skip, startMs: AT + 1, endMs: null }])
+      })
+      expect(await stores.other.read.schedulers.get(accountId, one.id)).toEqual(one)
+      expect(await stores.other.read.schedulers.get('nobody', one.id)).toBeUndefined()
+      const due = (ms: number) => stores.other.read.schedulers.due(ms, 1000)
+      expect(await due(AT + 1000)).toContainEqual({ accountId, id: one.id })
+      expect((await due(AT + 999)).filter((found) => found.accountId === accountId)).toEqual([])
+      expect((await stores.other.read.schedulers.skips(one.id, 10)).map(({ startMs }) => startMs)).toEqual([AT + 1, AT])
+      await stores.store.transaction(async (tx) => {
+        expect(await tx.schedulers.otherActive(accountId, later.id)).toEqual([one])
+        expect(await tx.schedulers.count(accountId)).toBe(2)
+        const locked = await tx.schedulers.lock(accountId, one.id)
+        await tx.schedulers.replace({ ...(locked ?? one), name: 'Other', status: 'idle', occurrence: null })
+      })
+      expect(await stores.other.read.schedulers.get(accountId, one.id)).toMatchObject({
+        name: 'Other',
+        occurrence: null,
+      })
+      await stores.store.transaction((tx) => tx.schedulers.delete(one.id))
+      expect(await stores.other.read.schedulers.skips(one.id, 10)).toEqual([])
+    })
+
+    test('are paged in every order, each once', async () => {
+      const accountId = account()
+      const made = ['b', 'a', 'a', 'c'].map((name, n) =>
+        newScheduler({
+          accountId,
+          name,
+          createdAtMs: AT + n,
+          startTime: `1${n}:00`,
+          status: n === 3 ? 'active' : 'idle',
+        }),
+      )
+      await stores.store.transaction(async (tx) => {
+        for (const one of made) await tx.schedulers.insert(one)
+      })
+      for (const sortBy of ['createdAt', 'name', 'status', 'startDate', 'startTime'] as const) {
+        for (const descending of [true, false]) {
+          const seen: string[] = []
+          let after: { key: string | number; id: string } | undefined
+          for (let pages = 0; pages < 4; pages += 1) {
+            const query = { accountId, sortBy, descending, limit: 1, ...(after ? { after } : {}) }
+            const [one] = await stores.other.read.schedulers.page(query)
+            if (!one) break
+            seen.push(one.id)
+            after = { key: sortBy === 'createdAt' ? one.createdAtMs : one[sortBy], id: one.id }
+          }
+          expect(seen.toSorted()).toEqual(made.map(({ id }) => id).toSorted())
+        }
+      }
+      const query = { accountId, sortBy: 'name', descending: false, limit: 9, statuses: ['active'] } as const
+      expect((await stores.other.read.schedulers.page(query)).map(({ name }) => name)).toEqual(['c'])
+    })
+  })
+}
+
+function webhooks(stores: Stores): void {
+  describe("the live interface's webhooks", () => {
+    test('stand beside those of the token interface and are not seen by it', async () => {
+      const accountId = account()
+      const one = newWebhook(accountId, { description: 'x' })
+      await stores.store.transaction(async (tx) => {
+        await tx.liveWebhooks.insert(one)
+        await tx.liveWebhooks.insert(newWebhook(accountId, { active: false, createdAtMs: AT - 1 }))
+      })
+      const found = await stores.other.read.liveWebhooks.get(accountId, one.id)
+      expect(found).toEqual({ ...one, lane: expect.any(Number) })
+      expect(await stores.other.read.webhooks.forAccount(accountId)).toEqual([])
+      const page = await stores.other.read.liveWebhooks.page({ accountId, limit: 1 })
+      const rest = await stores.other.read.liveWebhooks.page({ accountId, limit: 5, after: { atMs: AT, id: one.id } })
+      expect([page.map(({ id }) => id), rest.length]).toEqual([[one.id], 1])
+      await stores.store.transaction(async (tx) => {
+        expect((await tx.liveWebhooks.active(accountId)).map(({ id }) => id)).toEqual([one.id])
+        expect(await tx.liveWebhooks.count(accountId)).toBe(2)
+        if (found) await tx.liveWebhooks.replace({ ...found, active: false, events: ['channel.created'] })
+      })
+      expect(await stores.other.read.liveWebhooks.get(accountId, one.id)).toMatchObject({ active: false })
+    })
+
+    test('a failed attempt is followed by another, which waits for its time; one of the token interface is not', async () => {
+      const accountId = account()
+      const { lane, row } = await withDelivery(stores, accountId)
+      const { attempt: _never, ...plain } = row('plain')
+      const counted = row('live')
+      const retry = { id: `${counted.id}2`, atMs: AT, notBeforeMs: AT + 5000 }
+      await stores.store.transaction(async (tx) => {
+        await tx.deliveries.insert([counted, plain])
+        const bytes = { body: new TextEncoder().encode('{}'), contentType: 'application/json', headers: {} }
+        const ids = [counted.id, plain.id]
+        await tx.deliveries.start(
+          'node 2',
+          AT,
+          ids.map((one) => ({ id: one, payload: bytes })),
+        )
+        const failed = {
+          state: 'failed',
+          endedAtMs: AT,
+          statusCode: 500,
+          durationMs: 1,
+          answer: '',
+          error: 'no',
+        } as const
+        await tx.deliveries.finish(
+          'node 2',
+          ids.map((one) => ({ id: one, ...failed })),
+        )
+        expect(await tx.deliveries.retry({ of: counted.id, ...retry })).toBe(true)
+        expect(await tx.deliveries.retry({ of: plain.id, ...retry, id: 'never' })).toBe(false)
+      })
+      const due = async () =>
+        (await stores.other.read.deliveries.due({ after: lane - 1, without: [], upTo: 9, limit: 1 }))[0]
+      expect([await due(), await stores.other.read.deliveries.isRetryDue(AT + 4999)]).toEqual([undefined, false])
+      expect(await stores.other.read.deliveries.isRetryDue(AT + 5000)).toBe(true)
+      expect(await stores.store.transaction((tx) => tx.deliveries.release(AT + 5000, 10))).toBe(1)
+      expect(await due()).toEqual({ webhookId: lane, rows: 1 })
+      const [claimed] = await stores.store.transaction((tx) =>
+        tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }),
+      )
+      expect(claimed).toMatchObject({ id: retry.id, attempt: 2, payload: { contentType: 'application/json' } })
+      const log = await stores.other.read.liveWebhooks.log({ lane, limit: 10, fromMs: AT, untilMs: AT + 1 })
+      expect(log.map(({ id: one, attempt }) => [one, attempt])).toContainEqual([counted.id, 1])
+      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))).toBe(1)
+      expect(await due()).toBeUndefined()
+    })
+
+    test('an attempt that a dead node had begun is tried again', async () => {
+      const { lane, row } = await withDelivery(stores, account())
+      const one = row('lost')
+      await stores.store.transaction(async (tx) => {
+        await tx.deliveries.insert([one])
+        const payload = { body: new Uint8Array([1]), contentType: 'x/y', headers: {} }
+        await tx.deliveries.start(`dead ${one.id}`, AT, [{ id: one.id, payload }])
+        const retryId = () => `${one.id}9`
+        await tx.deliveries.expire({ nowMs: AT, startedBeforeMs: 0, reason: 'dead', limit: 100, retryId })
+        await tx.deliveries.release(AT + 5000, 100)
+      })
+      const [again] = await stores.store.transaction((tx) => tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }))
+      expect(again).toMatchObject({ id: `${one.id}9`, attempt: 2 })
+      await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))
+    })
+  })
+}
+
+async function withDelivery({ store }: Stores, accountId: string) {
+  const webhook = newWebhook(accountId)
+  await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
+  const lane = (await store.read.liveWebhooks.get(accountId, webhook.id))?.lane ?? 0
+  const row = (event: string): NewDelivery & { attempt: 1 } => ({
+    id: randomBytes(10).toString('hex'),
+    eventId: id('e'),
+    webhookId: lane,
+    accountId,
+    type: 'live',
+    event,
+    subject: null,
+    createdAtMs: AT,
+    error: null,
+    state: 'pending',
+    data: '{}',
+    attempt: 1,
+  })
+  return { lane, row }
+}
