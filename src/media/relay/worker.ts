@@ -75,8 +75,9 @@ export class Worker {
     })
   }
 
-  tell(message: ToRelay): void {
-    if (!this.#isDead && this.#child.connected) this.#child.send(message, () => undefined)
+  /** `sent` is called when the message has left us; not when the process is gone. */
+  tell(message: ToRelay, sent: () => void = () => undefined): void {
+    if (!this.#isDead && this.#child.connected) this.#child.send(message, sent)
   }
 
   /** Ends the process, gently at first. */
