@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { newAccount } from '../conformance/store.samples.ts'
 import { httpReceiver, type Receiver } from '../delivery/support/receivers.ts'
 import { addWebhook, Node, settled, until } from '../support/delivery.ts'
@@ -31,11 +31,13 @@ interface Scene {
 }
 
 // One process writes to all stores, so that one kill serves them all.
-test(`a server that is killed while it sends, on ${engines.join(' and ')}, sends no event twice and loses none that was never begun, in ${ROUNDS} rounds`, async () => {
-  const scenes = await Promise.all(engines.map(prepare))
-  await killAll(scenes)
-  for (const scene of scenes) await judge(scene)
-}, 240_000)
+describe(`a server that is killed while it sends, on ${engines.join(' and ')}`, () => {
+  test(`sends no event twice and loses none that was never begun, in ${ROUNDS} rounds`, async () => {
+    const scenes = await Promise.all(engines.map(prepare))
+    await killAll(scenes)
+    for (const scene of scenes) await judge(scene)
+  }, 240_000)
+})
 
 async function prepare(engine: (typeof engines)[number]): Promise<Scene> {
   const [place, receiver] = [await newPlace(engine), await httpReceiver()]
