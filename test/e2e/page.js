@@ -30,12 +30,13 @@ async function quality() {
   return Object.fromEntries(names.map((name) => [name, sum(media, name)]))
 }
 
-/** Answers from now on lead to this UDP port of this machine, on whatever address and port the server is. */
+/** Media of connections from now on goes to this UDP port of this machine, whatever the answer says. */
 function through(port) {
-  const { setRemoteDescription } = RTCPeerConnection.prototype
-  RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
-    const moved = sdp.replace(/(a=candidate:\S+ \d+ udp \d+) \S+ \d+ typ/gi, `$1 127.0.0.1 ${port} typ`)
-    return setRemoteDescription.call(this, { type, sdp: moved })
+  globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+    setRemoteDescription({ type, sdp }) {
+      const moved = sdp.replace(/(a=candidate:\S+ \d+ udp \d+) \S+ \d+ typ/gi, `$1 127.0.0.1 ${port} typ`)
+      return super.setRemoteDescription({ type, sdp: moved })
+    }
   }
 }
 

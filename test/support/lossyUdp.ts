@@ -1,6 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 
 /** A way between peers and a UDP port of this machine that loses packets, as a bad network does. */
 export interface LossyWay {
@@ -54,7 +53,7 @@ async function bound(): Promise<Socket> {
 /** A UDP port that is free now. */
 export async function freeUdpPort(): Promise<number> {
   const socket = await bound()
-  const { port } = socket.address() as AddressInfo
+  const { port } = socket.address()
   socket.close()
   await once(socket, 'close')
   return port
