@@ -6,8 +6,8 @@ export interface BenchServer {
   whip(stream: string): string
   whep(stream: string): string
   api(method: string, path: string, body?: unknown): Promise<{ id: number; token: string }>
-  /** Resident memory of the server and its relay processes, in MiB. */
-  memory(): number
+  /** Resident memory of the server and of each of its relay processes, in MiB. */
+  memory(): number[]
   stop(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ export async function startServer(): Promise<BenchServer> {
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
       return (JSON.parse(text) as { data: { id: number; token: string } }).data
     },
-    memory: () => family(pidIn(server.log())).reduce((sum, pid) => sum + residentMiB(pid), 0),
+    memory: () => family(pidIn(server.log())).map(residentMiB),
     async stop() {
       server.signal('SIGTERM')
       await server.ended
