@@ -29,7 +29,7 @@ export interface Measured {
   readonly packetsPerSecond: number
 }
 
-const connection = (name: string): PeerConnection =>
+export const connection = (name: string): PeerConnection =>
   new PeerConnection(name, { iceServers: [], bindAddress: ownAddress(), disableAutoNegotiation: true })
 
 /** Runs one contender with `viewers` at `bitrate` (bits per second) for `windowMs`, and stops what it started. */
@@ -118,7 +118,7 @@ function viewerSide(peer: PeerConnection, counter: Counter | null): ViewerSide {
 /** Tracks that the library would free with their JavaScript object. */
 const kept = new Set<Track>()
 
-async function described(peer: PeerConnection, type: 'offer' | 'answer'): Promise<string> {
+export async function described(peer: PeerConnection, type: 'offer' | 'answer'): Promise<string> {
   const gathered = new Promise<void>((resolve) => {
     peer.onGatheringStateChange((state) => state === 'complete' && resolve())
   })
@@ -127,7 +127,7 @@ async function described(peer: PeerConnection, type: 'offer' | 'answer'): Promis
   return peer.localDescription()?.sdp ?? ''
 }
 
-function connected(peer: PeerConnection): Promise<void> {
+export function connected(peer: PeerConnection): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a peer did not connect in time')), CONNECT_MS)
     peer.onStateChange((state) => {
@@ -140,7 +140,7 @@ function connected(peer: PeerConnection): Promise<void> {
 }
 
 /** Sends on a schedule of 10 ms, and catches up with what it owes. */
-function startSending(track: Track, bitrate: number): { sent(): number; stop(): void } {
+export function startSending(track: Track, bitrate: number): { sent(): number; stop(): void } {
   const packetsPerSecond = bitrate / 8 / PACKET
   const perFrame = Math.max(1, Math.round(packetsPerSecond / FRAMES_PER_SECOND))
   const startedAt = performance.now()

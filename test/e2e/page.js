@@ -22,6 +22,24 @@ async function figures() {
   }
 }
 
+/** How well the video came through, or went out. */
+async function quality() {
+  const streams = [...(await held.pc.getStats()).values()].filter(({ kind }) => kind === 'video')
+  const names = ['freezeCount', 'packetsLost', 'nackCount', 'retransmittedPacketsReceived', 'retransmittedPacketsSent']
+  const media = streams.filter(({ type }) => type === 'inbound-rtp' || type === 'outbound-rtp')
+  return Object.fromEntries(names.map((name) => [name, sum(media, name)]))
+}
+
+/** Media of connections from now on goes to this UDP port of this machine, whatever the answer says. */
+function through(port) {
+  globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+    setRemoteDescription({ type, sdp }) {
+      const moved = sdp.replace(/(a=candidate:\S+ \d+ udp \d+) \S+ \d+ typ/gi, `$1 127.0.0.1 ${port} typ`)
+      return super.setRemoteDescription({ type, sdp: moved })
+    }
+  }
+}
+
 /** `ok`, or `status text` as the server put it, with the headers that pages may read. */
 async function attempt(begin) {
   try {
@@ -34,7 +52,8 @@ async function attempt(begin) {
 }
 
 globalThis.peer = {
-  publish: (wish) => attempt(() => publish({ ...wish, media: testPicture(() => wish.label, 0.25).media })),
+  publish: (wish) =>
+    attempt(() => publish({ ...wish, media: testPicture(() => wish.label, wish.scale ?? 0.25).media })),
   async watch(wish) {
     const said = await attempt(() => watch(wish))
     if (said === 'ok') document.querySelector('video').srcObject = held.media
@@ -63,6 +82,8 @@ globalThis.peer = {
     return { frames: video.getVideoPlaybackQuality().totalVideoFrames, audioBytes, currentTime, width }
   },
   figures,
+  quality,
+  through,
   state: () => held.pc.connectionState,
   dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
   stop: () => held.stop(),

@@ -13,12 +13,23 @@ export interface Figures {
   codecs: string[]
 }
 
+/** Sums of the video of a connection so far, as WebRTC's statistics name them; 0 where the direction has none. */
+export interface Quality {
+  freezeCount: number
+  packetsLost: number
+  nackCount: number
+  retransmittedPacketsReceived: number
+  retransmittedPacketsSent: number
+}
+
 export interface Wish {
   /** Of the endpoint, with the host. */
   url: string
   token?: string
   codec?: string
   sourceId?: string
+  /** Of the picture that is published: 1 is 1280x720; 0.25 when it is not said. */
+  scale?: number
 }
 
 /** A page that publishes or views, with the client code of the page at `/demo`. */
@@ -56,6 +67,15 @@ export class Peer {
 
   figures(): Promise<Figures> {
     return this.#call('peer.figures()')
+  }
+
+  quality(): Promise<Quality> {
+    return this.#call('peer.quality()')
+  }
+
+  /** Media goes to this UDP port of this machine instead of the server's, in connections made from now on. */
+  async through(port: number): Promise<void> {
+    await this.#call(`peer.through(${port})`)
   }
 
   /** Says goodbye. */

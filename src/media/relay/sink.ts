@@ -64,14 +64,16 @@ export class Sink {
   }
 
   /**
-   * Shows `track` from a keyframe on, and what it showed before until then. Says whether the viewer can take it at all. It
-   * begins at once with the packets since the last keyframe where that is recent or no new one can be asked for.
+   * Shows `track` from a keyframe on, and what it showed before until then. Says whether the viewer can take it at all. Where
+   * nothing is shown yet it begins at once with the packets since a recent keyframe; who switches would see that time twice,
+   * and takes them only where no keyframe can be asked for.
    */
   attach(track: Track, nowMs: number): boolean {
     if (!this.options.payloadTypes.has(track.shape.codec)) return false
     if (track === this.#waitingFor || (this.#waitingFor === null && track === this.track)) return true
     this.#wait(null)
-    const isCacheBest = track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS || !track.isAskable
+    const isFresh = this.track === null && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS
+    const isCacheBest = isFresh || !track.isAskable
     const cached = isCacheBest ? track.sinceKeyframe() : []
     const [first] = cached
     if (first === undefined) {
@@ -102,9 +104,9 @@ export class Sink {
     for (const sequence of sequences) {
       if (this.#resends < 1) return
       const index = this.#nextIndex - 1 + sequenceDistance(sequence, (this.#nextIndex - 1) & 0xffff)
-      // What was not sent yet has no content yet: its number may still become that of another packet.
+      // What was not sent yet may become another packet than its track has there now.
       if (index >= this.#nextIndex) continue
-      if (nowMs - (this.#resentAtMs.get(index) ?? 0) < RESEND_INTERVAL_MS) continue
+      if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
       if (!this.#resendOne(index)) continue
       this.#resends -= 1
       this.#resentAtMs.set(index, nowMs)

@@ -8,7 +8,10 @@ const VIDEO_PACKETS = 2048
 const AUDIO_PACKETS = 256
 /** A burst for a late viewer is no larger than this. */
 const MAX_CATCH_UP = 1000
-/** Keyframes are asked for at most this often: each costs a publisher the bits of ten other frames. */
+/**
+ * Keyframes are asked for at most this often: each costs a publisher the bits of ten other frames. And no less often while
+ * one is wanted: a request, or the keyframe, may be lost on the way.
+ */
 const KEYFRAME_INTERVAL_MS = 500
 
 export interface TrackShape {
@@ -126,17 +129,16 @@ export class Track {
     return this.#ring.get(first.index) === first ? this.#ring.range(first.index, last.index) : []
   }
 
-  /** Asks the publisher for a keyframe, soon: requests of many viewers become one. */
+  /** Asks the publisher for a keyframe, soon, and until one comes: requests of many viewers become one. */
   requestKeyframe(nowMs: number): void {
     if (this.shape.kind === 'audio') return
     this.#isAskPending = true
     this.tick(nowMs)
   }
 
-  /** Call it several times a second: sends a request that had to wait. */
+  /** Call it several times a second: sends a request that had to wait, or was in vain. */
   tick(nowMs: number): void {
     if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
-    this.#isAskPending = false
     this.#askedAtMs = nowMs
     this.#askForKeyframe?.()
   }

@@ -1,0 +1,83 @@
+/**
+ * What it costs that viewers come and go: some join over WHEP one after another, then many at once; both times they all
+ * leave. Measured is the time from the offer to the first packet, and what the resident memory of the server and its relay
+ * processes is after the churn against before, when as many had come and gone once already.
+ *   JOINS=200 AT_ONCE=50 node bench/joins.ts
+ *   SOAK_MINUTES=30 node bench/joins.ts      goes on coming and going for so long
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startAudience } from './lib/audience.ts'
+import { median, report } from './lib/report.ts'
+import { startServer } from './lib/server.ts'
+
+const JOINS = Number(process.env['JOINS'] ?? 200)
+const AT_ONCE = Number(process.env['AT_ONCE'] ?? 50)
+const SOAK_MS = Number(process.env['SOAK_MINUTES'] ?? 0) * 60_000
+const BITRATE = 400_000
+/** Until sessions that are over are forgotten and memory has been collected. */
+const SETTLE_MS = 5000
+const FIRST_PACKET_MS = 300
+const GROWTH = 1.1
+
+const server = await startServer()
+const audience = await startAudience()
+const streams = [{ streamName: 'bench' }]
+const publisher = await server.api('POST', '/api/publish_token', { label: 'b', streams, subscribeRequiresAuth: true })
+const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
+await audience.publish(server.whip('bench'), publisher.token, BITRATE)
+
+async function comeAndGo(count: number, atOnce: number): Promise<number[]> {
+  const took = await audience.join({ url: server.whep('bench'), token, count, atOnce })
+  await audience.leave()
+  return took
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+const told = (memory: readonly number[]): string => `${memory.map((one) => one.toFixed(0)).join(' + ')} MiB`
+
+async function settledMemory(): Promise<number[]> {
+  await sleep(SETTLE_MS)
+  return server.memory()
+}
+
+async function soak(): Promise<void> {
+  const endsAt = performance.now() + SOAK_MS
+  for (let round = 1; performance.now() < endsAt; round++) {
+    await comeAndGo(JOINS, round % 2 === 0 ? 1 : 8)
+    console.log(`round ${round}: ${told(server.memory())}`)
+  }
+}
+
+await comeAndGo(JOINS, 8)
+await comeAndGo(AT_ONCE, AT_ONCE)
+const before = await settledMemory()
+const alone = await comeAndGo(JOINS, 1)
+const together = await comeAndGo(AT_ONCE, AT_ONCE)
+await soak()
+const after = await settledMemory()
+
+const middle = median(alone)
+report({
+  what: `Offer to first packet, ${JOINS} joins one after another, p50 / ${FIRST_PACKET_MS} ms`,
+  ratio: middle / FIRST_PACKET_MS,
+  target: 'at most 1',
+  met: middle <= FIRST_PACKET_MS,
+  detail: `p50 ${middle.toFixed(0)} ms, most ${Math.max(...alone).toFixed(0)} ms`,
+})
+report({
+  what: `Offer to first packet, ${AT_ONCE} at once, p50 / ${FIRST_PACKET_MS} ms`,
+  ratio: median(together) / FIRST_PACKET_MS,
+  target: 'none',
+  met: true,
+  detail: `p50 ${median(together).toFixed(0)} ms, most ${Math.max(...together).toFixed(0)} ms`,
+})
+report({
+  what: 'Resident memory after viewers came and went / before',
+  ratio: sum(after) / sum(before),
+  target: `at most ${GROWTH}`,
+  met: sum(after) <= sum(before) * GROWTH,
+  detail: `server and relays ${told(after)} after, ${told(before)} before`,
+})
+await audience.stop()
+await server.stop()
+process.exit()

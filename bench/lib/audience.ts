@@ -1,0 +1,144 @@
+// A publisher and viewers over WHIP and WHEP, in a process of their own: `startAudience()` starts it.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { type PeerConnection, RtcpReceivingSession, type Track, Video } from 'node-datachannel'
+import { connected, connection, described, startSending } from '../relay/load.ts'
+
+const PAYLOAD_TYPE = 96
+const FIRST_PACKET_MS = 10_000
+
+type Order =
+  | { do: 'publish'; url: string; token: string; bitrate: number }
+  | { do: 'join'; url: string; token: string; count: number; atOnce: number }
+  | { do: 'leave' }
+  | { do: 'lastMedia' }
+
+export interface Audience {
+  publish(url: string, token: string, bitrate: number): Promise<void>
+  /** Lets viewers in. Returns the milliseconds from the offer to the first packet of each. */
+  join(wish: { url: string; token: string; count: number; atOnce: number }): Promise<number[]>
+  /** All viewers say goodbye. */
+  leave(): Promise<void>
+  /** When each viewer last got a packet of media, in milliseconds since 1970. */
+  lastMedia(): Promise<number[]>
+  stop(): Promise<void>
+}
+
+/** Starts the process. What goes wrong in it ends it, and with it whoever waits. */
+export async function startAudience(): Promise<Audience> {
+  const child = fork(import.meta.filename, ['audience'])
+  const broke = once(child, 'exit').then(() => Promise.reject(new Error('the audience is gone')))
+  broke.catch(() => undefined)
+  const ask = async (order: Order): Promise<number[]> => {
+    const answered = once(child, 'message') as Promise<[number[]]>
+    child.send(order)
+    return (await Promise.race([answered, broke]))[0]
+  }
+  return {
+    publish: async (url, token, bitrate) => void (await ask({ do: 'publish', url, token, bitrate })),
+    join: (wish) => ask({ do: 'join', ...wish }),
+    leave: async () => void (await ask({ do: 'leave' })),
+    lastMedia: () => ask({ do: 'lastMedia' }),
+    async stop() {
+      const gone = once(child, 'exit')
+      child.disconnect()
+      await gone
+    },
+  }
+}
+
+interface Viewer {
+  readonly peer: PeerConnection
+  readonly track: Track
+  readonly resource: string
+  lastMs: number
+}
+
+/** Objects whose native half must live on. */
+const kept: unknown[] = []
+let viewers: Viewer[] = []
+
+const nowMs = (): number => performance.timeOrigin + performance.now()
+
+async function obey(order: Order): Promise<number[]> {
+  switch (order.do) {
+    case 'publish':
+      await publish(order)
+      return []
+    case 'join':
+      return joinAll(order)
+    case 'leave':
+      await leaveAll()
+      return []
+    case 'lastMedia':
+      return viewers.map(({ lastMs }) => lastMs)
+  }
+}
+
+/** POSTs the offer of `peer`; resolves with the resource when it is connected. */
+async function negotiate(peer: PeerConnection, { url, token }: { url: string; token: string }): Promise<string> {
+  const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}` }
+  const response = await fetch(url, { method: 'POST', headers, body: await described(peer, 'offer') })
+  const answer = await response.text()
+  if (response.status !== 201) throw new Error(`${url}: ${response.status} ${answer}`)
+  const up = connected(peer)
+  peer.setRemoteDescription(answer, 'answer')
+  await up
+  return new URL(response.headers.get('location') ?? '', url).href
+}
+
+async function publish(order: { url: string; token: string; bitrate: number }): Promise<void> {
+  const peer = connection('publisher')
+  const media = new Video('0', 'SendOnly')
+  media.addVP8Codec(PAYLOAD_TYPE)
+  media.addSSRC(0x1234, 'bench', 'stream', 'track')
+  const track = peer.addTrack(media)
+  await negotiate(peer, order)
+  kept.push(peer, track, startSending(track, order.bitrate))
+}
+
+async function joinAll(order: { url: string; token: string; count: number; atOnce: number }): Promise<number[]> {
+  const took: number[] = []
+  let begun = 0
+  const some = async (): Promise<void> => {
+    while (begun++ < order.count) took.push(await join(order))
+  }
+  await Promise.all(Array.from({ length: order.atOnce }, some))
+  return took
+}
+
+async function join(place: { url: string; token: string }): Promise<number> {
+  const beganMs = nowMs()
+  const peer = connection('viewer')
+  const media = new Video('0', 'RecvOnly')
+  media.addVP8Codec(PAYLOAD_TYPE)
+  const track = peer.addTrack(media)
+  track.setMediaHandler(new RtcpReceivingSession())
+  const viewer = { peer, track, resource: '', lastMs: 0 }
+  const first = new Promise<number>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('a viewer saw nothing')), FIRST_PACKET_MS)
+    track.onMessage((packet) => {
+      if (((packet[1] ?? 0) & 0x7f) !== PAYLOAD_TYPE) return
+      if (viewer.lastMs === 0) clearTimeout(timer)
+      viewer.lastMs = nowMs()
+      resolve(viewer.lastMs - beganMs)
+    })
+  })
+  const resource = await negotiate(peer, place)
+  viewers.push(Object.assign(viewer, { resource }))
+  return first
+}
+
+async function leaveAll(): Promise<void> {
+  const leaving = viewers
+  viewers = []
+  for (const { peer, resource } of leaving) {
+    await fetch(resource, { method: 'DELETE' }).then((response) => response.arrayBuffer())
+    peer.close()
+  }
+}
+
+if (process.argv[2] === 'audience') {
+  process.on('message', (order: Order) => void obey(order).then((answer) => process.send?.(answer)))
+  process.on('disconnect', () => process.exit())
+}

@@ -1,0 +1,63 @@
+import type { RtpSender } from '../../../src/media/relay/fanout.ts'
+import { Sink } from '../../../src/media/relay/sink.ts'
+import { Track } from '../../../src/media/relay/track.ts'
+import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
+
+/** A viewer's end: what was sent to it, in order. */
+export class Ear implements RtpSender {
+  readonly heard: (RtpHead & { payload: string })[] = []
+
+  sendRtp(head: RtpHead, payload: Buffer): void {
+    this.heard.push({ ...head, payload: payload.toString('latin1') })
+  }
+
+  /** On this SSRC. */
+  on(ssrc: number) {
+    return this.heard.filter((one) => one.ssrc === ssrc)
+  }
+}
+
+export const MEDIA = 7
+export const REPAIR = 8
+
+export function sinkTo(peer: RtpSender, { rtx = true, firstIndex = 100 } = {}): Sink {
+  const payloadTypes = new Map([['vp8', 96] as const])
+  const repair = rtx ? { ssrc: REPAIR, payloadTypes: new Map([[96, 97]]) } : null
+  return new Sink({ ssrc: MEDIA, kind: 'video', payloadTypes, rtx: repair, peer, firstIndex })
+}
+
+const TICKS_PER_MS = 90
+
+/** Somebody who sends video: each packet is a frame of its own, whose payload says whose it is. */
+export class Camera {
+  readonly track: Track
+  readonly #name: string
+  readonly #ssrc: number
+  #index: number
+  /** How many keyframes it was asked for. */
+  asked = 0
+
+  constructor(name: string, { ssrc = 1, firstIndex = 1000 } = {}) {
+    this.#name = name
+    this.#ssrc = ssrc
+    this.#index = firstIndex
+    this.track = new Track({ kind: 'video', codec: 'vp8', rate: 90_000 }, () => void this.asked++)
+  }
+
+  /** The packet that comes `ahead` of the next one. */
+  packet(nowMs: number, isKeyStart = false, ahead = 0) {
+    const index = this.#index + ahead
+    const payload = Buffer.from(`${this.#name}${index}`)
+    return { ssrc: this.#ssrc, index, timestamp: (nowMs * TICKS_PER_MS) >>> 0, marker: true, payload, isKeyStart }
+  }
+
+  send(nowMs: number, isKeyStart = false): void {
+    this.track.take(this.packet(nowMs, isKeyStart), nowMs)
+    this.#index += 1
+  }
+
+  /** A packet that never comes. */
+  lose(): void {
+    this.#index += 1
+  }
+}

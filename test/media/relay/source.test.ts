@@ -1,0 +1,61 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chooseLayer, type Layer, Meter } from '../../../src/media/relay/source.ts'
+import { Camera } from './parts.ts'
+
+/** A layer on which `bitrate` bits per second came during the last second. */
+function layerOf(rid: string, bitrate: number): Layer {
+  const meter = new Meter(0)
+  meter.add(bitrate / 8)
+  meter.tick(1000)
+  return { rid, track: new Camera(rid).track, meter }
+}
+
+const [small, middle, large] = [layerOf('s', 150_000), layerOf('m', 500_000), layerOf('l', 2_000_000)]
+const all = [small, middle, large]
+const chosen = (available: number | null, now: Layer | null = null, layers: readonly Layer[] = all) =>
+  chooseLayer(layers, available, now?.track ?? null)?.rid
+
+describe('the layer of simulcast for a viewer', () => {
+  it('is the largest while nobody knows what it can receive', () => {
+    expect(chosen(null)).toBe('l')
+    expect(chosen(null, small)).toBe('l')
+  })
+
+  it.each([
+    [100_000, 's'],
+    [600_000, 's'],
+    [700_000, 'm'],
+    [2_400_000, 'm'],
+    [2_600_000, 'l'],
+  ])('is, of %d bits per second, %s', (available, rid) => {
+    expect(chosen(available)).toBe(rid)
+  })
+
+  it('stays where it just fits, and does not grow into what just fits', () => {
+    expect(chosen(2_200_000, large)).toBe('l')
+    expect(chosen(2_200_000, middle)).toBe('m')
+    expect(chosen(2_000_000, large)).toBe('m')
+  })
+
+  it('is never one that does not come, and the first where none comes', () => {
+    const dead = layerOf('d', 0)
+    expect(chosen(null, null, [dead, small])).toBe('s')
+    expect(chosen(10, null, [dead, small])).toBe('s')
+    expect(chosen(null, null, [dead, layerOf('e', 0)])).toBe('d')
+    expect(chosen(1000, null, [])).toBeUndefined()
+  })
+
+  it('fits, or is the smallest that comes', () => {
+    const layers = fc.array(fc.integer({ min: 8, max: 5_000_000 }), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(layers, fc.nat(10_000_000), fc.option(fc.nat(3)), (rates, available, at) => {
+        const offered = rates.map((rate, index) => layerOf(String(index), rate))
+        const layer = chooseLayer(offered, available, offered[at ?? 9]?.track ?? null)
+        const bitrate = layer?.meter.bitrate ?? Number.NaN
+        const smallest = Math.min(...offered.map(({ meter }) => meter.bitrate))
+        expect(bitrate <= available || bitrate === smallest).toBe(true)
+      }),
+    )
+  })
+})

@@ -1,0 +1,71 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+
+/** A way between peers and a UDP port of this machine that loses packets, as a bad network does. */
+export interface LossyWay {
+  /** Where peers send to. */
+  readonly port: number
+  /** The share of the packets that is lost each way, from now on. */
+  lose(share: number): void
+  close(): void
+}
+
+/** Senders beyond this are not served. */
+const MAX_PEERS = 64
+
+/** `seed`: which packets are lost follows from it, and from nothing else than their order. */
+export async function lossyWay(target: number, seed: number): Promise<LossyWay> {
+  const front = await bound()
+  const peers = new Map<number, Promise<Socket>>()
+  const random = seeded(seed)
+  let share = 0
+  const isLost = (): boolean => random() < share
+  const meet = async (port: number): Promise<Socket> => {
+    const back = await bound()
+    back.on('message', (packet) => {
+      if (!isLost()) front.send(packet, port, '127.0.0.1')
+    })
+    return back
+  }
+  front.on('message', (packet, { port }) => {
+    if (!peers.has(port) && peers.size === MAX_PEERS) return
+    const back = peers.get(port) ?? meet(port)
+    peers.set(port, back)
+    if (!isLost()) void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
+  })
+  return {
+    port: front.address().port,
+    lose: (wanted) => void (share = wanted),
+    close() {
+      front.close()
+      for (const back of peers.values()) void back.then((socket) => socket.close())
+    },
+  }
+}
+
+async function bound(): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  return socket
+}
+
+/** A UDP port that is free now. */
+export async function freeUdpPort(): Promise<number> {
+  const socket = await bound()
+  const { port } = socket.address()
+  socket.close()
+  await once(socket, 'close')
+  return port
+}
+
+/** From 0 to 1, the same for the same seed (xorshift, Marsaglia 2003). */
+export function seeded(seed: number): () => number {
+  let state = seed | 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) / 2 ** 32
+  }
+}
