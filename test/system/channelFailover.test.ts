@@ -55,7 +55,7 @@ async function listed({ at }: Stage): Promise<string[]> {
 }
 
 async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {
-  await until(async () => String(await listed(stage)) === String(engineIds), `a master playlist of ${engineIds}`)
+  await until(async () => String(await listed(stage)) === String(engineIds), `a playlist of ${engineIds.length}`)
 }
 
 const media = ({ at }: Stage, engineId: string): Promise<Response> => fetch(`${at}/${engineId}/0/index.m3u8`)
