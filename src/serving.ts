@@ -236,7 +236,8 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
     leaseMs: ENGINE_LEASE_MS,
   })
   const follow = (change: LiveChange): void => {
-    if (change.kind === 'ingest' && change.what !== 'updated') void sources.cut(change.id)
+    if (change.kind === 'ingest' && change.what !== 'updated')
+      void sources.cut(change.id, 'This stream key is no longer valid')
     void keeper.tend()
   }
   news.on('live', follow)

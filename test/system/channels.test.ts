@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
@@ -19,16 +20,12 @@ const LADDER = {
 
 let live: LiveClient
 let receiver: EventReceiver
-const encoders = new Set<ChildProcess>()
 
 beforeAll(async () => {
   live = await runLive({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
   receiver = await receiveEvents()
 })
-afterEach(() => {
-  for (const encoder of encoders) encoder.kill('SIGKILL')
-  encoders.clear()
-})
+afterEach(endChildren)
 afterAll(async () => {
   await live.close()
   receiver.close()
@@ -57,24 +54,7 @@ async function makeChannel(timeout = 3600): Promise<Made> {
   return { channelId: channel.id, engineId: channel.engines[0].id, key: channel.ingests[0].streamKey }
 }
 
-/** An encoder that pushes two small tracks in real time. */
-function push(key: string): ChildProcess {
-  const url = `rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`
-  const video = '-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
-  const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -f flv'
-  const args = `-hide_banner -loglevel error -re ${video} ${codecs} ${url}`.split(' ')
-  const encoder = spawn('ffmpeg', args, { stdio: 'ignore' })
-  encoders.add(encoder)
-  return encoder
-}
-
-async function until(check: () => Promise<boolean>, what: string): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
-    if (await check()) return
-    await new Promise((done) => setTimeout(done, 50))
-  }
-  throw new Error(`never: ${what}`)
-}
+const push = (key: string): ChildProcess => pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`)
 
 const statusOf = async (id: string): Promise<string> => (await live.made('GET', `/channels/${id}`)).status
 
@@ -147,7 +127,7 @@ describe('a channel', () => {
     await reaches(channelId, 'waiting')
     push(key)
     await reaches(channelId, 'playing')
-    for (const one of encoders) one.kill('SIGKILL')
+    endChildren()
     await reaches(channelId, 'stopped')
     expect(await lastRun(engineId)).toMatchObject({ startType: 'api', stopType: 'timeout' })
   })
@@ -173,9 +153,10 @@ describe('a channel', () => {
     const first = push(key)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
-    const gone = new Promise((done) => first.once('exit', done))
+    const [gone, said] = [new Promise((done) => first.once('exit', done)), textOf(first)]
     push(key)
     await gone
+    expect(await said).toContain('Another encoder has come with the same stream key')
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     await live.made('POST', `/ingests/${ingest?.id}/rotate-key`)
@@ -236,9 +217,7 @@ function listen(port: number): ChildProcess {
   const video = '-re -f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'
   const args = `-hide_banner -loglevel error ${video} ${codecs} srt://127.0.0.1:${port}?mode=listener`.split(' ')
-  const source = spawn('ffmpeg', args, { stdio: 'ignore' })
-  encoders.add(source)
-  return source
+  return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
 }
 
 function freeUdpPort(): Promise<number> {
@@ -251,11 +230,8 @@ function freeUdpPort(): Promise<number> {
   })
 }
 
-/** Processes with this working folder. */
-async function workingIn(folder: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const cwds = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
-  return pids.filter((_, at) => cwds[at] === folder).map(Number)
+async function textOf({ stderr }: ChildProcess): Promise<string> {
+  return stderr === null ? '' : (await stderr.toArray()).join('')
 }
 
 const exec = promisify(execFile)

@@ -6,7 +6,7 @@ import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
 export interface StreamKeyParts {
   readonly ctx: Context
   /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
-  readonly take: (ingestId: string, cut: () => Promise<void>) => FrameSink
+  readonly take: (ingestId: string, cut: (why?: string) => Promise<void>) => FrameSink
 }
 
 /** Longer than any key that is made; nothing like it is worth a look into the store. */
@@ -28,7 +28,7 @@ export function admitStreamKeys({ ctx, take }: StreamKeyParts) {
     ctx.log.info({ ingest: id, peer: request.peer }, 'an encoder pushes to an ingest')
     return {
       ok: true,
-      sink: take(id, () => request.cut()),
+      sink: take(id, (why) => request.cut(why)),
       bytes: () => undefined,
       ended: (reason) => ctx.log.info({ ingest: id, reason }, 'an encoder is gone'),
     }

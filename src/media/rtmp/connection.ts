@@ -92,6 +92,16 @@ export class Connection {
     return this.closed
   }
 
+  /** From outside. Whoever does not read why is gone when lingering is over. */
+  #cut(why: string | undefined): Promise<void> {
+    if (why === undefined) return this.end('cut')
+    if (this.#state === 'lingering' || this.#state === 'over') return Promise.resolve()
+    this.#endWith('cut')
+    this.#send(replies.refused('NetStream.Publish.BadName', why))
+    this.#linger()
+    return Promise.resolve()
+  }
+
   /** The first reason is the one that is told. */
   #endWith(reason: RtmpEnd): void {
     if (this.#reason === 'left') this.#reason = reason
@@ -224,7 +234,7 @@ export class Connection {
     const { socket, log, publish } = this.#options
     const query = new URLSearchParams([target.query, app.query].filter((part) => part !== '').join('&'))
     const peer = socket.remoteAddress ?? ''
-    const request = { app: app.path, name: target.path, query, peer, cut: () => this.end('cut') }
+    const request = { app: app.path, name: target.path, query, peer, cut: (why?: string) => this.#cut(why) }
     const answer = await publish(request).catch((error: unknown): PublishAnswer => {
       log.error({ error }, 'an RTMP publisher could not be decided on')
       return { ok: false, status: 'Service unavailable' }

@@ -18,8 +18,11 @@ export interface PublishRequest {
   readonly query: URLSearchParams
   /** The address of the socket. */
   readonly peer: string
-  /** Ends the connection. Resolves after its last byte was taken in; safe to call more than once, and too early. */
-  cut(): Promise<void>
+  /**
+   * Ends the connection, at once, or when the encoder was told `why`. Resolves after its last byte was taken in; safe to
+   * call more than once, and too early.
+   */
+  cut(why?: string): Promise<void>
 }
 
 /** `status` is told to the encoder as it is, before the connection is closed. */

@@ -1,16 +1,18 @@
 import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
+/** Sends an encoder away; `why` is for the person who looks at it. */
+type Cut = (why?: string) => Promise<void>
 type Listener = (source: FrameSource) => void
 
 /** What encoders push to this node, by ingest: whoever waits for one is told when it comes. */
 export class PushSources {
-  readonly #live = new Map<string, { hub: Hub; cut: () => Promise<void> }>()
+  readonly #live = new Map<string, { hub: Hub; cut: Cut }>()
   readonly #waiting = new Map<string, Set<Listener>>()
 
   /** Takes the media of an encoder. One that pushes to the same ingest already is cut: the newest wins. */
-  publish(ingestId: string, cut: () => Promise<void>): FrameSink {
-    void this.cut(ingestId)
+  publish(ingestId: string, cut: Cut): FrameSink {
+    void this.cut(ingestId, 'Another encoder has come with the same stream key; the newest is taken')
     const hub = new Hub()
     const entry = { hub, cut }
     this.#live.set(ingestId, entry)
@@ -25,13 +27,13 @@ export class PushSources {
     }
   }
 
-  /** Ends what is pushed to an ingest, because its key is no longer good. */
-  async cut(ingestId: string): Promise<void> {
+  /** Ends what is pushed to an ingest, and says why. */
+  async cut(ingestId: string, why?: string): Promise<void> {
     const entry = this.#live.get(ingestId)
     if (entry === undefined) return
     this.#live.delete(ingestId)
     entry.hub.end()
-    await entry.cut()
+    await entry.cut(why)
   }
 
   /** Calls `listener` with each source of the ingest, at once with the present one. Returns the function that stops it. */

@@ -107,6 +107,7 @@ async function sendPiece(parts: Parts, request: FastifyRequest<Piece>, reply: Fa
   const kind = file === 'index.m3u8' ? 'playlist' : 'media'
   const granted = withTicket(parts, rules, kind, request)
   if (!granted.ok) return refuse(reply, granted.error)
+  if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
   const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
   const bytes = isNamed ? await fileOf(join(parts.folderOf(engineId), rendition, file)) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
@@ -114,6 +115,14 @@ async function sendPiece(parts: Parts, request: FastifyRequest<Piece>, reply: Fa
   const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
   return send(parts, rules, granted.value, request, reply, answer)
 }
+
+/**
+ * Another engine plays what this one does not any more. Its last playlist would be good for a while, but it does not go
+ * on: a player that is refused it goes to the next of the redundant streams, one that reads it again stands still.
+ */
+const isReplaced = ({ engines }: PlaybackRules, engineId: string): boolean =>
+  engines.some(({ status }) => status === 'playing') &&
+  engines.some(({ id, status }) => id === engineId && status !== 'playing')
 
 function sendPlaylist(
   parts: Parts,

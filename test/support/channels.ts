@@ -1,0 +1,39 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdir, readlink } from 'node:fs/promises'
+
+const children = new Set<ChildProcess>()
+
+/** An encoder that pushes two small tracks in real time to `rtmp://…`; what it says of errors is on its `stderr`. */
+export function pushTo(url: string): ChildProcess {
+  const video = '-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
+  const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -f flv'
+  const args = `-hide_banner -loglevel error -re ${video} ${codecs} ${url}`.split(' ')
+  return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
+}
+
+/** Is killed by `endChildren`. */
+export function ended(child: ChildProcess): ChildProcess {
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  return child
+}
+
+export function endChildren(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
+
+/** Asks every 50 ms, for 15 seconds. */
+export async function until(check: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (await check()) return
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  throw new Error(`never: ${what}`)
+}
+
+/** Processes with this working folder. */
+export async function workingIn(folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const cwds = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, at) => cwds[at] === folder).map(Number)
+}

@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { type LiveClient, runLive } from '../support/v2.ts'
+
+let live: LiveClient
+beforeAll(async () => {
+  live = await runLive()
+})
+afterEach(endChildren)
+afterAll(() => live.close())
+
+interface Stage {
+  key: string
+  channelId: string
+  mainId: string
+  spareId: string
+  /** Of the distribution's playlists. */
+  at: string
+}
+
+/** A channel whose two engines make the same of one source; the one that is made last is preferred. */
+async function newStage(): Promise<Stage> {
+  const ladder = await live.made('POST', '/abr', {
+    name: 'tiny',
+    video: [{ width: 160, height: 90, bitrate: 100_000 }],
+  })
+  const quality = { abrLadderId: ladder.id }
+  const engines = [
+    { name: 'Spare', priority: 5, quality },
+    { name: 'Main', priority: 0, quality },
+  ]
+  const channel = await live.made('POST', '/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines }],
+    distributions: [{ name: 'Web' }],
+  })
+  const idOf = (wanted: string): string => channel.engines.find(({ name }: { name: string }) => name === wanted).id
+  return {
+    key: channel.ingests[0].streamKey,
+    channelId: channel.id,
+    mainId: idOf('Main'),
+    spareId: idOf('Spare'),
+    at: `${live.running.base}/v2/distributions/${channel.distributions[0].id}/hls`,
+  }
+}
+
+const linesOf = (playlist: string): string[] =>
+  playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+
+/** The engines that the master playlist names, in its order. */
+async function listed({ at }: Stage): Promise<string[]> {
+  const answer = await fetch(`${at}/main.m3u8`)
+  return answer.status === 200 ? linesOf(await answer.text()).map((uri) => uri.split('/')[0] ?? '') : []
+}
+
+async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {
+  await until(async () => String(await listed(stage)) === String(engineIds), `a playlist of ${engineIds.length}`)
+}
+
+const media = ({ at }: Stage, engineId: string): Promise<Response> => fetch(`${at}/${engineId}/0/index.m3u8`)
+
+/** The newest segment of an engine can be fetched, and another one follows it. */
+async function goesOn(stage: Stage, engineId: string): Promise<void> {
+  const newest = async () => linesOf(await (await media(stage, engineId)).text()).at(-1) ?? ''
+  const before = await newest()
+  expect((await fetch(`${stage.at}/${engineId}/0/${before}`)).status).toBe(200)
+  await until(async () => (await newest()) !== before, 'another segment')
+}
+
+const engineOf = (id: string) => live.made('GET', `/engines/${id}`)
+
+/** Kills whatever process the engine has, as soon as it has one, until it is told to let it be. */
+function keepKilling(engineId: string): { victims: Set<number>; stop(): Promise<void> } {
+  const [victims, over] = [new Set<number>(), new AbortController()]
+  const killing = until(async () => {
+    for (const pid of await workingIn(join(live.running.dataDir, 'live', engineId))) {
+      process.kill(pid, 'SIGKILL')
+      victims.add(pid)
+    }
+    return over.signal.aborted
+  }, 'the end of killing')
+  return {
+    victims,
+    stop: async () => {
+      over.abort()
+      await killing
+    },
+  }
+}
+
+test('viewers go on with the other engine when the preferred one dies again and again or is stopped, and get it back', async () => {
+  const stage = await newStage()
+  const { channelId, mainId, spareId, key } = stage
+  await live.v2('POST', `/channels/${channelId}/start`)
+  pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`)
+  await lists(stage, mainId, spareId)
+  expect((await media(stage, mainId)).status).toBe(200)
+
+  const killer = keepKilling(mainId)
+  await lists(stage, spareId)
+  // Its last playlist is on disk still; a player that got it would stand still.
+  await until(async () => (await media(stage, mainId)).status === 404, 'the end of what does not go on')
+  await goesOn(stage, spareId)
+  await until(() => killer.victims.size >= 2, 'another try')
+  await until(async () => (await engineOf(mainId)).status === 'error', 'error')
+  expect((await engineOf(mainId)).statusMessage).toMatch(/^ffmpeg ended with a signal/)
+  expect((await live.made('GET', `/channels/${channelId}`)).status).toBe('playing')
+  await killer.stop()
+  await lists(stage, mainId, spareId)
+  expect(await (await media(stage, mainId)).text()).toContain('#EXT-X-DISCONTINUITY')
+  await goesOn(stage, mainId)
+
+  expect((await live.v2('POST', `/engines/${mainId}/stop`)).status).toBe(204)
+  await lists(stage, spareId)
+  expect((await media(stage, mainId)).status).toBe(404)
+  await goesOn(stage, spareId)
+  await live.v2('POST', `/engines/${mainId}/start`)
+  await lists(stage, mainId, spareId)
+  await live.v2('POST', `/channels/${channelId}/stop`)
+  await until(async () => (await listed(stage)).length === 0, 'the end')
+})

@@ -1,0 +1,123 @@
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { systemRandom } from '../../src/base/random.ts'
+import { writeMessage } from '../../src/media/rtmp/messages.ts'
+import { RtmpClient } from '../media/rtmp/client.ts'
+import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
+import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { type LiveClient, runLive } from '../support/v2.ts'
+
+let live: LiveClient
+beforeAll(async () => {
+  live = await runLive()
+})
+afterEach(endChildren)
+afterAll(() => live.close())
+
+interface Stage {
+  client: LiveClient
+  channelId: string
+  engineId: string
+  key: string
+}
+
+/** A channel that waits for its encoder. */
+async function waiting(client: LiveClient): Promise<Stage> {
+  const ladder = await client.made('POST', '/abr', { name: 'tiny', video: [{ width: 160, height: 90, bitrate: 1e5 }] })
+  const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
+  const channel = await client.made('POST', '/channels', { name: 'Stage', ingests })
+  const [{ id: engineId }, { streamKey: key }] = [channel.engines[0], channel.ingests[0]]
+  const stage = { client, channelId: channel.id, engineId, key }
+  await client.v2('POST', `/channels/${channel.id}/start`)
+  await reaches(stage, 'waiting')
+  return stage
+}
+
+const engineOf = ({ client, engineId }: Stage) => client.made('GET', `/engines/${engineId}`)
+
+async function reaches(stage: Stage, status: string): Promise<void> {
+  let last = ''
+  await until(async () => (last = (await engineOf(stage)).status) === status, status).catch((error: Error) => {
+    throw new Error(`${error.message}; it is ${last}`)
+  })
+}
+
+const folderOf = ({ client, engineId }: Stage): string => join(client.running.dataDir, 'live', engineId)
+
+/** Stops the channel; it had one run from its start to here, and nothing of it is left. */
+async function endsWell(stage: Stage): Promise<void> {
+  const { client, channelId } = stage
+  await client.v2('POST', `/channels/${channelId}/stop`)
+  await reaches(stage, 'stopped')
+  const { data } = (await client.v2('GET', `/channels/${channelId}/runs`)).json
+  expect(data).toMatchObject([{ startType: 'api', stopType: 'api', end: expect.any(String) }])
+  expect(await workingIn(folderOf(stage))).toEqual([])
+  await expect(access(folderOf(stage))).rejects.toThrow('ENOENT')
+}
+
+const plays = async (stage: Stage): Promise<void> => {
+  pushTo(`rtmp://127.0.0.1:${stage.client.running.rtmpPort}/live/${stage.key}`)
+  await reaches(stage, 'playing')
+}
+
+async function publisher({ client, key }: Stage): Promise<RtmpClient> {
+  const encoder = await RtmpClient.open(client.running.rtmpPort ?? 0)
+  await encoder.publish('live', key)
+  return encoder
+}
+
+describe('a channel whose encoder', () => {
+  test('sends garbage, breaks off in the middle of a packet, and comes back 50 times plays what comes after it', async () => {
+    const stage = await waiting(live)
+    const garbling = await publisher(stage)
+    garbling.socket.write(Buffer.concat([writeMessage(avcConfig()), systemRandom.bytes(20_000)]))
+    await garbling.closed
+    await reaches(stage, 'waiting')
+
+    // A message that names itself video, and nothing in it is a picture.
+    const blind = await publisher(stage)
+    blind.send(avcConfig(), aacConfig())
+    for (let at = 0; at < 50; at += 1) blind.send(videoFrame(at * 40, 1000), audioFrame(at * 40))
+    await until(async () => !['waiting', 'playing'].includes((await engineOf(stage)).status), 'something of its media')
+    const packet = writeMessage(videoFrame(2000, 5000))
+    blind.socket.write(packet.subarray(0, packet.length / 2))
+    blind.socket.resetAndDestroy()
+
+    let most = 0
+    for (let time = 0; time < 50; time += 1) {
+      const encoder = await publisher(stage)
+      encoder.send(avcConfig(), videoFrame(0), videoFrame(40))
+      // Half of them go, the others find themselves replaced.
+      if (time % 2 === 0) encoder.socket.destroy()
+      if (time % 10 === 0) most = Math.max(most, (await workingIn(folderOf(stage))).length)
+    }
+    expect(most).toBeLessThanOrEqual(1)
+    await plays(stage)
+    await endsWell(stage)
+  })
+})
+
+describe('a channel without an ffmpeg', () => {
+  test('is in error when its encoder comes, says why, tries again later, and can be stopped', async () => {
+    const bare = await runLive({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
+    try {
+      const stage = await waiting(bare)
+      const encoder = await publisher(stage)
+      encoder.send(avcConfig(), videoFrame(0))
+      await reaches(stage, 'error')
+      expect((await engineOf(stage)).statusMessage).toMatch(/^There is no program \/nowhere\/ffmpeg/)
+      const failures = async () => {
+        const lives = await bare.running.app.ctx.store.read.lives.busy()
+        return lives.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
+      }
+      await until(async () => (await failures()) >= 2, 'another try')
+      await reaches(stage, 'error')
+      encoder.socket.destroy()
+      await endsWell(stage)
+    } finally {
+      await bare.close()
+    }
+  })
+})
