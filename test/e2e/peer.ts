@@ -19,6 +19,10 @@ export interface Wish {
   token?: string
   codec?: string
   sourceId?: string
+  /** Of the picture that is broadcast: 1 is 1280 by 720. */
+  scale?: number
+  /** As `sendEncodings` takes them. */
+  encodings?: readonly object[]
 }
 
 /** A page that publishes or views, with the client code of the page at `/demo`. */
@@ -56,6 +60,21 @@ export class Peer {
 
   figures(): Promise<Figures> {
     return this.#call('peer.figures()')
+  }
+
+  /** RIDs of the layers that the server reports on. */
+  arriving(): Promise<string[]> {
+    return this.#call('peer.arriving()')
+  }
+
+  /** An ICE restart; `etag` and our new `ufrag` when it was granted. A refused one is tried again by the next call. */
+  restart(ifMatch: string): Promise<{ status: number; etag?: string; ufrag?: string }> {
+    return this.#call(`peer.restart(${JSON.stringify(ifMatch)})`)
+  }
+
+  /** The server's ICE user name that media goes to. */
+  remoteUfrag(): Promise<string> {
+    return this.#call('peer.remoteUfrag()')
   }
 
   /** Says goodbye. */
