@@ -84,6 +84,42 @@ globalThis.peer = {
   figures,
   quality,
   through,
+  /** The layers of which the other side reports that they arrive, by their RID. */
+  async arriving() {
+    const report = [...(await held.pc.getStats()).values()]
+    const reported = report.filter(({ type, kind }) => type === 'remote-inbound-rtp' && kind === 'video')
+    return reported.map(({ localId }) => report.find(({ id }) => id === localId)?.rid).sort()
+  },
+  /** Restarts ICE (RFC 9725 section 4.3.3); what the server said, and whose candidate is used then. */
+  async restart(ifMatch) {
+    const { pc, resource } = held
+    if (pc.signalingState === 'stable') {
+      pc.restartIce()
+      await pc.setLocalDescription()
+    }
+    const read = (sdp, name) => new RegExp(`a=ice-${name}:(\\S+)`).exec(sdp)?.[1]
+    const { sdp } = pc.localDescription
+    const response = await fetch(resource, {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': ifMatch },
+      body: `a=ice-ufrag:${read(sdp, 'ufrag')}\r\na=ice-pwd:${read(sdp, 'pwd')}\r\n`,
+    })
+    const text = await response.text()
+    if (response.status !== 200) return { status: response.status }
+    const renewed = ['ufrag', 'pwd'].reduce(
+      (answer, name) => answer.replaceAll(new RegExp(`a=ice-${name}:\\S+`, 'g'), `a=ice-${name}:${read(text, name)}`),
+      pc.remoteDescription.sdp,
+    )
+    await pc.setRemoteDescription({ type: 'answer', sdp: renewed })
+    return { status: response.status, etag: response.headers.get('ETag'), ufrag: read(text, 'ufrag') }
+  },
+  /** The user name of the server that checks are answered with now. */
+  async remoteUfrag() {
+    const report = await held.pc.getStats()
+    const transport = [...report.values()].find(({ type }) => type === 'transport')
+    const pair = report.get(transport.selectedCandidatePairId)
+    return report.get(pair?.remoteCandidateId)?.usernameFragment ?? ''
+  },
   state: () => held.pc.connectionState,
   dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
   stop: () => held.stop(),

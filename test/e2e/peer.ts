@@ -28,8 +28,10 @@ export interface Wish {
   token?: string
   codec?: string
   sourceId?: string
-  /** Of the picture that is published: 1 is 1280x720; 0.25 when it is not said. */
+  /** Of the picture that is broadcast: 1 is 1280 by 720. */
   scale?: number
+  /** As `sendEncodings` takes them. */
+  encodings?: readonly object[]
 }
 
 /** A page that publishes or views, with the client code of the page at `/demo`. */
@@ -76,6 +78,21 @@ export class Peer {
   /** Media goes to this UDP port of this machine instead of the server's, in connections made from now on. */
   async through(port: number): Promise<void> {
     await this.#call(`peer.through(${port})`)
+  }
+
+  /** RIDs of the layers that the server reports on. */
+  arriving(): Promise<string[]> {
+    return this.#call('peer.arriving()')
+  }
+
+  /** An ICE restart; `etag` and our new `ufrag` when it was granted. A refused one is tried again by the next call. */
+  restart(ifMatch: string): Promise<{ status: number; etag?: string; ufrag?: string }> {
+    return this.#call(`peer.restart(${JSON.stringify(ifMatch)})`)
+  }
+
+  /** The server's ICE user name that media goes to. */
+  remoteUfrag(): Promise<string> {
+    return this.#call('peer.remoteUfrag()')
   }
 
   /** Says goodbye. */

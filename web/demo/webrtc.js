@@ -9,11 +9,18 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends the tracks of `media` to `url`. Resolves when the server has answered; media flows when `pc` is connected. */
-export async function publish({ url, token, media, codec = '', sourceId = '', maxBitrate = 2_500_000 }) {
+/** Sends the tracks of `media` to `url`, the video in one or several `encodings`. Resolves when the server has answered; media flows when `pc` is connected. */
+export async function publish({
+  url,
+  token,
+  media,
+  codec = '',
+  sourceId = '',
+  encodings = [{ maxBitrate: 2_500_000 }],
+}) {
   const pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
   for (const track of media.getTracks()) {
-    const sendEncodings = track.kind === 'video' ? [{ maxBitrate }] : []
+    const sendEncodings = track.kind === 'video' ? encodings : []
     const transceiver = pc.addTransceiver(track, { direction: 'sendonly', streams: [media], sendEncodings })
     if (track.kind === 'video' && codec !== '') transceiver.setCodecPreferences(codecsFor(codec))
   }

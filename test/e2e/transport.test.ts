@@ -1,0 +1,109 @@
+import { ReceiverEstimatedMaxBitrate, RtcpPayloadSpecificFeedback, type RtpPacket } from 'werift'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
+import { TestViewer } from '../support/rtcPeer.ts'
+import { setStage, type Stage } from './sluice.ts'
+
+let stage: Stage
+
+beforeAll(async () => {
+  stage = await setStage()
+})
+afterAll(() => stage.close())
+
+const LAYERS = [
+  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
+  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
+  { rid: 'f', maxBitrate: 900_000 },
+]
+const FULL = 960
+const SOON = { timeout: 20_000, interval: 100 }
+
+async function broadcast(stream: string, wish: object = {}) {
+  const { token } = await stage.token('publish', { streams: [{ streamName: stream, isRegex: false }] })
+  const peer = await stage.peer()
+  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  return peer
+}
+
+async function view(stream: string) {
+  const peer = await stage.peer()
+  await expect.poll(() => peer.watch({ url: stage.whep(stream) }), SOON).toBe('ok')
+  return peer
+}
+
+/** A viewer that says itself what it can receive. */
+async function scriptedViewer(stream: string): Promise<TestViewer> {
+  const viewer = new TestViewer('vp8')
+  const headers = { 'content-type': 'application/sdp' }
+  const response = await fetch(stage.whep(stream), { method: 'POST', headers, body: await viewer.offer() })
+  expect(response.status).toBe(201)
+  await viewer.accept(await response.text())
+  return viewer
+}
+
+/** Says over and over that `kilobits` per second can be received, until the newest keyframe is as wanted. */
+async function limit({ pc, packets }: TestViewer, kilobits: number, isWanted: (width: number) => boolean) {
+  const feedback = new ReceiverEstimatedMaxBitrate({ senderSsrc: 1, ssrcNum: 0, brExp: 10, brMantissa: kilobits })
+  await expect
+    .poll(async () => {
+      await pc.dtlsTransports[0]?.sendRtcp([new RtcpPayloadSpecificFeedback({ feedback })])
+      return widths(packets).at(-1) ?? 0
+    }, SOON)
+    .toSatisfy(isWanted)
+}
+
+const widths = (packets: readonly RtpPacket[]): number[] =>
+  packets
+    .filter(({ payload }) => vp8.isKeyStart(payload))
+    .map(({ payload }) => vp8.join([payload])?.picture?.width ?? 0)
+
+const steps = (numbers: readonly number[], modulus: number): number[] =>
+  numbers.slice(1).map((value, at) => (value - (numbers[at] ?? 0) + modulus) % modulus)
+
+/** The 15 bits that Chrome counts pictures with, each layer from another number on (RFC 7741 section 4.2). */
+const pictureId = ({ payload }: RtpPacket): number => payload.readUInt16BE(2) & 0x7fff
+
+test('of three layers each viewer gets the largest that it can receive, and changes at a keyframe without a gap', async () => {
+  const publisher = await broadcast('layers', { codec: 'vp8', scale: 0.75, encodings: LAYERS })
+  const watcher = await view('layers')
+  await expect.poll(() => publisher.arriving(), SOON).toEqual(['f', 'h', 'q'])
+  await expect.poll(async () => (await watcher.figures()).width, SOON).toBe(FULL)
+  const viewer = await scriptedViewer('layers')
+  await limit(viewer, 10_000, (width) => width === FULL)
+  await limit(viewer, 160, (width) => width > 0 && width < FULL)
+  await limit(viewer, 10_000, (width) => width === FULL)
+  const packets = [...viewer.packets]
+  expect(
+    new Set(
+      steps(
+        packets.map(({ header }) => header.sequenceNumber),
+        0x1_0000,
+      ),
+    ),
+  ).toEqual(new Set([1]))
+  const jumps = steps(packets.map(pictureId), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
+  expect(jumps.length).toBeGreaterThanOrEqual(2)
+  expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
+  expect((await watcher.figures()).width).toBe(FULL)
+  await viewer.close()
+  await Promise.all([publisher.close(), watcher.close()])
+})
+
+test('publisher and viewer restart ICE: pictures go on over the new credentials, and the old tag is refused', async () => {
+  const publisher = await broadcast('restart')
+  const watcher = await view('restart')
+  await watcher.plays()
+  for (const peer of [publisher, watcher]) {
+    const first = await peer.restart('"*"')
+    expect(first).toMatchObject({ status: 200, etag: expect.stringMatching(/^".+"$/) as string })
+    await expect.poll(() => peer.remoteUfrag(), SOON).toBe(first.ufrag)
+    const second = await peer.restart(first.etag ?? '')
+    expect(second.status).toBe(200)
+    expect(second.etag).not.toBe(first.etag)
+    await expect.poll(() => peer.remoteUfrag(), SOON).toBe(second.ufrag)
+    expect(await peer.restart(first.etag ?? '')).toEqual({ status: 412 })
+    await watcher.plays()
+  }
+  await Promise.all([publisher.close(), watcher.close()])
+})
