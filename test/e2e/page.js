@@ -34,7 +34,8 @@ async function quality() {
 function through(port) {
   globalThis.RTCPeerConnection = class extends RTCPeerConnection {
     setRemoteDescription({ type, sdp }) {
-      const moved = sdp.replace(/(a=candidate:\S+ \d+ udp \d+) \S+ \d+ typ/gi, `$1 127.0.0.1 ${port} typ`)
+      const udpOnly = sdp.replace(/a=candidate:\S+ \d+ tcp .*\r\n/gi, '')
+      const moved = udpOnly.replace(/(a=candidate:\S+ \d+ udp \d+) \S+ \d+ typ/gi, `$1 127.0.0.1 ${port} typ`)
       return super.setRemoteDescription({ type, sdp: moved })
     }
   }

@@ -1,0 +1,185 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Camera, Ear, MEDIA, REPAIR, sinkTo } from './parts.ts'
+
+const FRAME_MS = 40
+
+/** What may happen to a viewer of two sources, in any order. */
+const happening = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ does: fc.constant('send' as const), who: fc.nat(1), key: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('lose' as const), who: fc.nat(1) }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('attach' as const), who: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('detach' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ does: fc.constant('miss' as const), number: fc.integer({ min: -20, max: 20 }) }),
+  },
+)
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
+
+function play(story: readonly Happening[], rtx: boolean, losses: boolean) {
+  const ear = new Ear()
+  const sink = sinkTo(ear, { rtx })
+  const cameras = [new Camera('a'), new Camera('b', { firstIndex: 64_000 })] as const
+  let nowMs = 1_000_000
+  for (const one of story) {
+    nowMs += FRAME_MS
+    const camera = 'who' in one ? cameras[one.who === 0 ? 0 : 1] : cameras[0]
+    if (one.does === 'send') camera.send(nowMs, one.key)
+    if (one.does === 'lose' && losses) camera.lose()
+    if (one.does === 'attach') sink.attach(camera.track, nowMs)
+    if (one.does === 'detach') sink.detach()
+    if (one.does === 'miss') {
+      const highest = ear.on(MEDIA).reduce((most, { index }) => Math.max(most, index), 99)
+      sink.resend([(highest + one.number) & 0xffff], nowMs)
+    }
+  }
+  return ear
+}
+
+describe('what one viewer is sent', () => {
+  it.each([true, false])('never has two packets under one number, whatever happens (RTX: %s)', (rtx) => {
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+        const seen = new Map<number, string>()
+        for (const { index, timestamp, payload } of play(story, rtx, true).on(MEDIA)) {
+          const what = `${payload} at ${timestamp}`
+          expect(seen.get(index) ?? what).toBe(what)
+          seen.set(index, what)
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('has numbers without a gap and times that grow, over all switches, when its sources lose nothing', () => {
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+        const sent = play(story, true, false).on(MEDIA)
+        expect(sent.map(({ index }) => index)).toEqual(sent.map((_, at) => 100 + at))
+        const steps = sent.slice(1).map(({ timestamp }, at) => (timestamp - (sent[at]?.timestamp ?? 0)) | 0)
+        expect(steps.every((step) => step > 0)).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('repairs with numbers of their own, one after another, that say what they repair', () => {
+    fc.assert(
+      fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
+        const ear = play(story, true, true)
+        const byIndex = new Map(ear.on(MEDIA).map((one) => [one.index & 0xffff, one]))
+        for (const [at, { index, payload, timestamp }] of ear.on(REPAIR).entries()) {
+          const original = byIndex.get(Buffer.from(payload, 'latin1').readUInt16BE(0))
+          expect(index).toBe(100 + at)
+          expect({ payload: payload.slice(2), timestamp }).toEqual({
+            payload: original?.payload,
+            timestamp: original?.timestamp,
+          })
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('a viewer', () => {
+  it('that comes soon after a keyframe begins with it at once', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    camera.send(0, true)
+    camera.send(40)
+    sinkTo(ear).attach(camera.track, 60)
+    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1000', 'a1001'])
+    expect(camera.asked).toBe(0)
+  })
+
+  it('that comes later waits for a keyframe that is asked for, and begins with it', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    camera.send(0, true)
+    sinkTo(ear).attach(camera.track, 5000)
+    camera.send(5040)
+    expect([camera.asked, ear.heard.length]).toEqual([1, 0])
+    camera.send(5080, true)
+    camera.send(5120)
+    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1002', 'a1003'])
+  })
+
+  it('goes on in time when its source is replaced by one with another clock', () => {
+    const [first, second, ear] = [new Camera('a'), new Camera('b', { ssrc: 9 }), new Ear()]
+    const sink = sinkTo(ear)
+    first.send(1000, true)
+    sink.attach(first.track, 1000)
+    first.send(1040)
+    sink.attach(second.track, 1100)
+    // Its own clock is ten minutes ahead.
+    second.track.take({ ...second.packet(1500, true), timestamp: 601_500 * 90 }, 1500)
+    second.track.take({ ...second.packet(1540, false, 1), timestamp: 601_540 * 90 }, 1540)
+    const times = ear.heard.map(({ timestamp }) => (timestamp - (ear.heard[0]?.timestamp ?? 0)) / 90)
+    expect(times).toEqual([0, 40, 500, 540])
+  })
+
+  it('shows its source until the other one has a keyframe', () => {
+    const [first, second, ear] = [new Camera('a'), new Camera('b'), new Ear()]
+    const sink = sinkTo(ear)
+    first.send(0, true)
+    sink.attach(first.track, 0)
+    sink.attach(second.track, 10)
+    second.send(20)
+    first.send(40)
+    second.send(60, true)
+    first.send(80)
+    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1000', 'a1001', 'b1001'])
+  })
+
+  it('that switched to a layer with a recent keyframe was shown the time since then twice', () => {
+    const [small, large, ear] = [new Camera('s'), new Camera('l'), new Ear()]
+    const sink = sinkTo(ear)
+    small.send(0, true)
+    sink.attach(small.track, 0)
+    large.send(100, true)
+    for (let nowMs = 140; nowMs <= 900; nowMs += 40) for (const camera of [small, large]) camera.send(nowMs)
+    const before = ear.heard.length
+    sink.attach(large.track, 900)
+    expect([ear.heard.length, large.asked]).toEqual([before, 1])
+  })
+
+  it('that was shown nothing any more got what its old source sent on, under numbers that others take later', () => {
+    const [camera, other, ear] = [new Camera('a'), new Camera('b'), new Ear()]
+    const sink = sinkTo(ear, { rtx: false })
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    sink.detach()
+    camera.send(40)
+    sink.resend([101], 60)
+    other.send(80, true)
+    sink.attach(other.track, 90)
+    expect(ear.heard.map(({ index, payload }) => [index, payload])).toEqual([
+      [100, 'a1000'],
+      [101, 'b1000'],
+    ])
+  })
+
+  it('is sent a packet again, but not before the last copy can have come', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    const sink = sinkTo(ear)
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    sink.resend([100, 100], 10)
+    sink.resend([100], 20)
+    expect(ear.on(REPAIR)).toHaveLength(1)
+    sink.resend([100], 60)
+    expect(ear.on(REPAIR)).toHaveLength(2)
+  })
+
+  it('that asks for everything again and again is sent a bounded part of it', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    const sink = sinkTo(ear)
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    for (let sent = 0; sent < 999; sent++) camera.send(sent / 100)
+    const all = Array.from({ length: 1000 }, (_, at) => 100 + at)
+    for (let nowMs = 1000; nowMs < 2000; nowMs += 50) sink.resend(all, nowMs)
+    expect(ear.on(REPAIR).length).toBeGreaterThan(500)
+    expect(ear.on(REPAIR).length).toBeLessThanOrEqual(300 + 600)
+  })
+})
