@@ -33,8 +33,10 @@ async function compare(viewers: number): Promise<void> {
   const found = new Map<string, Measured[]>()
   for (let round = 0; round < roundsOf(viewers); round++) {
     for (const [name, start] of Object.entries(contenders)) {
-      const measured = await once(start, viewers)
-      console.log(`${viewers} viewers, ${name}: ${measured.usPerPacket.toFixed(1)} µs`)
+      const measured = await once(start, viewers).catch((error: Error) => error)
+      const told = measured instanceof Error ? measured.message : `${measured.usPerPacket.toFixed(1)} µs`
+      console.log(`${viewers} viewers, ${name}: ${told}`)
+      if (measured instanceof Error) continue
       found.set(name, [...(found.get(name) ?? []), measured])
     }
   }

@@ -50,6 +50,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
 } else {
   for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
   buildNative()
+  await import('./build-sign.mjs')
 }
 
 function provide({ what, debian, without, isThere }) {

@@ -164,7 +164,8 @@ const schema = {
       default: 8081,
       min: 0,
       max: 65_535,
-      about: 'The UDP port of the first media process, the others take those that follow; 0 takes any free ones.',
+      about:
+        'The UDP and TCP port of the first media process, the others take those that follow; 0 takes any free ones.',
     }),
     processes: integer({
       default: 0,

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Store } from '../../src/store/store.ts'
 import { newAccount } from '../conformance/store.samples.ts'
 import { httpReceiver, type Receiver } from '../delivery/support/receivers.ts'
 import { addWebhook, Node, settled, until } from '../support/delivery.ts'
-import { newPlace } from '../support/place.ts'
+import { newPlace, type Place } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
 import { bundle, ROUNDS } from './bundle.ts'
 
@@ -20,88 +19,97 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const engines = postgresUrl() ? (['SQLite', 'PostgreSQL'] as const) : (['SQLite'] as const)
 
-describe.each(engines)('a server that is killed while it sends, on %s', (engine) => {
+/** One store, who receives its events, and a webhook for each round: no round waits for what another has left behind. */
+interface Scene {
+  engine: (typeof engines)[number]
+  place: Place
+  receiver: Receiver
+  node: Node
+  rounds: { accountId: string; webhookId: number }[]
+  /** What the killed processes said was committed. */
+  committed: string[]
+}
+
+// One process writes to all stores, so that one kill serves them all.
+describe(`a server that is killed while it sends, on ${engines.join(' and ')}`, () => {
   test(`sends no event twice and loses none that was never begun, in ${ROUNDS} rounds`, async () => {
-    const place = await newPlace(engine)
-    const receiver = await httpReceiver()
-    // Only what is killed has a short lease: on a busy machine this node may stand still for longer than that.
-    const node = await Node.open(place.url)
-    const rounds = await prepare(node.store, receiver)
-
-    const committed = await killAll(place.url, rounds, receiver)
-
-    await node.runner.start()
-    await until(async () => (await node.store.read.outbox.pending(1)).length === 0)
-    const log = (await Promise.all(rounds.map(({ webhookId }) => settled(node.store, webhookId, 1)))).flat()
-    const received = receiver.requests.map(({ headers }) => String(headers['webhook-id']))
-    const inState = (...states: string[]) => log.filter(({ state }) => states.includes(state)).map((one) => one.eventId)
-
-    expect(received.length).toBeGreaterThan(ROUNDS)
-    expect(new Set(received).size).toBe(received.length)
-    expect(log.filter(({ state }) => !['delivered', 'unknown'].includes(state))).toEqual([])
-    const logged = new Set(log.map(({ subject }) => subject))
-    expect(logged.size).toBe(log.length)
-    expect(committed.filter((name) => !logged.has(name))).toEqual([])
-    const arrived = new Set(received)
-    expect(inState('delivered').filter((id) => !arrived.has(id))).toEqual([])
-    const may = new Set(inState('delivered', 'unknown'))
-    expect(received.filter((id) => !may.has(id))).toEqual([])
-    console.info(`${engine}: ${log.length} events, ${received.length} arrived, ${inState('unknown').length} unknown`)
-
-    await node.close()
-    await receiver.stop()
-    await place.remove()
+    const scenes = await Promise.all(engines.map(prepare))
+    await killAll(scenes)
+    for (const scene of scenes) await judge(scene)
   }, 240_000)
 })
 
-interface Round {
-  accountId: string
-  webhookId: number
-  /** Requests after which the process is killed. */
-  kill: number
-}
-
-/** Each round has a webhook of its own, so that no round waits for what another has left behind. */
-async function prepare(store: Store, receiver: Receiver): Promise<Round[]> {
-  const rounds: Round[] = []
+async function prepare(engine: (typeof engines)[number]): Promise<Scene> {
+  const [place, receiver] = [await newPlace(engine), await httpReceiver()]
+  // Only what is killed has a short lease: on a busy machine this node may stand still for longer than that.
+  const node = await Node.open(place.url)
+  const rounds: Scene['rounds'] = []
   for (let n = 0; n < ROUNDS; n += 1) {
     const accountId = newAccount()
-    const { id } = await addWebhook(store, accountId, `http://127.0.0.1:${receiver.port}/`)
-    rounds.push({ accountId, webhookId: id, kill: (n * 7) % 23 })
+    const { id: webhookId } = await addWebhook(node.store, accountId, `http://127.0.0.1:${receiver.port}/`)
+    rounds.push({ accountId, webhookId })
   }
-  return rounds
+  return { engine, place, receiver, node, rounds, committed: [] }
 }
 
-/** Runs the rounds; answers the names that the killed processes said were committed. */
-async function killAll(url: string, rounds: readonly Round[], receiver: Receiver): Promise<string[]> {
-  const committed: string[] = []
-  const waiting = [...rounds]
+async function judge({ engine, place, receiver, node, rounds, committed }: Scene): Promise<void> {
+  await node.runner.start()
+  await until(async () => (await node.store.read.outbox.pending(1)).length === 0)
+  const log = (await Promise.all(rounds.map(({ webhookId }) => settled(node.store, webhookId, 1)))).flat()
+  const received = receiver.requests.map(({ headers }) => String(headers['webhook-id']))
+  const inState = (...states: string[]) => log.filter(({ state }) => states.includes(state)).map((one) => one.eventId)
+
+  expect(received.length).toBeGreaterThan(ROUNDS)
+  expect(new Set(received).size).toBe(received.length)
+  expect(log.filter(({ state }) => !['delivered', 'unknown'].includes(state))).toEqual([])
+  const logged = new Set(log.map(({ subject }) => subject))
+  expect(logged.size).toBe(log.length)
+  expect(committed.filter((name) => !logged.has(name))).toEqual([])
+  const arrived = new Set(received)
+  expect(inState('delivered').filter((id) => !arrived.has(id))).toEqual([])
+  const may = new Set(inState('delivered', 'unknown'))
+  expect(received.filter((id) => !may.has(id))).toEqual([])
+  console.info(`${engine}: ${log.length} events, ${received.length} arrived, ${inState('unknown').length} unknown`)
+
+  await node.close()
+  await receiver.stop()
+  await place.remove()
+}
+
+async function killAll(scenes: readonly Scene[]): Promise<void> {
+  const waiting = Array.from({ length: ROUNDS }, (_, round) => round)
   const lane = async () => {
-    for (let round = waiting.pop(); round; round = waiting.pop()) {
-      const child = spawnNode(url, round.accountId, round.accountId)
-      await killOne(child, receiver, round.kill, (name) => committed.push(name))
+    for (let round = waiting.pop(); round !== undefined; round = waiting.pop()) {
+      const at = round
+      const places = scenes.flatMap(({ place, rounds }) => [place.url, rounds[at]?.accountId ?? ''])
+      const child = spawn(process.execPath, [program, ...places], { stdio: ['pipe', 'pipe', 'inherit'] })
+      await killOne(child, scenes, round)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  return committed
 }
 
-function spawnNode(url: string, accountId: string, prefix: string): ChildProcess {
-  return spawn(process.execPath, [program, url, accountId, prefix], { stdio: ['pipe', 'pipe', 'inherit'] })
-}
-
-/** Kills the process with SIGKILL when `more` requests have arrived since it began to write, wherever it is then. */
-async function killOne(child: ChildProcess, receiver: Receiver, more: number, told: (name: string) => void) {
+/**
+ * Kills the process with SIGKILL when some requests have arrived since it began to write, wherever it is then. The stores
+ * take turns in which one's are counted, because one is faster than the other.
+ */
+async function killOne(child: ChildProcess, scenes: readonly Scene[], round: number): Promise<void> {
   let text = ''
-  const lines = () => text.split('\n').slice(0, -1)
+  const told = (store: number) =>
+    text
+      .split('\n')
+      .slice(0, -1)
+      .filter((line) => line.startsWith(`${store} `))
+      .map((line) => line.slice(2))
+  const arrived = () => scenes[round % scenes.length]?.receiver.requests.length ?? 0
   child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()))
   const exited = once(child, 'close')
   child.stdin?.write('go\n')
-  await until(() => lines().length > 0 || child.exitCode !== null)
-  const enough = receiver.requests.length + more
-  await until(() => receiver.requests.length >= enough || child.exitCode !== null)
+  await until(() => scenes.every((_, store) => told(store).length > 0) || child.exitCode !== null)
+  const enough = arrived() + ((round * 7) % 23)
+  await until(() => arrived() >= enough || child.exitCode !== null)
   expect(child.exitCode, 'the process ended by itself').toBeNull()
   child.kill('SIGKILL')
   await exited
-  for (const name of lines()) told(name)
+  for (const [store, { committed }] of scenes.entries()) committed.push(...told(store))
 }

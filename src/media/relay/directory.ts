@@ -53,4 +53,4 @@ export class Directory<T extends object> {
   }
 }
 
-const keyOf = ({ address, port }: Endpoint): string => `${address} ${port}`
+const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
+import { framePipe } from './framePipe.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
 import { Worker } from './worker.ts'
 
@@ -105,11 +106,7 @@ class RelayEngine implements Engine {
     this.#sessions.set(sessionId, { room, slot, stop: () => held.stop() })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
     worker.tell({ kind: 'feed', sessionId, room, sourceId })
-    held.stop = source.subscribe({
-      tracks: (tracks) => worker.tell({ kind: 'tracks', sessionId, tracks }),
-      frame: (frame) => worker.tell({ kind: 'frame', sessionId, frame }),
-      end: () => worker.tell({ kind: 'end', sessionId }),
-    })
+    held.stop = source.subscribe(framePipe(sessionId, (message, sent) => worker.tell(message, sent)))
   }
 
   tap(sessionId: string): FrameSource {

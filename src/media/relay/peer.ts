@@ -111,7 +111,8 @@ export class Peer implements RtpSender {
   }
 
   #moveTo(remote: Endpoint): void {
-    const hasMoved = this.#remote?.address !== remote.address || this.#remote.port !== remote.port
+    const { address, port, via } = this.#remote ?? {}
+    const hasMoved = address !== remote.address || port !== remote.port || via !== remote.via
     this.#remote = remote
     if (hasMoved) this.#native?.route(remote)
   }

@@ -1,22 +1,27 @@
 // One relay process: started, told what to do and listened to by `engine.ts`, over IPC. It ends when that is gone.
 import { systemRandom } from '../../base/random.ts'
+import type { EngineEvent } from '../engine.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
 import { openNative } from './fanoutNative.ts'
+import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
-import { openUdp, type UdpPort } from './socket.ts'
+import { type Endpoint, openUdp, type UdpPort } from './socket.ts'
+import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
-/** Frames on their way to the main process. More are dropped, up to the next keyframe. */
-const MAX_WAITING = 400
 const MAX_HOSTS = 8
-
-let waiting = 0
 
 function tell(message: FromRelay): void {
   if (process.connected) process.send?.(message)
 }
+
+/** The frames of a session, to the main process. */
+const tapped = (sessionId: string): FrameSink =>
+  framePipe(sessionId, (message, sent) => {
+    if (process.connected) process.send?.(message, undefined, undefined, sent)
+  })
 
 process.on('disconnect', () => process.exit(0))
 // A signal to the whole group (Ctrl+C) is the main process's to act on: it ends the sessions first, then us.
@@ -29,8 +34,11 @@ process.once('message', (message: ToRelay) => {
 async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
-  const udp = await openUdp(settings, (datagram, from) => relay.receive(datagram, from))
-  const hosts = hostsOf(settings, udp)
+  const receive = (datagram: Buffer, from: Endpoint): void => relay.receive(datagram, from)
+  const udp = await openUdp(settings, receive)
+  // The same port of TCP, for peers without UDP. When somebody else has it, peers are not told of it.
+  const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
+  const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
   const native = openNative(settings.native === false ? null : udp)
   const relay = new Relay({
     identity,
@@ -40,18 +48,30 @@ async function run(settings: RelaySettings): Promise<void> {
     native: native.ok ? native.value : null,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
-    send: (datagram, to) => udp.send(datagram, to),
-    emit: (event) => tell({ kind: 'event', event }),
+    send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
+    emit,
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
   tell({ kind: 'ready', port: udp.port, note: native.ok ? null : native.error })
 }
 
+/** What frames come in by, and how those that go out are stopped; by session. */
+const feeds = new Map<string, FrameSink>()
+const taps = new Map<string, () => void>()
+
+/** Passes on what happened. Of a session that is over nothing is kept. */
+function emit(event: EngineEvent): void {
+  if (event.kind === 'ended') {
+    feeds.delete(event.sessionId)
+    taps.get(event.sessionId)?.()
+    taps.delete(event.sessionId)
+  }
+  tell({ kind: 'event', event })
+}
+
 /** Does what the messages say, in their order. */
 function listener(relay: Relay): (message: ToRelay) => void {
-  const feeds = new Map<string, FrameSink>()
-  const taps = new Map<string, () => void>()
   return (message) => {
     switch (message.kind) {
       case 'start':
@@ -73,7 +93,7 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'tracks':
       case 'frame':
       case 'end':
-        put(feeds, message)
+        put(message)
     }
   }
 }
@@ -92,7 +112,7 @@ function answer(relay: Relay, call: RelayCall): unknown {
   }
 }
 
-function put(feeds: Map<string, FrameSink>, message: Media): void {
+function put(message: Media): void {
   const feed = feeds.get(message.sessionId)
   if (message.kind === 'tracks') feed?.tracks(message.tracks)
   else if (message.kind === 'frame') feed?.frame(message.frame)
@@ -102,30 +122,13 @@ function put(feeds: Map<string, FrameSink>, message: Media): void {
   }
 }
 
-/** Sends the frames of a session to the main process, as far as it keeps up. */
-function tapped(sessionId: string): FrameSink {
-  let isSkipping = false
-  return {
-    tracks: (tracks) => tell({ kind: 'tracks', sessionId, tracks }),
-    frame: (frame) => {
-      if (waiting > MAX_WAITING) isSkipping = true
-      else if (frame.kind === 'video' && frame.key) isSkipping = false
-      if (isSkipping || !process.connected) return
-      waiting += 1
-      process.send?.(
-        { kind: 'frame', sessionId, frame } satisfies FromRelay,
-        undefined,
-        undefined,
-        () => (waiting -= 1),
-      )
-    },
-    end: () => tell({ kind: 'end', sessionId }),
-  }
-}
-
 /** Where peers can reach us: what the configuration says, or the addresses of this machine; the loopback if nothing else. */
-function hostsOf({ publicAddresses }: RelaySettings, { port, addresses }: UdpPort): HostAddress[] {
+function hostsOf(
+  { publicAddresses }: RelaySettings,
+  { port, addresses }: UdpPort,
+  transports: readonly HostAddress['transport'][],
+): HostAddress[] {
   const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
   const told = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
-  return told.slice(0, MAX_HOSTS).map((address) => ({ transport: 'udp', address, port }))
+  return transports.flatMap((transport) => told.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })))
 }

@@ -102,6 +102,8 @@ export class Sink {
     for (const sequence of sequences) {
       if (this.#resends < 1) return
       const index = this.#nextIndex - 1 + sequenceDistance(sequence, (this.#nextIndex - 1) & 0xffff)
+      // What was not sent yet has no content yet: its number may still become that of another packet.
+      if (index >= this.#nextIndex) continue
       if (nowMs - (this.#resentAtMs.get(index) ?? 0) < RESEND_INTERVAL_MS) continue
       if (!this.#resendOne(index)) continue
       this.#resends -= 1

@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os'
 export interface Endpoint {
   readonly address: string
   readonly port: number
-  /** Which of our addresses it came to. Answers have to leave from there: a peer takes them from nowhere else. */
+  /** Which of our addresses it came to, or which TCP connection it came by. Answers have to leave from there: a peer takes them from nowhere else. */
   readonly via: number
 }
 
@@ -59,7 +59,11 @@ function portOf(
   return {
     port: sockets[0]?.address().port ?? 0,
     addresses,
-    send: (datagram, { address, port, via }) => sockets[via]?.send(datagram, port, address),
+    send: (datagram, { address, port, via }) => {
+      const socket = sockets[via]
+      // What the kernel does not take at once waits in our memory; a queue beyond its own buffer helps nobody.
+      if (socket !== undefined && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, port, address)
+    },
     close: () => closeAll(sockets),
   }
 }

@@ -34,7 +34,9 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#child = fork(PROGRAM, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    // What we were started with is not for it: a guard that follows our parent would take its channel to us for its own.
+    const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
+    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: [], stdio: [...stdio] })
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })
@@ -73,8 +75,9 @@ export class Worker {
     })
   }
 
-  tell(message: ToRelay): void {
-    if (!this.#isDead && this.#child.connected) this.#child.send(message, () => undefined)
+  /** `sent` is called when the message has left us; not when the process is gone. */
+  tell(message: ToRelay, sent: () => void = () => undefined): void {
+    if (!this.#isDead && this.#child.connected) this.#child.send(message, sent)
   }
 
   /** Ends the process, gently at first. */

@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import type { Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { Endpoint } from './socket.ts'
+
+/** Peers that cannot send UDP come here: ICE over TCP (RFC 6544), where we are the passive side. */
+export interface TcpPort {
+  /** Best effort as over UDP: a peer that does not read gets no more. */
+  send(message: Uint8Array, to: Endpoint): void
+  close(): Promise<void>
+}
+
+/** `Endpoint.via` of the first connection. Below are the UDP sockets. */
+const FIRST_VIA = 1000
+const MAX_CONNECTIONS = 2000
+/** A connection that was never answered, because no genuine check came, is closed after this; a silent one as well. */
+const UNKNOWN_MS = 10_000
+const SILENT_MS = 30_000
+/** No datagram of ours or of an honest peer is larger. */
+const MAX_MESSAGE = 4096
+/** A second of a fast stream. What a slower peer misses it asks for again, or it gets a keyframe. */
+const MAX_WAITING_BYTES = 1 << 20
+const BACKLOG = 256
+
+export const isTcp = ({ via }: Endpoint): boolean => via >= FIRST_VIA
+
+/**
+ * Listens on `port` at each of `addresses`. Calls `receive` for each message, which over TCP has its length in front
+ * (RFC 4571).
+ * @throws the error of the socket when the port is taken
+ */
+export async function openTcp(
+  { addresses, port }: { addresses: readonly string[]; port: number },
+  receive: (message: Buffer, from: Endpoint) => void,
+): Promise<TcpPort> {
+  const connections = new Map<number, Socket>()
+  let nextVia = FIRST_VIA
+  const accept = (socket: Socket): void => {
+    if (connections.size >= MAX_CONNECTIONS) {
+      socket.destroy()
+      return
+    }
+    const via = nextVia++
+    connections.set(via, socket)
+    socket.once('close', () => connections.delete(via))
+    serve(socket, via, receive)
+  }
+  const servers: Server[] = []
+  try {
+    for (const address of addresses) servers.push(await listen(address, port, accept))
+  } catch (error) {
+    await closeAll(servers)
+    throw error
+  }
+  return {
+    send: (message, { via }) => write(connections.get(via), message),
+    close: () => {
+      for (const socket of connections.values()) socket.destroy()
+      return closeAll(servers)
+    },
+  }
+}
+
+async function listen(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
+  const server = createServer({ noDelay: true }, accept)
+  const listening = once(server, 'listening')
+  server.listen({ host, port, backlog: BACKLOG, ipv6Only: true })
+  await listening
+  return server
+}
+
+async function closeAll(servers: readonly Server[]): Promise<void> {
+  await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))))
+}
+
+function serve(socket: Socket, via: number, receive: (message: Buffer, from: Endpoint) => void): void {
+  const from: Endpoint = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, via }
+  const read = messageReader((message) => receive(message, from))
+  const isUnknown = (): boolean => socket.bytesWritten === 0
+  const timer = setTimeout(() => isUnknown() && socket.destroy(), UNKNOWN_MS)
+  socket.once('close', () => clearTimeout(timer))
+  // Whoever is cut off is noticed by its silence, as over UDP.
+  socket.on('error', () => undefined)
+  socket.setTimeout(SILENT_MS, () => socket.destroy())
+  socket.on('data', (chunk) => {
+    if (!read(chunk)) socket.destroy()
+  })
+}
+
+/** Cuts a stream of bytes into messages. What it returns says false when the stream is none of messages. */
+export function messageReader(take: (message: Buffer) => void): (chunk: Buffer) => boolean {
+  let rest: Buffer = Buffer.alloc(0)
+  return (chunk) => {
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    while (bytes.length >= 2) {
+      const length = bytes.readUInt16BE(0)
+      if (length > MAX_MESSAGE) return false
+      if (bytes.length < 2 + length) break
+      if (length > 0) take(bytes.subarray(2, 2 + length))
+      bytes = bytes.subarray(2 + length)
+    }
+    rest = bytes
+    return true
+  }
+}
+
+function write(socket: Socket | undefined, message: Uint8Array): void {
+  if (socket === undefined || !socket.writable || socket.writableLength > MAX_WAITING_BYTES) return
+  const framed = Buffer.allocUnsafe(2 + message.length)
+  framed.writeUInt16BE(message.length, 0)
+  framed.set(message, 2)
+  socket.write(framed)
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type Audio as AudioLine, type PeerConnection as Peer } from 'node-datachannel'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import type { EngineEvent } from '../../src/media/engine.ts'
+import { createRelayEngine } from '../../src/media/relay/engine.ts'
+import { silentLog } from '../support/app.ts'
+import { until } from '../support/delivery.ts'
+
+const library = await import('node-datachannel')
+const config = {
+  host: '127.0.0.1',
+  udpPort: 0,
+  processes: 1,
+  publicAddresses: [],
+  maxBitrate: 2_500_000,
+  maxSessions: 1000,
+}
+const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config })
+const events: EngineEvent[] = []
+engine.watch((event) => events.push(event))
+const open: { close(): unknown }[] = []
+afterEach(() => {
+  for (const one of open.splice(0)) one.close()
+})
+afterAll(async () => {
+  await engine.stop()
+  library.cleanup()
+})
+
+/** Somebody who sends sound, and can do so over TCP. */
+async function publisher(): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
+  const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true })
+  open.push(peer)
+  const sound: AudioLine = new library.Audio('0', 'SendOnly')
+  sound.addOpusCodec(111)
+  sound.addSSRC(7, 'sound')
+  const track = peer.addTrack(sound)
+  peer.setLocalDescription()
+  await until(() => peer.gatheringState() === 'complete')
+  return { peer, offer: peer.localDescription()?.sdp ?? '', track }
+}
+
+const withoutUdp = (answer: string): string => answer.replaceAll(/a=candidate:\S+ 1 udp .*\r\n/g, '')
+
+const portIn = (answer: string): number =>
+  Number(/ 1 tcp \d+ 127\.0\.0\.1 (\d+) typ host tcptype passive/.exec(answer)?.[1])
+
+test('a publisher that cannot send UDP comes over TCP', async () => {
+  const { peer, offer, track } = await publisher()
+  const answer = await engine.publish({ sessionId: 'tcp', room: 'a/b', sourceId: null, offer, codec: null })
+  if (!answer.ok) throw new Error(answer.problem)
+  peer.setRemoteDescription(withoutUdp(answer.answer), 'answer')
+  await until(() => events.some((event) => event.kind === 'connected' && event.sessionId === 'tcp'))
+  await until(() => track.isOpen())
+  const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
+  await until(() => {
+    packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
+    track.sendMessageBinary(packet)
+    return events.some((event) => event.kind === 'bytes' && event.sessionId === 'tcp' && event.bytesIn > 1000)
+  })
+  await engine.end('tcp')
+})
+
+test('who speaks something else over TCP is cut off, and disturbs nobody', async () => {
+  const { offer } = await publisher()
+  const answer = await engine.publish({ sessionId: 'other', room: 'a/c', sourceId: null, offer, codec: null })
+  if (!answer.ok) throw new Error(answer.problem)
+  const socket: Socket = connect(portIn(answer.answer), '127.0.0.1')
+  open.push({ close: () => socket.destroy() })
+  const closed = once(socket, 'close')
+  socket.on('error', () => undefined).end('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await closed
+  expect(socket.bytesRead).toBe(0)
+  await engine.end('other')
+})

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import type { Frame, Track } from '../../../src/media/frame.ts'
+import { framePipe } from '../../../src/media/relay/framePipe.ts'
+import type { Media } from '../../../src/media/relay/messages.ts'
+
+const VIDEO: Track = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }
+const AUDIO: Track = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array(0) }
+
+const frame = (kind: Frame['kind'], key: boolean): Frame => ({
+  kind,
+  key,
+  timeUs: 0,
+  decodeTimeUs: 0,
+  data: Buffer.alloc(1),
+})
+
+/** A pipe into a process that takes nothing until `drain` is called. */
+function stuck(tracks: readonly Track[]) {
+  const sent: Media[] = []
+  const waiting: (() => void)[] = []
+  const pipe = framePipe('s', (message, done) => {
+    sent.push(message)
+    waiting.push(done)
+  })
+  pipe.tracks(tracks)
+  const frames = () => sent.filter(({ kind }) => kind === 'frame').length
+  const drain = () => {
+    for (const done of waiting.splice(0)) done()
+  }
+  return { pipe, frames, drain, sent }
+}
+
+test('a process that takes nothing gets no more than a bounded number of frames, and goes on with a keyframe', () => {
+  const { pipe, frames, drain } = stuck([VIDEO, AUDIO])
+  for (let at = 0; at < 5000; at++) pipe.frame(frame('video', at % 50 === 0))
+  const most = frames()
+  expect(most).toBeLessThan(1000)
+  drain()
+  pipe.frame(frame('video', false))
+  pipe.frame(frame('audio', true))
+  expect(frames()).toBe(most)
+  pipe.frame(frame('video', true))
+  pipe.frame(frame('video', false))
+  expect(frames()).toBe(most + 2)
+})
+
+test('sound alone goes on as soon as there is room, and the end is never dropped', () => {
+  const { pipe, frames, drain, sent } = stuck([AUDIO])
+  for (let at = 0; at < 5000; at++) pipe.frame(frame('audio', true))
+  const most = frames()
+  expect(most).toBeLessThan(1000)
+  drain()
+  pipe.frame(frame('audio', true))
+  expect(frames()).toBe(most + 1)
+  for (let at = 0; at < 5000; at++) pipe.frame(frame('audio', true))
+  pipe.end()
+  expect(sent.at(-1)).toMatchObject({ kind: 'end', sessionId: 's' })
+})

@@ -1,0 +1,72 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { systemRandom } from '../../../src/base/random.ts'
+import { createIdentity } from '../../../src/media/relay/dtls.ts'
+import { Relay } from '../../../src/media/relay/relay.ts'
+import { bindingRequest } from '../../../src/media/relay/wire/stun.ts'
+import { TestPublisher } from '../../support/rtcPeer.ts'
+
+const identity = await createIdentity()
+
+/** A relay with one publisher that has been answered, and what it sends. */
+async function relayWithPublisher() {
+  const sent: Uint8Array[] = []
+  const relay = new Relay({
+    identity,
+    random: systemRandom,
+    now: () => 1_750_000_000_000,
+    hosts: () => [{ transport: 'udp', address: '127.0.0.1', port: 9 }],
+    maxBitrate: 1_000_000,
+    maxSessions: 2,
+    send: (datagram) => sent.push(datagram),
+    emit: () => undefined,
+  })
+  const publisher = new TestPublisher()
+  const offer = await publisher.offer()
+  const answer = relay.publish({ sessionId: 's', room: 'a/b', sourceId: null, offer, codec: null })
+  await publisher.close()
+  const sdp = answer.ok ? answer.answer : ''
+  const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)?.[1] ?? ''
+  const password = /a=ice-pwd:(\S+)/.exec(sdp)?.[1] ?? ''
+  return { relay, sent, offer, username: `${ufrag}:peer`, password }
+}
+
+const from = { address: '192.0.2.1', port: 4000, via: 0 }
+const bytes = fc.uint8Array({ maxLength: 200 })
+
+test('who did not see the answer gets nothing back, whatever it sends', async () => {
+  const { relay, sent, username } = await relayWithPublisher()
+  const password = 'a guess of the wrong kind'
+  const check = bindingRequest({ transactionId: Buffer.alloc(12, 1), username, password, useCandidate: true })
+  relay.receive(check, from)
+  fc.assert(fc.property(bytes, (datagram) => relay.receive(Buffer.from(datagram), from)))
+  const first = fc.constantFrom(0, 1, 20, 22, 63, 128, 191)
+  fc.assert(fc.property(first, bytes, (byte, rest) => relay.receive(Buffer.from([byte, ...rest]), from)))
+  relay.tick()
+  expect(sent).toEqual([])
+})
+
+test('garbage from a peer that may send is passed over, and its checks are answered as before', async () => {
+  const { relay, sent, username, password } = await relayWithPublisher()
+  const check = bindingRequest({ transactionId: Buffer.alloc(12, 1), username, password, useCandidate: true })
+  relay.receive(check, from)
+  expect(sent).toHaveLength(1)
+  const record = fc.tuple(fc.constantFrom(20, 21, 22, 23), bytes, bytes)
+  fc.assert(
+    fc.property(record, ([type, body, more]) => {
+      const header = Buffer.from([type, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, body.length])
+      relay.receive(Buffer.concat([header, body, more]), from)
+    }),
+  )
+  fc.assert(fc.property(bytes, (rest) => relay.receive(Buffer.from([0x80, 96, ...rest]), from)))
+  const before = sent.length
+  relay.receive(check, from)
+  expect(sent).toHaveLength(before + 1)
+})
+
+test('more sessions than there may be are told to come again', async () => {
+  const { relay, offer } = await relayWithPublisher()
+  const publish = (sessionId: string) => relay.publish({ sessionId, room: 'a/c', sourceId: null, offer, codec: null })
+  expect(publish('t')).toMatchObject({ ok: true })
+  expect(publish('u')).toMatchObject({ ok: false, status: 503 })
+})
