@@ -9,8 +9,10 @@ const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-Aft
 
 /** The same, for those who write a whole head themselves. */
 export const OPEN_HEAD: readonly string[] = [
-  ...['Access-Control-Allow-Origin', '*'],
-  ...['Access-Control-Expose-Headers', EXPOSED],
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  EXPOSED,
 ]
 
 /**

@@ -21,13 +21,13 @@ export const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
   headers['content-length'] === undefined &&
   headers['transfer-encoding'] === undefined
 
+const CACHED = ['Cache-Control', 'public, max-age=60']
+const SEGMENT_HEAD = [...OPEN_HEAD, ...CACHED, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
+
 /** The whole of a media segment, with the head that the framework's routes send. */
 export function sendSegment(response: ServerResponse, bytes: Buffer, route: string, options: LaneOptions): void {
   options.answered('GET', route, 200)
-  response.writeHead(200, [
-    ...OPEN_HEAD,
-    ...['X-Request-Id', options.requestId(), 'Accept-Ranges', 'bytes', 'Cache-Control', 'public, max-age=60'],
-    ...['Content-Type', 'video/mp4', 'Content-Length', `${bytes.length}`],
-  ])
+  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${bytes.length}`]
+  response.writeHead(200, [...SEGMENT_HEAD, ...own])
   response.end(bytes)
 }
