@@ -2,11 +2,13 @@ import { derivedKey, type App } from './app.ts'
 import type { LiveChange } from './commands/context.ts'
 import { Playbacks } from './commands/v2/playback.ts'
 import { ServedBytes } from './commands/v2/servedBytes.ts'
-import type { PlaybackOptions } from './edge/http/v2/playbackRoutes.ts'
+import type { PlaybackOptions } from './edge/http/v2/playback.ts'
+import { SegmentCache } from './edge/http/v2/segmentCache.ts'
 import { startJobs } from './jobs/timers.ts'
 
 /** A crash loses at most this much of counting. */
 const COUNT_EVERY_MS = 5000
+const SWEEP_EVERY_MS = 5000
 
 export interface Playback {
   readonly options: PlaybackOptions
@@ -18,15 +20,18 @@ export interface Playback {
 export function startPlayback({ ctx, key, news, config }: App, folderOf: (engineId: string) => string): Playback {
   const playbacks = new Playbacks(ctx)
   const served = new ServedBytes(ctx)
+  const segments = new SegmentCache(ctx.clock)
   const forget = (change: LiveChange): void => playbacks.forget(change)
   news.on('live', forget)
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
+    { name: 'forget segments', everyMs: SWEEP_EVERY_MS, run: async () => segments.sweep() },
   ])
   return {
     options: {
       playbacks,
       served,
+      segments,
       folderOf,
       key: derivedKey(key, 'sluice playback tickets'),
       claim: config.live.viewerClaim,

@@ -12,6 +12,8 @@ const KEPT_MAX = 10_000
 
 interface Kept {
   readonly rules: Promise<PlaybackRules | null>
+  /** Of a promise that is kept. */
+  settled?: PlaybackRules | null
   readonly atMs: number
 }
 
@@ -24,6 +26,12 @@ export class Playbacks {
     this.#ctx = ctx
   }
 
+  /** What `find` would answer, if it need not wait. */
+  peek(id: string): PlaybackRules | null | undefined {
+    const kept = this.#kept.get(id)
+    return kept && this.#ctx.clock.monotonic() - kept.atMs < FRESH_MS ? kept.settled : undefined
+  }
+
   /** Null: there is no such distribution. */
   find(id: string): Promise<PlaybackRules | null> {
     const nowMs = this.#ctx.clock.monotonic()
@@ -31,11 +39,16 @@ export class Playbacks {
     if (kept && nowMs - kept.atMs < FRESH_MS) return kept.rules
     if (this.#kept.size >= KEPT_MAX) this.#kept.clear()
     const rules = isId(id) ? this.#load(id) : Promise.resolve(null)
-    const entry = { rules, atMs: nowMs }
+    const entry: Kept = { rules, atMs: nowMs }
     this.#kept.set(id, entry)
-    rules.catch(() => {
-      if (this.#kept.get(id) === entry) this.#kept.delete(id)
-    })
+    rules.then(
+      (found) => {
+        entry.settled = found
+      },
+      () => {
+        if (this.#kept.get(id) === entry) this.#kept.delete(id)
+      },
+    )
     return rules
   }
 
@@ -67,6 +80,8 @@ export type TicketKind = 'playlist' | 'media'
 
 const MAC_BYTES = 16
 const TICKET_MAX = 1024
+/** At most 1.2 kB each. */
+const KNOWN_MAX = 2000
 
 /**
  * Signs the addresses within playlists, so that a player that sends no header and a cache in between can use them. A
@@ -75,6 +90,8 @@ const TICKET_MAX = 1024
  */
 export class PlaybackTickets {
   readonly #key: KeyObject
+  /** Tickets whose signature was checked: to check it costs as much as the rest of an answer. */
+  readonly #known = new Map<string, Grant>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -90,14 +107,28 @@ export class PlaybackTickets {
   /** Null: forged, of another distribution or kind, expired, or admitted by a key that is gone. */
   read(ticket: unknown, kind: TicketKind, { distribution, keys }: PlaybackRules, nowMs: number): Grant | null {
     if (typeof ticket !== 'string' || ticket.length > TICKET_MAX) return null
+    const grant = this.#genuine(ticket, kind, distribution.id)
+    if (grant === null || (grant.untilMs !== null && nowMs >= grant.untilMs)) return null
+    return keys.some(({ id }) => id === grant.keyId) ? grant : null
+  }
+
+  /** What a ticket says, if it is one of ours. A player shows one for each segment, and all who came together the same. */
+  #genuine(ticket: string, kind: TicketKind, distributionId: string): Grant | null {
+    const name = `${kind} ${distributionId} ${ticket}`
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
     const end = ticket.lastIndexOf('.')
     const body = ticket.slice(0, end)
-    if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(kind, distribution.id, body))) return null
+    if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(kind, distributionId, body))) return null
     const [until = '', keyId = '', trackingId = ''] = body.split('.')
-    const untilMs = until === '' ? null : Number.parseInt(until, 36) * 1000
-    const isGood = (untilMs === null || nowMs < untilMs) && keys.some(({ id }) => id === keyId)
-    if (!isGood) return null
-    return { keyId, untilMs, trackingId: trackingId === '' ? null : Buffer.from(trackingId, 'base64url').toString() }
+    const grant = {
+      keyId,
+      untilMs: until === '' ? null : Number.parseInt(until, 36) * 1000,
+      trackingId: trackingId === '' ? null : Buffer.from(trackingId, 'base64url').toString(),
+    }
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
+    this.#known.set(name, grant)
+    return grant
   }
 
   #mac(kind: TicketKind, distributionId: string, body: string): string {

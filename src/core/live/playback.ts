@@ -36,7 +36,8 @@ export interface Grant {
   readonly trackingId: string | null
 }
 
-const OPEN: Grant = { keyId: null, untilMs: null, trackingId: null }
+/** Of a distribution without keys. */
+export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null }
 
 export function compilePlayback(
   distribution: Distribution,
@@ -60,7 +61,10 @@ const byPriority = (a: Engine, b: Engine): number =>
   a.priority - b.priority || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
 
 /** The rules that hold for every request, with a token or without: they can change while somebody watches. */
-export function refuseViewer({ distribution, networks }: PlaybackRules, viewer: Viewer): LiveFailure | null {
+export function refuseViewer(
+  { distribution, networks }: PlaybackRules,
+  viewer: Pick<Viewer, 'address' | 'country' | 'referer'>,
+): LiveFailure | null {
   const { geoBlocking, ipBlocking, refererBlocking } = distribution.security
   if (!distribution.enabled || !distribution.hls) return refusal('not_found', 'There is nothing to play here')
   const { country } = viewer
@@ -98,7 +102,7 @@ export function admit(
 ): Result<Grant, LiveFailure> {
   const refused = refuseViewer(rules, viewer)
   if (refused) return err(refused)
-  if (rules.keys.length === 0) return ok(OPEN)
+  if (rules.keys.length === 0) return ok(OPEN_GRANT)
   if (token === null)
     return err(refusal('token_required', 'A viewer token is needed: Authorization: Bearer, or ?token='))
   const parsed = parseViewerToken(token, claim)

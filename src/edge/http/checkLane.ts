@@ -6,12 +6,11 @@ import type { Result } from '../../base/result.ts'
 import { ERRORS, type Failure } from '../../core/errors.ts'
 import { bearer } from './auth.ts'
 import { parseJson } from './body.ts'
+import type { Lane, LaneOptions } from './lane.ts'
 import { failureBody, failureOf } from './problem.ts'
 
-export interface CheckLaneOptions {
-  bodyLimitBytes: number
-  requestId: () => string
-  answered: (method: string, route: string, status: number) => void
+export interface CheckLaneOptions extends LaneOptions {
+  readonly bodyLimitBytes: number
 }
 
 interface Sending extends CheckLaneOptions {
@@ -27,10 +26,9 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * JSON with a length within the limit, a valid secret); it leaves everything else, untouched, to the framework's route,
  * so that every refusal is made in one place. `test/http/checkLane.test.ts` holds the two to the same answers.
  */
-export function checkLane(ctx: Context, options: CheckLaneOptions) {
+export function checkLane(ctx: Context, options: CheckLaneOptions): Lane {
   const sending: Sending = { ...options, bodyOf: bodies() }
-  /** True when the lane has taken the request. */
-  return (request: IncomingMessage, response: ServerResponse): boolean => {
+  return (request, response) => {
     if (request.url !== PATH || request.method !== 'POST' || !isPlain(request, options.bodyLimitBytes)) return false
     const presented = bearer(request.headers.authorization)
     const secret = presented === null ? undefined : knownSecret(ctx, presented)

@@ -7,6 +7,14 @@ export const isMediaPath = (url: string | undefined): boolean => url !== undefin
 
 const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id'
 
+/** The same, for those who write a whole head themselves. */
+export const OPEN_HEAD: readonly string[] = [
+  'Access-Control-Allow-Origin',
+  '*',
+  'Access-Control-Expose-Headers',
+  EXPOSED,
+]
+
 /**
  * Lets pages of every origin read the answers of media paths, refusals and accidents included. Called before anything
  * else looks at the request, so that there is no answer without it: a page that cannot read a refusal cannot show it.

@@ -12,6 +12,7 @@ import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
 import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
+import type { Lane, LaneOptions } from './lane.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
@@ -21,7 +22,8 @@ import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordi
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { liveApi } from './v2/api.ts'
-import { type PlaybackOptions, PLAYBACK_MEDIA, playbackRoutes } from './v2/playbackRoutes.ts'
+import { type PlaybackOptions, PLAYBACK_MEDIA } from './v2/playback.ts'
+import { playbackRoutes } from './v2/playbackRoutes.ts'
 import { liveErrorHandler } from './v2/problem.ts'
 import { webhookRoutes } from './webhookRoutes.ts'
 import { plainErrorHandler } from './webrtc/refusal.ts'
@@ -56,11 +58,12 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   const metrics = createMetrics(ctx)
   const requestId = requestIds()
   let closing = false
-  const lane = checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, requestId, answered: metrics.answered })
+  const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
+  const lanes: Lane[] = [checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...laneOptions })]
   const app = fastify({
     logger: false,
     serverFactory: (handler) =>
-      listenerOf(options, (request, response) => closing || !lane(request, response), handler),
+      listenerOf(options, (request, response) => closing || !lanes.some((lane) => lane(request, response)), handler),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
     genReqId: requestId,
@@ -96,7 +99,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
-  if (options.playback) await playbackRoutes(app, ctx, peerOf, options.playback)
+  if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app
 }
@@ -109,7 +112,7 @@ function errorsAt(url: string) {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that gives a request to the framework unless the lane has taken it, and time to nobody without end. */
+/** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
 function listenerOf(
   { requestTimeoutMs }: ServerOptions,
   isLeft: (request: IncomingMessage, response: ServerResponse) => boolean,
@@ -117,8 +120,9 @@ function listenerOf(
 ): Server {
   const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
   return createServer(timeouts, (request, response) => {
+    if (!isLeft(request, response)) return
     openToPages(request, response)
-    if (isLeft(request, response)) handler(request, response)
+    handler(request, response)
   })
 }
 

@@ -1,45 +1,28 @@
-import type { KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
-import { type Playbacks, PlaybackTickets, type TicketKind } from '../../../commands/v2/playback.ts'
-import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
+import { PlaybackTickets, type TicketKind } from '../../../commands/v2/playback.ts'
 import { deviceOf } from '../../../core/live/device.ts'
 import { type LiveFailure, noSuch, refusal } from '../../../core/live/errors.ts'
 import { admit, type Grant, type PlaybackRules, refuseViewer, type Viewer } from '../../../core/live/playback.ts'
 import { masterPlaylist, mediaPlaylist, type Variant, variantsOf } from '../../../core/live/playlist.ts'
 import { bearer } from '../auth.ts'
 import { preflight } from '../cors.ts'
+import type { Lane, LaneOptions } from '../lane.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
+import { countServed, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
+import { playbackLane } from './playbackLane.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
-
-export interface PlaybackOptions {
-  readonly playbacks: Playbacks
-  readonly served: ServedBytes
-  /** Signs the addresses of segments; the same on every node of an installation. */
-  readonly key: KeyObject
-  /** The claim of viewer tokens that their restrictions are in. */
-  readonly claim: string
-  /** Where an engine of this node writes: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
-  readonly folderOf: (engineId: string) => string
-}
-
-interface Parts extends PlaybackOptions {
-  readonly ctx: Context
-  readonly peerOf: PeerOf
-  readonly tickets: PlaybackTickets
-}
+import { orNull } from './segmentCache.ts'
 
 type Asked = { Params: { distributionId: string }; Querystring: { token?: unknown; t?: unknown } }
 type Piece = Asked & { Params: { engineId: string; rendition: string; file: string } }
 
 const ROOT = '/v2/distributions/:distributionId'
 const MASTER = `${ROOT}/hls/main.m3u8`
-/** Playlists and segments of a rendition. */
-export const PLAYBACK_MEDIA = `${ROOT}/hls/:engineId/:rendition/:file`
 const THUMBNAIL = `${ROOT}/thumbnails/thumbnail.jpeg`
 
 const PLAYLIST = 'application/vnd.apple.mpegurl'
@@ -51,14 +34,14 @@ const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or neve
 const NOTHING_FITS = refusal('not_found', 'Every rendition is above the maxBitrate of this distribution')
 const NOT_LIVE = refusal('not_found', 'Nothing is playing now')
 
-/** What viewers ask for. Everything is decided anew for each request, so a change of the rules counts at once. */
+/** What viewers ask for, and the short way to most of it. Everything is decided anew for each request, so a change of the rules counts at once. */
 export async function playbackRoutes(
   app: FastifyInstance,
   ctx: Context,
   peerOf: PeerOf,
-  options: PlaybackOptions,
-): Promise<void> {
-  const parts: Parts = { ...options, ctx, peerOf, tickets: new PlaybackTickets(options.key) }
+  options: PlaybackOptions & LaneOptions,
+): Promise<Lane> {
+  const parts: PlaybackParts = { ...options, ctx, peerOf, tickets: new PlaybackTickets(options.key) }
   await app.register(async (scope) => {
     scope.setErrorHandler(liveErrorHandler(ctx.log))
     for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {
@@ -68,9 +51,14 @@ export async function playbackRoutes(
     scope.get<Piece>(PLAYBACK_MEDIA, (request, reply) => sendPiece(parts, request, reply))
     scope.get<Asked>(THUMBNAIL, (request, reply) => sendThumbnail(parts, request, reply))
   })
+  return playbackLane(parts, options)
 }
 
-async function sendMaster(parts: Parts, request: FastifyRequest<Asked>, reply: FastifyReply): Promise<FastifyReply> {
+async function sendMaster(
+  parts: PlaybackParts,
+  request: FastifyRequest<Asked>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const rules = await parts.playbacks.find(request.params.distributionId)
   if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
   const granted = withToken(parts, rules, request)
@@ -90,7 +78,7 @@ async function sendMaster(parts: Parts, request: FastifyRequest<Asked>, reply: F
 }
 
 /** What all engines that play have made, the preferred one first. */
-async function variantsFor({ folderOf }: Parts, { engines }: PlaybackRules): Promise<Variant[]> {
+async function variantsFor({ folderOf }: PlaybackParts, { engines }: PlaybackRules): Promise<Variant[]> {
   const found: Variant[] = []
   for (const engine of engines.filter(({ status }) => status === 'playing')) {
     const master = await fileOf(join(folderOf(engine.id), 'main.m3u8'))
@@ -100,7 +88,11 @@ async function variantsFor({ folderOf }: Parts, { engines }: PlaybackRules): Pro
   return found
 }
 
-async function sendPiece(parts: Parts, request: FastifyRequest<Piece>, reply: FastifyReply): Promise<FastifyReply> {
+async function sendPiece(
+  parts: PlaybackParts,
+  request: FastifyRequest<Piece>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { distributionId, engineId, rendition, file } = request.params
   const rules = await parts.playbacks.find(distributionId)
   if (!rules) return refuse(reply, noSuch('distribution', distributionId))
@@ -109,7 +101,7 @@ async function sendPiece(parts: Parts, request: FastifyRequest<Piece>, reply: Fa
   if (!granted.ok) return refuse(reply, granted.error)
   if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
   const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
-  const bytes = isNamed ? await fileOf(join(parts.folderOf(engineId), rendition, file)) : null
+  const bytes = isNamed ? await pieceOf(parts, join(parts.folderOf(engineId), rendition, file)) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
   if (kind === 'playlist') return sendPlaylist(parts, rules, granted.value, request, reply, bytes.toString())
   const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
@@ -125,7 +117,7 @@ const isReplaced = ({ engines }: PlaybackRules, engineId: string): boolean =>
   engines.some(({ id, status }) => id === engineId && status !== 'playing')
 
 function sendPlaylist(
-  parts: Parts,
+  parts: PlaybackParts,
   rules: PlaybackRules,
   grant: Grant,
   request: FastifyRequest,
@@ -140,7 +132,11 @@ function sendPlaylist(
   return send(parts, rules, grant, request, reply, answer)
 }
 
-async function sendThumbnail(parts: Parts, request: FastifyRequest<Asked>, reply: FastifyReply): Promise<FastifyReply> {
+async function sendThumbnail(
+  parts: PlaybackParts,
+  request: FastifyRequest<Asked>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const rules = await parts.playbacks.find(request.params.distributionId)
   if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
   const granted = withToken(parts, rules, request)
@@ -154,7 +150,7 @@ async function sendThumbnail(parts: Parts, request: FastifyRequest<Asked>, reply
 }
 
 function withToken(
-  parts: Parts,
+  parts: PlaybackParts,
   rules: PlaybackRules,
   request: FastifyRequest<{ Querystring: { token?: unknown } }>,
 ): Result<Grant, LiveFailure> {
@@ -165,7 +161,7 @@ function withToken(
 
 /** The playlist before has put a ticket on the address; who comes with a token all the same is fine too. */
 function withTicket(
-  parts: Parts,
+  parts: PlaybackParts,
   rules: PlaybackRules,
   kind: TicketKind,
   request: FastifyRequest<Piece>,
@@ -177,11 +173,16 @@ function withTicket(
   return refused ? { ok: false, error: refused } : { ok: true, value: grant }
 }
 
-function ticketFor(parts: Parts, { distribution, keys }: PlaybackRules, kind: TicketKind, grant: Grant): string {
+function ticketFor(
+  parts: PlaybackParts,
+  { distribution, keys }: PlaybackRules,
+  kind: TicketKind,
+  grant: Grant,
+): string {
   return keys.length === 0 ? '' : `?t=${parts.tickets.make(kind, distribution.id, grant)}`
 }
 
-function viewerOf({ ctx, peerOf }: Parts, request: FastifyRequest): Viewer {
+function viewerOf({ ctx, peerOf }: PlaybackParts, request: FastifyRequest): Viewer {
   const address = peerOf(request.socket.remoteAddress, request.headers)
   return {
     address,
@@ -194,9 +195,9 @@ function viewerOf({ ctx, peerOf }: Parts, request: FastifyRequest): Viewer {
 
 /** Sends what was asked for, or a range of it, and counts what went out when the answer is over. */
 function send(
-  parts: Parts,
-  { distribution }: PlaybackRules,
-  { trackingId }: Grant,
+  parts: PlaybackParts,
+  rules: PlaybackRules,
+  grant: Grant,
   request: FastifyRequest,
   reply: FastifyReply,
   { bytes, type, cache }: { bytes: Buffer; type: string; cache: string },
@@ -207,14 +208,9 @@ function send(
     return refuse(reply, refusal('range_not_satisfiable', `There are ${bytes.length} bytes`))
   }
   const body = range === null ? bytes : bytes.subarray(range.start, range.end + 1)
-  const { id: distributionId, accountId } = distribution
-  const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers)) ?? ''
-  const before = request.socket.bytesWritten
-  reply.raw.once('close', () => {
-    const sent = Math.max(0, request.socket.bytesWritten - before)
-    const bytesOut = request.method === 'HEAD' ? 0 : Math.min(sent, body.length)
-    parts.served.add({ accountId, distributionId, country, trackingId: trackingId ?? '', bytesOut })
-  })
+  const length = request.method === 'HEAD' ? 0 : body.length
+  const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers))
+  countServed(parts, { rules, grant, country, length }, request.socket, reply.raw)
   return reply.code(range === null ? 200 : 206).send(body)
 }
 
@@ -223,10 +219,9 @@ function refuse(reply: FastifyReply, failure: LiveFailure): FastifyReply {
   return sendLiveFailure(failure === NOT_LIVE ? reply.header('Retry-After', '2') : reply, failure)
 }
 
+/** Segments never change under their name; playlists do, and the init segment may. */
+const pieceOf = ({ segments }: PlaybackParts, path: string): Promise<Buffer | null> =>
+  path.endsWith('.m4s') ? segments.read(path) : fileOf(path)
+
 /** What an engine wrote; null when it is not there. */
-async function fileOf(path: string): Promise<Buffer | null> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw error
-  })
-}
+const fileOf = (path: string): Promise<Buffer | null> => orNull(readFile(path))

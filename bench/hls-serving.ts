@@ -1,0 +1,218 @@
+/**
+ * Segments of a distribution against nginx on the same files: bytes per second of CPU of the serving process, in
+ * interleaved slices of one run; once for an open distribution and once for one whose viewers need tickets. nginx serves
+ * as Debian sets it up (`sendfile`, `tcp_nopush`), with no access log. What asks is a process of its own.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createHmac, randomBytes } from 'node:crypto'
+import { runLive } from '../test/support/v2.ts'
+import { fetchBytes, type Fetch } from './lib/fetch.ts'
+import { median, report } from './lib/report.ts'
+
+const CONNECTIONS = 16
+const SLICE_MS = 1500
+const SLICES = 9
+const TARGET = 0.7
+/** What the default ladder makes of two seconds, sound included: 2.9 Mbit/s and 0.9 Mbit/s. */
+const SEGMENT_BYTES = [725_000, 225_000]
+const LISTED = 3
+
+const NGINX = '/usr/sbin/nginx'
+const KEY = 'a secret of the bench and of nobody else'
+
+/** Where the same files are, with Sluice's addresses and with nginx's. */
+interface Ready {
+  readonly port: number
+  readonly pid: number
+  readonly folder: string
+  readonly open: string[]
+  readonly ticketed: string[]
+}
+
+if (process.argv[2] === 'sluice') await serve()
+else if (process.argv[2] === 'client') answerFetches()
+else await compare()
+
+async function serve(): Promise<void> {
+  const live = await runLive()
+  const made = await live.made('POST', '/channels', {
+    name: 'bench',
+    ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }],
+    distributions: [{ name: 'open' }, { name: 'ticketed', security: { keys: [{ key: KEY }] } }],
+  })
+  const [{ id: engineId }] = made.engines
+  const folder = join(live.running.dataDir, 'live', engineId)
+  const segments = writeFiles(folder)
+  await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(engineId, 'playing', null))
+  const rootOf = ({ id }: { id: string }): string => `/v2/distributions/${id}/hls/`
+  const [open, ticketed] = made.distributions.map(rootOf)
+  const ticket = await ticketOf(live.running.base, ticketed)
+  process.on('disconnect', () => void live.close().then(() => process.exit()))
+  process.send?.({
+    port: Number(new URL(live.running.base).port),
+    pid: process.pid,
+    folder,
+    open: segments.map((path) => `${open}${engineId}/${path}`),
+    ticketed: segments.map((path) => `${ticketed}${engineId}/${path}${ticket}`),
+  } satisfies Ready)
+}
+
+/** As an engine lays them down. */
+function writeFiles(folder: string): string[] {
+  const variants = SEGMENT_BYTES.map((bytes, i) => `#EXT-X-STREAM-INF:BANDWIDTH=${bytes * 4}\n${i}/index.m3u8\n`)
+  const names = Array.from({ length: LISTED }, (_, i) => `${i}.m4s`)
+  for (const [rendition, bytes] of SEGMENT_BYTES.entries()) {
+    mkdirSync(join(folder, `${rendition}`), { recursive: true })
+    const entries = names.map((name) => `#EXTINF:2.0,\n${name}\n`).join('')
+    writeFileSync(join(folder, `${rendition}`, 'index.m3u8'), `#EXTM3U\n#EXT-X-TARGETDURATION:2\n${entries}`)
+    for (const name of names) writeFileSync(join(folder, `${rendition}`, name), randomBytes(bytes))
+  }
+  writeFileSync(join(folder, 'main.m3u8'), `#EXTM3U\n${variants.join('')}`)
+  return names.flatMap((name) => SEGMENT_BYTES.map((_, rendition) => `${rendition}/${name}`))
+}
+
+/** The one that a player finds in its playlist. It is good for a minute: longer than all slices take. */
+async function ticketOf(base: string, root: string): Promise<string> {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = `${part({ alg: 'HS256' })}.${part({ exp: Math.floor(Date.now() / 1000) + 600, streaming: {} })}`
+  const token = `${signed}.${createHmac('sha256', KEY).update(signed).digest('base64url')}`
+  const text = async (path: string): Promise<string> => (await fetch(base + path)).text()
+  const playlist = /^\w.*$/m.exec(await text(`${root}main.m3u8?token=${token}`))?.[0]
+  const ticket = /\?t=.*$/m.exec(await text(`${root}${playlist}`))?.[0]
+  if (ticket === undefined) throw new Error('there is no ticket in the playlist')
+  return ticket
+}
+
+function answerFetches(): void {
+  process.on('message', (fetch: Fetch) => {
+    fetchBytes(fetch).then(
+      (bytes) => process.send?.(bytes),
+      (error) => process.send?.(String(error)),
+    )
+  })
+  process.on('disconnect', () => process.exit())
+  process.send?.('ready')
+}
+
+async function compare(): Promise<void> {
+  const script = process.argv[1] as string
+  const [sluice, client] = [fork(script, ['sluice']), fork(script, ['client'])]
+  const [[ready]] = (await Promise.all([once(sluice, 'message'), once(client, 'message')])) as [[Ready], unknown]
+  const nginx = await startNginx(ready.folder)
+  try {
+    await compareWith(client, ready, nginx)
+  } finally {
+    nginx.stop()
+    for (const child of [sluice, client]) child.disconnect()
+  }
+}
+
+interface Served {
+  readonly port: number
+  readonly pid: number
+  readonly paths: readonly string[]
+}
+
+async function compareWith(client: ChildProcess, ready: Ready, nginx: Nginx): Promise<void> {
+  const theirs = { ...nginx, paths: ready.open.map((path) => `/${path.split('/').slice(-2).join('/')}`) }
+  const ours = { open: { ...ready, paths: ready.open }, ticketed: { ...ready, paths: ready.ticketed } }
+  const measured = { open: [] as number[], ticketed: [] as number[], nginx: [] as number[] }
+  for (const each of [theirs, ours.open, ours.ticketed]) await perCpuSecond(client, each)
+  for (let slice = 0; slice < SLICES; slice++) {
+    measured.open.push(await perCpuSecond(client, ours.open))
+    measured.nginx.push(await perCpuSecond(client, theirs))
+    measured.ticketed.push(await perCpuSecond(client, ours.ticketed))
+  }
+  for (const kind of ['open', 'ticketed'] as const) {
+    // Neighbours in time share the machine's mood, so the ratio is taken of each pair.
+    const ratio = median(measured[kind].map((each, slice) => each / (measured.nginx[slice] ?? Number.NaN)))
+    report({
+      what: `HLS segments of a distribution (${kind}), bytes per CPU second, of nginx`,
+      ratio,
+      target: `>= ${TARGET}`,
+      met: ratio >= TARGET,
+      detail: `${megabytes(measured[kind])} against ${megabytes(measured.nginx)} MB`,
+    })
+  }
+}
+
+function megabytes(values: readonly number[]): number {
+  return Math.round(median(values) / 1e6)
+}
+
+async function perCpuSecond(client: ChildProcess, { port, pid, paths }: Served): Promise<number> {
+  const before = cpuSeconds(pid)
+  client.send({ port, paths: [...paths], connections: CONNECTIONS, durationMs: SLICE_MS } satisfies Fetch)
+  const [bytes] = (await once(client, 'message')) as [number | string]
+  if (typeof bytes === 'string') throw new Error(bytes)
+  return bytes / (cpuSeconds(pid) - before)
+}
+
+/** User and system time of all threads of a process: fields 14 and 15 of proc(5), in hundredths of a second. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+interface Nginx {
+  readonly port: number
+  readonly pid: number
+  stop(): void
+}
+
+/** One worker, with no master above it: it is our child, and nothing is left when it ends. */
+async function startNginx(root: string): Promise<Nginx> {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-nginx-'))
+  const port = await freePort()
+  writeFileSync(join(dir, 'nginx.conf'), nginxConf(dir, root, port))
+  const child = spawn(NGINX, ['-p', dir, '-e', join(dir, 'error.log'), '-c', join(dir, 'nginx.conf')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  for (let tries = 0; tries < 50; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/main.m3u8`).catch(() => null)
+    if (answer?.ok) break
+    await delay(100)
+  }
+  return {
+    port,
+    pid: child.pid ?? 0,
+    stop() {
+      child.kill('SIGKILL')
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function nginxConf(dir: string, root: string, port: number): string {
+  return `
+${process.getuid?.() === 0 ? 'user root;' : ''}
+daemon off;
+master_process off;
+pid ${dir}/pid;
+events { worker_connections 256; }
+http {
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((each) => `${each}_temp_path ${dir}/${each};`).join(' ')}
+  types { video/mp4 m4s; application/vnd.apple.mpegurl m3u8; }
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_requests 1000000;
+  server { listen 127.0.0.1:${port}; root ${root}; }
+}
+`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

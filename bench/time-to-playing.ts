@@ -1,0 +1,83 @@
+/**
+ * How long an encoder waits: from its first RTMP packet to channel status `playing`, with a ladder of
+ * two small renditions, so that the machine's speed counts little. A segment is two seconds, so that is the floor.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type LiveClient, runLive } from '../test/support/v2.ts'
+import { median } from './lib/report.ts'
+
+const RUNS = 5
+const PATIENCE_MS = 30_000
+const LOOK_EVERY_MS = 25
+const LADDER = {
+  name: 'small',
+  video: [
+    { width: 320, height: 180, bitrate: 300_000 },
+    { width: 160, height: 90, bitrate: 100_000 },
+  ],
+}
+
+const live = await runLive({ flags: { rtmp: { port: 0 } } })
+try {
+  const ladder = await live.made('POST', '/abr', LADDER)
+  const times: number[] = []
+  for (let run = 0; run < RUNS; run++) times.push(await oneRun(ladder.id))
+  const seconds = (value: number): string => (value / 1000).toFixed(2)
+  console.log(`first RTMP packet to playing: p50 ${seconds(median(times))} s of ${times.map(seconds).join(', ')}`)
+} finally {
+  await live.close()
+}
+
+async function oneRun(abrLadderId: string): Promise<number> {
+  const { id, ingests } = await live.made('POST', '/channels', {
+    name: 'bench',
+    ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e', quality: { abrLadderId } }] }],
+  })
+  await live.v2('POST', `/channels/${id}/start`)
+  await reached(live, id, 'waiting')
+  const door = await firstPacketAt(live.running.rtmpPort ?? 0)
+  const encoder = push(`rtmp://127.0.0.1:${door.port}/live/${ingests[0].streamKey}`)
+  try {
+    const began = await door.firstPacket
+    await reached(live, id, 'playing')
+    return performance.now() - began
+  } finally {
+    encoder.kill('SIGKILL')
+    door.close()
+    await live.v2('POST', `/channels/${id}/stop`)
+  }
+}
+
+async function reached({ v2 }: LiveClient, channelId: string, status: string): Promise<void> {
+  const until = performance.now() + PATIENCE_MS
+  while ((await v2('GET', `/channels/${channelId}`)).json.data.status !== status) {
+    if (performance.now() > until) throw new Error(`the channel did not get to ${status}`)
+    await delay(LOOK_EVERY_MS)
+  }
+}
+
+/** A relay in front of the RTMP port, which knows when the encoder has sent its first bytes. */
+async function firstPacketAt(rtmpPort: number): Promise<{ port: number; firstPacket: Promise<number>; close(): void }> {
+  const { promise: firstPacket, resolve } = Promise.withResolvers<number>()
+  const server = createServer((encoder) => {
+    const sluice = connect({ host: '127.0.0.1', port: rtmpPort, noDelay: true })
+    encoder.once('data', () => resolve(performance.now()))
+    for (const socket of [encoder, sluice]) socket.on('error', () => undefined)
+    encoder.pipe(sluice).pipe(encoder)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (typeof address !== 'object' || address === null) throw new Error('no port')
+  return { port: address.port, firstPacket, close: () => void server.close() }
+}
+
+/** As encoders are set up: a keyframe a second. */
+function push(url: string): ChildProcess {
+  const source = '-v error -re -f lavfi -i testsrc2=size=640x360:rate=25 -re -f lavfi -i sine=frequency=440'
+  const video = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p'
+  const words = `${source} ${video} -c:a aac -ar 48000 -f flv`.split(' ')
+  return spawn('ffmpeg', [...words, url], { stdio: ['ignore', 'ignore', 'inherit'] })
+}

@@ -1,0 +1,54 @@
+import type { KeyObject } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Context } from '../../../commands/context.ts'
+import type { Playbacks, PlaybackTickets } from '../../../commands/v2/playback.ts'
+import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
+import type { Grant, PlaybackRules } from '../../../core/live/playback.ts'
+import type { PeerOf } from '../peer.ts'
+import type { SegmentCache } from './segmentCache.ts'
+
+export interface PlaybackOptions {
+  readonly playbacks: Playbacks
+  readonly served: ServedBytes
+  readonly segments: SegmentCache
+  /** Signs the addresses of segments; the same on every node of an installation. */
+  readonly key: KeyObject
+  /** The claim of viewer tokens that their restrictions are in. */
+  readonly claim: string
+  /** Where an engine of this node writes: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
+  readonly folderOf: (engineId: string) => string
+}
+
+/** What viewers are served with, by the routes and by the lane. */
+export interface PlaybackParts extends PlaybackOptions {
+  readonly ctx: Context
+  readonly peerOf: PeerOf
+  readonly tickets: PlaybackTickets
+}
+
+/** Playlists and segments of a rendition. */
+export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:rendition/:file'
+
+interface Serving {
+  readonly rules: PlaybackRules
+  readonly grant: Grant
+  readonly country: string | null
+  /** Bytes of the body. */
+  readonly length: number
+}
+
+/** Counts what went out when the answer is over: of one that was broken off, what the connection had taken. */
+export function countServed(
+  { served }: Pick<PlaybackParts, 'served'>,
+  { rules, grant, country, length }: Serving,
+  socket: Socket,
+  response: ServerResponse,
+): void {
+  const { id: distributionId, accountId } = rules.distribution
+  const before = socket.bytesWritten
+  response.once('close', () => {
+    const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
+    served.add({ accountId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '', bytesOut })
+  })
+}
