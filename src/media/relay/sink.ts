@@ -63,12 +63,17 @@ export class Sink {
     return this.#isShowing ? (this.#segments.at(-1)?.track ?? null) : null
   }
 
+  /** Whether the viewer agreed to the codec of a track. */
+  takes(track: Track): boolean {
+    return this.options.payloadTypes.has(track.shape.codec)
+  }
+
   /**
    * Shows `track` from a keyframe on, and what it showed before until then. Says whether the viewer can take it at all. It
    * begins at once with the packets since the last keyframe where that is recent or no new one can be asked for.
    */
   attach(track: Track, nowMs: number): boolean {
-    if (!this.options.payloadTypes.has(track.shape.codec)) return false
+    if (!this.takes(track)) return false
     if (track === this.#waitingFor || (this.#waitingFor === null && track === this.track)) return true
     this.#wait(null)
     const isCacheBest = track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS || !track.isAskable
