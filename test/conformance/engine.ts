@@ -121,6 +121,17 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
       expect(endOf(second)).toEqual([])
     })
 
+    test('a viewer that cannot take what the next publisher sends is ended at once, to come again', async () => {
+      const [viewerId, laterId] = [id(), id()]
+      await publish(id(), { codec: 'vp8' })
+      await isWatching(await view(viewerId, { codec: 'vp8' }))
+      await publish(id(), { codec: 'h264' })
+      await hasEnded(viewerId)
+      expect(endOf(viewerId)).toEqual(['source_gone'])
+      await isWatching(await view(laterId, { codec: 'h264' }))
+      expect(endOf(laterId)).toEqual([])
+    })
+
     test('a source id keeps publishers apart, and viewers get the one that they ask for', async () => {
       const [first, second] = [id(), id()]
       await publish(first, { sourceId: 'left' })

@@ -121,6 +121,13 @@ globalThis.peer = {
     const pair = report.get(transport.selectedCandidatePairId)
     return report.get(pair?.remoteCandidateId)?.usernameFragment ?? ''
   },
+  /** Says goodbye, and what the transport carried until then: bytes of datagrams, those of connectivity checks left out. */
+  async carried() {
+    const report = [...(await held.pc.getStats()).values()]
+    const { bytesSent, bytesReceived } = report.find(({ type }) => type === 'transport')
+    await held.stop()
+    return { bytesSent, bytesReceived }
+  },
   state: () => held.pc.connectionState,
   dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
   stop: () => held.stop(),

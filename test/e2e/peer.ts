@@ -95,6 +95,11 @@ export class Peer {
     return this.#call('peer.remoteUfrag()')
   }
 
+  /** Says goodbye, and what was carried until then. */
+  carried(): Promise<{ bytesSent: number; bytesReceived: number }> {
+    return this.#call('peer.carried()')
+  }
+
   /** Says goodbye. */
   stop(): Promise<void> {
     return this.#call('peer.stop()')

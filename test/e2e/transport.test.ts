@@ -107,3 +107,23 @@ test('publisher and viewer restart ICE: pictures go on over the new credentials,
   }
   await Promise.all([publisher.close(), watcher.close()])
 })
+
+test('the reports agree within 2% with what the browsers say that their transports carried', async () => {
+  const publisher = await broadcast('counted', { scale: 0.75 })
+  const watcher = await view('counted')
+  await expect.poll(async () => (await watcher.figures()).bytes, SOON).toBeGreaterThan(400_000)
+  const down = await watcher.carried()
+  const up = await publisher.carried()
+  await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data, SOON).toEqual([])
+  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+  const report = `/api/analytics/streams/total?startDate=${day(-1)}&stopDate=${day(1)}&streamNames=counted`
+  const { counted } = (await stage.api('GET', report)).data as { counted: { bytesIn: number; bytesOut: number } }
+  expectWithin2Percent(counted.bytesIn, up.bytesSent + down.bytesSent)
+  expectWithin2Percent(counted.bytesOut, up.bytesReceived + down.bytesReceived)
+  await Promise.all([publisher.close(), watcher.close()])
+})
+
+function expectWithin2Percent(counted: number, carried: number): void {
+  expect(counted / carried).toBeGreaterThan(0.98)
+  expect(counted / carried).toBeLessThan(1.02)
+}

@@ -9,7 +9,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends the tracks of `media` to `url`, the video in one or several `encodings`. Resolves when the server has answered; media flows when `pc` is connected. */
+/**
+ * Sends the tracks of `media` to `url`, the video in one or several `encodings`. Resolves when the server has answered;
+ * media flows when `pc` is connected.
+ */
 export async function publish({
   url,
   token,

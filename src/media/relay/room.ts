@@ -9,8 +9,10 @@ interface Seat {
   /** Null: the main source of the room. */
   readonly sourceId: string | null
   shown: Source | null
-  /** Since when there has been nothing to show; null while there is. */
+  /** Since when there has been no source; null while there is. */
   emptySinceMs: number | null
+  /** The source has nothing that the viewer agreed to take: only a new offer helps. */
+  isStranded: boolean
 }
 
 /** What is published under one name, and who watches it. */
@@ -45,7 +47,7 @@ export class Room {
   }
 
   enter(sessionId: string, viewer: Viewer, sourceId: string | null, nowMs: number): void {
-    this.#seats.set(sessionId, { viewer, sourceId, shown: null, emptySinceMs: null })
+    this.#seats.set(sessionId, { viewer, sourceId, shown: null, emptySinceMs: null, isStranded: false })
     this.#refresh(nowMs)
   }
 
@@ -53,10 +55,11 @@ export class Room {
     this.#seats.delete(sessionId)
   }
 
-  /** The sessions of viewers that have waited for too long. */
+  /** The sessions of viewers that wait in vain, or have waited for too long. */
   impatient(nowMs: number): string[] {
+    const isOver = (sinceMs: number | null): boolean => sinceMs !== null && nowMs - sinceMs > PATIENCE_MS
     return [...this.#seats]
-      .filter(([, { emptySinceMs }]) => emptySinceMs !== null && nowMs - emptySinceMs > PATIENCE_MS)
+      .filter(([, { emptySinceMs, isStranded }]) => isStranded || isOver(emptySinceMs))
       .map(([sessionId]) => sessionId)
   }
 
@@ -65,8 +68,8 @@ export class Room {
       const source = this.source(seat.sourceId) ?? null
       if (source === seat.shown && (source !== null) === (seat.emptySinceMs === null)) continue
       seat.shown = source
-      const isShown = seat.viewer.show(source, nowMs) && source !== null
-      seat.emptySinceMs = isShown ? null : (seat.emptySinceMs ?? nowMs)
+      seat.isStranded = !seat.viewer.show(source, nowMs)
+      seat.emptySinceMs = source !== null ? null : (seat.emptySinceMs ?? nowMs)
     }
   }
 }

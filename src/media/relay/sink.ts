@@ -63,13 +63,18 @@ export class Sink {
     return this.#isShowing ? (this.#segments.at(-1)?.track ?? null) : null
   }
 
+  /** Whether the viewer agreed to the codec of a track. */
+  takes(track: Track): boolean {
+    return this.options.payloadTypes.has(track.shape.codec)
+  }
+
   /**
    * Shows `track` from a keyframe on, and what it showed before until then. Says whether the viewer can take it at all. Where
    * nothing is shown yet it begins at once with the packets since a recent keyframe; who switches would see that time twice,
    * and takes them only where no keyframe can be asked for.
    */
   attach(track: Track, nowMs: number): boolean {
-    if (!this.options.payloadTypes.has(track.shape.codec)) return false
+    if (!this.takes(track)) return false
     if (track === this.#waitingFor || (this.#waitingFor === null && track === this.track)) return true
     this.#wait(null)
     const isFresh = this.track === null && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS

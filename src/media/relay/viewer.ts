@@ -33,15 +33,15 @@ export class Viewer {
     if (this.#source !== null) this.show(this.#source, nowMs)
   }
 
-  /** Shows a source, or nothing. False when it has nothing that this viewer takes. */
+  /** Shows a source, or nothing. False when this viewer did not agree to the codec of what it is about: its video, else its sound. */
   show(source: Source | null, nowMs: number): boolean {
     this.#source = source
     if (source === null) {
       for (const sink of this.#sinks) sink.detach()
       return true
     }
-    if (this.#peer === null) return true
-    return this.#sinks.map((sink) => this.#attach(sink, source, nowMs)).some((taken) => taken)
+    if (this.#peer !== null) for (const sink of this.#sinks) this.#attach(sink, source, nowMs)
+    return this.#suits(source)
   }
 
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
@@ -70,12 +70,18 @@ export class Viewer {
     this.#peer?.sendRtcp(writeBye(ssrcs))
   }
 
-  #attach(sink: Sink, source: Source, nowMs: number): boolean {
+  #suits({ layers, audio }: Source): boolean {
+    const ofKind = (kind: string): Sink | undefined => this.#sinks.find(({ options }) => options.kind === kind)
+    const [video, picture] = [ofKind('video'), layers[0]?.track]
+    if (video !== undefined && picture !== undefined) return video.takes(picture)
+    return audio !== null && ofKind('audio')?.takes(audio) === true
+  }
+
+  #attach(sink: Sink, source: Source, nowMs: number): void {
     const track =
       sink.options.kind === 'audio' ? source.audio : chooseLayer(source.layers, this.#available, sink.track)?.track
-    if (track !== null && track !== undefined && sink.attach(track, nowMs)) return true
-    sink.detach()
-    return false
+    if (track !== null && track !== undefined && sink.takes(track)) sink.attach(track, nowMs)
+    else sink.detach()
   }
 
   #sinkOf(ssrc: number): Sink | undefined {

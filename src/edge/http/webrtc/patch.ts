@@ -44,7 +44,10 @@ function precondition(request: FastifyRequest, resource: Resource): Refused | nu
   return null
 }
 
-/** `*` is what an ICE restart is sent with, in quotes by those who copied RFC 9725 section 4.3.3; a list matches when one of its tags does (RFC 9110 section 13.1.1). */
+/**
+ * `*` is what an ICE restart is sent with, by some in quotes (RFC 9725 section 4.3.3);
+ * a list matches when one of its tags does (RFC 9110 section 13.1.1).
+ */
 const matches = (wanted: string, etag: string): boolean =>
   wanted.split(',').some((tag) => ['*', '"*"', etag].includes(tag.trim()))
 
