@@ -89,7 +89,9 @@ globalThis.peer = {
   async arriving() {
     const report = [...(await held.pc.getStats()).values()]
     const reported = report.filter(({ type, kind }) => type === 'remote-inbound-rtp' && kind === 'video')
-    return reported.map(({ localId }) => report.find(({ id }) => id === localId)?.rid).sort()
+    return reported
+      .map(({ localId }) => report.find(({ id }) => id === localId)?.rid)
+      .sort((a, b) => a.localeCompare(b))
   },
   /** Restarts ICE (RFC 9725 section 4.3.3); what the server said, and whose candidate is used then. */
   async restart(ifMatch) {
