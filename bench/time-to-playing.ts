@@ -51,9 +51,9 @@ async function oneRun(abrLadderId: string): Promise<number> {
   }
 }
 
-async function reached({ v2 }: LiveClient, channelId: string, status: string): Promise<void> {
+async function reached(client: LiveClient, channelId: string, status: string): Promise<void> {
   const until = performance.now() + PATIENCE_MS
-  while ((await v2('GET', `/channels/${channelId}`)).json.data.status !== status) {
+  while ((await client.v2('GET', `/channels/${channelId}`)).json.data.status !== status) {
     if (performance.now() > until) throw new Error(`the channel did not get to ${status}`)
     await delay(LOOK_EVERY_MS)
   }

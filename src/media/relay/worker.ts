@@ -36,7 +36,7 @@ export class Worker {
     this.#options = options
     // What we were started with is not for it: a guard that follows our parent would take its channel to us for its own.
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
-    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: [], stdio: [...stdio] })
+    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: ['--expose-gc'], stdio: [...stdio] })
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })
