@@ -1,5 +1,5 @@
-// Checks what npm cannot bring, before `npm start` and `npm test`. Plain JavaScript that runs on Node 20; does nothing,
-// and takes no time, when all is there.
+// Checks what npm cannot bring, before `npm start` and `npm test`: called by both, because npm may be set to run no scripts
+// before others. Plain JavaScript that runs on Node 20; does nothing, and takes no time, when all is there.
 //   node scripts/setup.mjs --for=start | --for=test
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
