@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { type Problems, shown } from './problems.ts'
 import { StreamEntryInput } from './schema.ts'
 import { closest } from './suggest.ts'

@@ -19,6 +19,7 @@ import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
+import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessionRoutes.ts'
 import { tokenRoutes } from './tokenRoutes.ts'
 import { liveApi } from './v2/api.ts'
@@ -69,6 +70,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     genReqId: requestId,
     requestIdHeader: false,
     return503OnClosing: true,
+    schemaController: { compilersFactory: COMPILERS },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.log)(error, request, reply),
   })
@@ -76,7 +78,6 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     closing = true
     done()
   })
-  app.setValidatorCompiler(() => () => true)
   app.setErrorHandler(errorHandler(ctx.log))
   app.decorateRequest('secret', null)
   app.decorateRequest('credential', null)
