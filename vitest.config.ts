@@ -27,6 +27,8 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          // Conditions are waited for as long as a busy machine may need.
+          expect: { poll: { timeout: 20_000 } },
         },
       },
     ],

@@ -46,7 +46,7 @@ test.each(['vp8', 'h264'])(
     const { token } = await stage.token('publish', { streams: [{ streamName: '.*', isRegex: true }] })
     const [publisher, viewer] = [await farPeer(), await farPeer()]
     expect(await publisher.publish({ url: stage.whip(codec), token, codec, scale: 0.5 })).toBe('ok')
-    await expect.poll(() => viewer.watch({ url: stage.whep(codec) }), { timeout: 5000, interval: 100 }).toBe('ok')
+    await expect.poll(() => viewer.watch({ url: stage.whep(codec) }), { timeout: 20_000, interval: 100 }).toBe('ok')
     await viewer.plays()
     await repaired(publisher, viewer)
     const [{ nackCount: askedByServer }, { nackCount, packetsLost, freezeCount }] = await Promise.all([

@@ -32,7 +32,7 @@ async function broadcast(stream: string, { token }: Token, wish: { codec?: strin
 async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
   const peer = await open()
   const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
-  await expect.poll(() => peer.watch(wish), { timeout: 5000, interval: 100 }).toBe('ok')
+  await expect.poll(() => peer.watch(wish), { timeout: 20_000, interval: 100 }).toBe('ok')
   return peer
 }
 
