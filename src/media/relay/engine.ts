@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../base/log.ts'
 import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSource } from '../frame.ts'
@@ -137,6 +138,7 @@ class RelayEngine implements Engine {
     call: (worker: Worker) => Promise<Negotiated | undefined>,
   ): Promise<Negotiated> {
     const slot = this.#slotOf(room)
+    await this.#pause(slot)
     const worker = this.#workerOf(slot)
     if (worker === null) return TRY_AGAIN
     this.#sessions.set(sessionId, { room, slot })
@@ -155,6 +157,12 @@ class RelayEngine implements Engine {
     const [least] = [...counts].toSorted(([, a], [, b]) => a - b)
     if (least === undefined) throw new Error('an engine has one process at least')
     return least[0]
+  }
+
+  /** Who comes right after a process has died waits for the next one, which is not started at once. */
+  async #pause(slot: Slot): Promise<void> {
+    const leftMs = slot.notBeforeMs - this.#now()
+    if (slot.worker === null && leftMs > 0) await sleep(Math.min(leftMs + 1, PAUSE_MS))
   }
 
   /** Starts the process of a slot when there is none. Null: it is too soon after it could not be started. */
