@@ -6,8 +6,9 @@ import { findPinnedNode, isNewEnough, NO_NODE } from './runtime.js'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-// By default the nursery of the heap grows to 48 MB for what dies young anyway; less serves as well.
-const args = ['--max-semi-space-size=2', main, ...process.argv.slice(2)]
+// By default the nursery of the heap grows to 48 MB for what dies young anyway; less serves as well. And a server that has
+// started lets go of what only the start needed (cli/serve.ts).
+const args = ['--max-semi-space-size=2', '--expose-gc', main, ...process.argv.slice(2)]
 
 // Reading the TypeScript takes half of the start; what was compiled is kept beside the packages, for this user only.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sluice', import.meta.url))

@@ -51,6 +51,7 @@ async function serve(
   try {
     const serving = await host.startServing(app)
     await announce(app, log, host, serving.port)
+    forgetTheStart()
     log.info({ signal: await stopRequested }, 'stopping')
     await serving.stop()
   } finally {
@@ -58,6 +59,11 @@ async function serve(
   }
   log.info({}, 'stopped')
   return ok({ json: null, text: '' })
+}
+
+/** What only the start needed is half of the heap; an idle server would keep it for hours. Once, and before there is work. */
+function forgetTheStart(): void {
+  void globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
 
 /** One line for machines and people: where it is, whose it is. Then, on a fresh installation, what to do next. */
