@@ -61,7 +61,7 @@ async function serve(
   return ok({ json: null, text: '' })
 }
 
-/** What only the start needed is half of the heap; an idle server would keep it for hours. Once, and before there is work. */
+/** What only the start needed is a quarter of the heap; an idle server would keep it for hours. Once, and before there is work. */
 function forgetTheStart(): void {
   void globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
