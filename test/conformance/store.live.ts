@@ -70,7 +70,7 @@ export function newDistribution(channel: Channel, over: Partial<Distribution> = 
   }
 }
 
-const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
+export const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
   id: id('ab'),
   accountId: 'nobody',
   name: 'Small',
