@@ -62,7 +62,6 @@ export class Live {
   readonly #max: number
   readonly #entries = new Map<string, LiveEntry>()
   readonly #byToken = new Index<number>()
-  readonly #byStream = new Index<string>()
   readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
   readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
   #elsewhere: ReadonlyMap<string, boolean> = new Map()
@@ -97,15 +96,10 @@ export class Live {
     return [...this.#byToken.get(tokenId)]
   }
 
-  ofStream(accountId: string, streamName: string): LiveEntry[] {
-    return [...this.#byStream.get(streamKey(accountId, streamName))]
-  }
-
   add(entry: LiveEntry): void {
-    const { id, tokenId, accountId, streamName } = entry.session
+    const { id, tokenId } = entry.session
     this.#entries.set(id, entry)
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
-    this.#byStream.add(streamKey(accountId, streamName), entry)
   }
 
   /** Forgets a session and its feed. */
@@ -115,7 +109,6 @@ export class Live {
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
-    this.#byStream.remove(streamKey(accountId, streamName), entry)
     for (const feed of this.feedsOf(accountId, streamName)) {
       if (feed.sessionId === sessionId) this.removeFeed(feed)
     }

@@ -78,6 +78,8 @@ export interface LiveReads {
     OfChannel<StoredIngest> & {
       page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
       findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined>
+      /** Of those of these ids that are there and have a key. */
+      keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>>
     }
   engines: Owned<Engine> &
     OfChannel<Engine> & {

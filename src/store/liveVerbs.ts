@@ -18,6 +18,7 @@ export function liveReadsOf(session: Session): LiveReads {
       page: (query) => ingests.pageIngests(session, query),
       ofChannel: (channelId) => ingests.ingestsOf(session, channelId),
       findByKeyHash: (hash) => ingests.findIngestByKeyHash(session, hash),
+      keyHashes: (ids) => ingests.keyHashesOf(session, ids),
     },
     engines: {
       get: (accountId, id) => engines.getEngine(session, accountId, id),

@@ -70,7 +70,7 @@ export function newDistribution(channel: Channel, over: Partial<Distribution> = 
   }
 }
 
-const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
+export const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
   id: id('ab'),
   accountId: 'nobody',
   name: 'Small',
@@ -113,6 +113,8 @@ export function liveSuite(stores: Stores): void {
       expect(await of(newAccount())).toEqual(Array(5).fill(undefined))
       expect(await read().distributions.find(distribution.id)).toEqual(distribution)
       expect(await read().ingests.findByKeyHash(ingest.keyHash ?? new Uint8Array())).toEqual(ingest)
+      const hashes = await read().ingests.keyHashes([ingest.id, 'in_nothing'])
+      expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
     })
 
     test('are replaced without their status, which has a verb of its own', async () => {

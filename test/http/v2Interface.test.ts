@@ -1,26 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAccount } from '../../src/commands/accounts.ts'
-import { credential, type LiveClient, runLive } from '../support/v2.ts'
+import { credential, type LiveClient, runLive, strangerOf, WHOLE_CHANNEL } from '../support/v2.ts'
 
 let live: LiveClient
 let stranger: string
 beforeAll(async () => {
   live = await runLive()
-  const other = await createAccount(live.running.app.ctx, 'other')
-  if (!other.ok) throw new Error(JSON.stringify(other.error))
-  stranger = await credential(live.running, 'write', other.value.id)
+  stranger = await strangerOf(live)
 })
 afterAll(() => live.close())
-
-const whole = {
-  name: 'Stage',
-  externalIds: ['show-1'],
-  ingests: [
-    { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }, { name: 'Spare', priority: 5 }] },
-    { name: 'Studio', type: 'srt-pull', url: 'srt://studio.example.com:9000?passphrase=0123456789' },
-  ],
-  distributions: [{ name: 'Web', maxBitrate: 1_000_000 }],
-}
 
 describe('the interface', () => {
   it('asks for a Basic credential, tells no more to a wrong one, and lets readers only read', async () => {
@@ -43,7 +30,7 @@ describe('the interface', () => {
   })
 
   it('answers for what is another account’s as for what never was', async () => {
-    const made = await live.made('POST', '/channels', { ...whole, externalIds: [] })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const paths = [
       ['channels', made.id],
       ['ingests', made.ingests[0].id],
@@ -100,12 +87,13 @@ describe('the interface', () => {
       data: [
         { id: 'local', name: 'local', type: 'onprem', supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-pull'] },
       ],
+      pagination: { hasMore: false },
     })
     expect(await codes('GET', '/regions/mars')).toEqual([404, 'not_found'])
   })
 
   it('records who changed what, without secrets', async () => {
-    const made = await live.made('POST', '/channels', { ...whole, externalIds: [] })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2' })
     await live.made('POST', `/ingests/${made.ingests[0].id}/rotate-key`)
     await live.made('DELETE', `/channels/${made.id}`)

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
+import { sluice } from './cliProcess.ts'
 
 const LADDER = {
   name: 'small',
@@ -163,6 +164,22 @@ describe('a channel', () => {
     await reaches(channelId, 'waiting')
     const late = push(key)
     expect(await new Promise((done) => late.once('exit', done))).not.toBe(0)
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+  })
+
+  test('cuts the encoder whose key another process has rotated, and takes the one with the new key', async () => {
+    const { channelId, key } = await makeChannel()
+    await live.v2('POST', `/channels/${channelId}/start`)
+    const old = push(key)
+    const said = textOf(old)
+    await reaches(channelId, 'playing')
+    const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
+    const rotated = await sluice(['--data', live.running.dataDir, 'ingest', 'rotate-key', ingest?.id ?? ''])
+    expect(rotated).toMatchObject({ status: 0, stderr: '' })
+    expect(await said).toContain('This stream key is no longer valid')
+    push(rotated.stdout.trim())
+    await reaches(channelId, 'playing')
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })

@@ -215,11 +215,6 @@ export class Relay {
     for (const session of this.#sessions.values()) this.#tellBytes(session)
   }
 
-  close(): void {
-    for (const session of this.#sessions.values()) this.#end(session, 'kicked')
-    for (const [sessionId, { room }] of this.#feeds) this.#endFeed(sessionId, room, 'kicked')
-  }
-
   #begin(wish: {
     sessionId: string
     room: string

@@ -107,11 +107,6 @@ export class Track {
     return (publishers + this.#timestampOffset) >>> 0
   }
 
-  /** The track's own index of a publisher's, which `packet` takes. */
-  ownIndex(publishers: number): number {
-    return publishers + this.#indexOffset
-  }
-
   /** Calls `listener` with every packet as it comes. Returns the function that stops it. */
   listen(listener: PacketListener): () => void {
     this.#listeners.add(listener)

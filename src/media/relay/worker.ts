@@ -52,10 +52,6 @@ export class Worker {
     return this.#child.pid
   }
 
-  get isDead(): boolean {
-    return this.#isDead
-  }
-
   /** True when it listens; false when it never will. */
   get ready(): Promise<boolean> {
     return this.#ready
