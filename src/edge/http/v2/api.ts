@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { refusal } from '../../../core/live/errors.ts'
 import type { PeerOf } from '../peer.ts'
+import { analyticsRoutes } from './analyticsRoutes.ts'
 import { type ActorOf, actorWith, requireCredential } from './auth.ts'
 import { channelRoutes } from './channelRoutes.ts'
 import { distributionRoutes } from './distributionRoutes.ts'
@@ -45,6 +46,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
     lifeRoutes(managed, api)
     liveWebhookRoutes(managed, api)
     schedulerRoutes(managed, api)
+    analyticsRoutes(managed, api)
     unbuiltRoutes(managed)
   })
 }
