@@ -33,4 +33,18 @@ export const channels = {
       about: 'How long runs that have ended, and what schedulers skipped, are kept, in days.',
     }),
   },
+  management: {
+    failedAttemptsPerMinute: integer({
+      default: 60,
+      min: 1,
+      max: 1_000_000,
+      about: 'How many requests with a wrong API secret or credential one address may make in a minute; then 429.',
+    }),
+    requestsPerMinute: integer({
+      default: 12_000,
+      min: 0,
+      max: 10_000_000,
+      about: 'How many requests to `/v2` one credential may make in a minute, then 429; 0 means any number.',
+    }),
+  },
 } as const
