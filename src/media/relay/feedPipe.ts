@@ -9,7 +9,10 @@ export interface FeedPipeOptions {
   readonly tell: (message: ToRelay, sent?: () => void) => void
 }
 
-/** A feed on its way to a relay process: its tracks always, so that viewers can be answered; its frames while they are wanted. */
+/**
+ * A feed on its way to a relay process: its tracks always, so that viewers can be answered; its frames while they are
+ * wanted.
+ */
 export class FeedPipe {
   readonly #options: FeedPipeOptions
   #stopTracks = (): void => undefined
