@@ -123,18 +123,20 @@ export class Relay {
     const holder: { peer: Peer | null } = { peer: null }
     for (const [at, chosen] of plan.value.entries())
       if (chosen !== null) sinks.push({ at, sink: this.#sinkFor(chosen, holder) })
-    const cname = sessionId
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
       if (chosen === null || sink === undefined) return null
       const { ssrc, rtx, kind } = sink.options
-      const ids = { streamId: 'stream', trackId: kind, cname }
+      const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
-    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname })
+    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
     const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
     holder.peer = this.#sessions.get(sessionId)?.peer ?? null
-    if (begun.ok) this.#enter({ sessionId, room, sourceId }, viewer)
+    if (!begun.ok) return begun
+    this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
+    // At once: what takes its time to begin has until the viewer's transport is up.
+    this.#tendFeeds()
     return begun
   }
 
@@ -165,7 +167,7 @@ export class Relay {
   }
 
   /** A source whose frames come from elsewhere; `end` of the sink ends it. */
-  feed({ sessionId, room, sourceId }: { sessionId: string; room: string; sourceId: string | null }): FrameFeed {
+  feed({ sessionId, room, sourceId }: Omit<ViewOffer, 'offer'>): FrameFeed {
     const { now } = this.#options
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       this.#options.emit({ kind: 'tracks', sessionId, tracks })
@@ -180,9 +182,8 @@ export class Relay {
 
   /** The frames of a publisher. Ends at once when there is none of this session. Returns the function that stops it. */
   tap(sessionId: string, sink: FrameSink): () => void {
-    const session = this.#sessions.get(sessionId)
-    if (session !== undefined && session.role instanceof Publisher)
-      return tap(session.role.source, sink, this.#options.now())
+    const role = this.#sessions.get(sessionId)?.role
+    if (role instanceof Publisher) return tap(role.source, sink, this.#options.now())
     sink.end()
     return () => undefined
   }
@@ -212,22 +213,15 @@ export class Relay {
       const gone = goneBecause(session, nowMs)
       if (gone !== null) this.#end(session, gone)
     }
-    this.#tendFeeds(nowMs)
+    this.#tendFeeds()
     for (const room of this.#rooms.values()) for (const id of room.impatient(nowMs)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#tellBytes(session)
   }
 
-  #enter({ sessionId, room, sourceId }: Omit<ViewOffer, 'offer'>, viewer: Viewer): void {
-    const nowMs = this.#options.now()
-    this.#roomOf(room).enter(sessionId, viewer, sourceId, nowMs)
-    // At once: what takes its time to begin has until the viewer's transport is up.
-    this.#tendFeeds(nowMs)
-  }
-
-  #tendFeeds(nowMs: number): void {
-    this.#feeds.tend(nowMs, (sessionId, room) => this.#rooms.get(room)?.isWatched(sessionId) === true)
+  #tendFeeds(): void {
+    this.#feeds.tend(this.#options.now(), (sessionId, room) => this.#rooms.get(room)?.isWatched(sessionId) === true)
   }
 
   #begin(wish: {
@@ -259,8 +253,8 @@ export class Relay {
     }
     this.#sessions.set(sessionId, session)
     this.#directory.name(session, credentials.ufrag)
-    const transport = this.#transportOf(credentials, role instanceof Publisher)
-    return { ok: true, answer: buildAnswer(offer, transport, answers), etag: session.etag }
+    const answer = buildAnswer(offer, this.#transportOf(credentials, role instanceof Publisher), answers)
+    return { ok: true, answer, etag: session.etag }
   }
 
   #transportOf({ ufrag, pwd }: Credentials, transportCc: boolean): AnswerTransport {
@@ -300,10 +294,7 @@ export class Relay {
     const { id, room, role, peer } = session
     const nowMs = this.#options.now()
     this.#options.emit({ kind: 'connected', sessionId: id, address: peer.address })
-    if (role instanceof Viewer) {
-      role.begin(peer, nowMs)
-      return
-    }
+    if (role instanceof Viewer) return role.begin(peer, nowMs)
     role.begin(peer)
     this.#replace(this.#roomOf(room).put(role.source, nowMs))
   }
