@@ -146,6 +146,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
+    limits: config.management,
     sign,
     demo: server.demo,
   })

@@ -31,6 +31,8 @@ export interface Item {
 export interface ListCase {
   path: (ground: Ground) => string
   order: 'asc' | 'desc'
+  /** What its items are told apart by; `id` where nothing is said. */
+  idField?: 'trackingId'
   /** Null: nothing was added, because the list is what the configuration says. */
   add: (ground: Ground, atMs: number) => Promise<Item | null>
   /** Where items cannot be deleted one by one, they are not. */
@@ -60,6 +62,15 @@ const newSession = (accountId: string, atMs: number): LiveSession => ({
 
 /** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
+
+const TRACKED = 'analytics/bytes-transferred/tracking-ids?start=2026-01-01&end=2026-02-01'
+
+async function addTracked({ store, accountId, channel, distributionId }: Ground, atMs: number): Promise<Item> {
+  const trackingId = `${atMs}${randomBytes(4).toString('hex')}`
+  const of = { accountId, channelId: channel.id, distributionId, slotMs: Date.UTC(2026, 0, 1 + atMs) }
+  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1 }]))
+  return { id: trackingId, key: [trackingId] }
+}
 
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
@@ -186,6 +197,18 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
       return newest(key)
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.distributionKeys.delete(id)),
+  },
+  'tracking ids of a distribution': {
+    path: ({ distributionId }) => `/v2/distributions/${distributionId}/${TRACKED}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addTracked,
+  },
+  'tracking ids of a channel': {
+    path: ({ channel }) => `/v2/channels/${channel.id}/${TRACKED}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addTracked,
   },
   regions: { path: () => '/v2/regions', order: 'asc', add: async () => null },
   ...LIFE_LISTS,

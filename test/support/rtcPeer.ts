@@ -45,8 +45,8 @@ export class TestPublisher {
     await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
   }
 
-  /** Begins to send. */
-  play(): void {
+  /** Begins to send, a picture at a time. */
+  play(everyMs = 40): void {
     const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
     let sequence = 65_000
     let shown = 0
@@ -63,7 +63,7 @@ export class TestPublisher {
         sequence = (sequence + 1) & 0xffff
       }
       shown += 1
-    }, 40)
+    }, everyMs)
   }
 
   /** Sends nothing more, and says nothing of it. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
+import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 import { sluice } from './cliProcess.ts'
 
@@ -93,7 +94,7 @@ describe('a channel', () => {
     await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
     const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
-    const bytes = () => live.running.app.ctx.store.read.distributions.bytes(distributionId)
+    const bytes = () => servedBy(live.running.app.ctx.store, distributionId)
     await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')

@@ -37,6 +37,7 @@ beforeAll(async () => {
     maxSessions: 100,
     send: (datagram, to) => udp.send(datagram, to),
     emit: (event) => events.push(event),
+    want: () => undefined,
   })
   ticking = setInterval(() => relay.tick(), 20)
 })
