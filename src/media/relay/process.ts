@@ -13,8 +13,6 @@ import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
-/** Sessions that end between two collections. */
-const COLLECT_EVERY = 100
 
 function tell(message: FromRelay): void {
   if (process.connected) process.send?.(message)
@@ -70,20 +68,8 @@ function emit(event: EngineEvent): void {
     feeds.delete(event.sessionId)
     taps.get(event.sessionId)?.()
     taps.delete(event.sessionId)
-    collectNowAndThen()
   }
   tell({ kind: 'event', event })
-}
-
-let ended = 0
-
-/**
- * What a session leaves behind (keys, certificates, ciphers) is hardly anything on the heap, so that collecting it seems to
- * be worth nothing for a long time; outside of the heap it adds up. The heap is small: this takes milliseconds.
- */
-function collectNowAndThen(): void {
-  ended += 1
-  if (ended % COLLECT_EVERY === 0) void globalThis.gc?.({ type: 'major', execution: 'async' })
 }
 
 /** Does what the messages say, in their order. */
