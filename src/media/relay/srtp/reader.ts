@@ -27,7 +27,10 @@ export class SrtpReader {
     this.#rtcp = deriveKeys(master, 'rtcp')
   }
 
-  /** Undefined: not genuine, seen before, or no RTP packet at all. */
+  /**
+   * Undefined: not genuine, seen before, or no RTP packet at all. Otherwise `sealed` is the reader's from now on: it holds what
+   * is returned, so that what is kept of a packet for seconds is as large as the packet, not a part of a larger pool.
+   */
   rtp(sealed: Buffer): OpenedRtp | undefined {
     const clear = headerLength(sealed)
     if (clear === undefined || sealed.length < clear + this.#rtp.profile.tagBytes) return undefined
@@ -40,7 +43,8 @@ export class SrtpReader {
     if (payload === undefined) return undefined
     seen.take(index)
     this.#rtpSeen.set(ssrc, seen)
-    return { packet: Buffer.concat([sealed.subarray(0, clear), payload]), index }
+    sealed.set(payload, clear)
+    return { packet: sealed.subarray(0, clear + payload.length), index }
   }
 
   /** A plain compound packet; undefined when it is not genuine or was seen before. */
