@@ -54,5 +54,6 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'event'; readonly event: EngineEvent }
+  /** In their order; those of one moment are one message. */
+  | { readonly kind: 'events'; readonly events: readonly EngineEvent[] }
   | Media

@@ -16,12 +16,24 @@ const MAX_HOSTS = 8
 const COLLECT_EVERY = 100
 
 function tell(message: FromRelay): void {
+  tellEvents()
   if (process.connected) process.send?.(message)
+}
+
+/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+let events: EngineEvent[] = []
+
+function tellEvents(): void {
+  if (events.length === 0) return
+  const told = events
+  events = []
+  tell({ kind: 'events', events: told })
 }
 
 /** The frames of a session, to the main process. */
 const tapped = (sessionId: string): FrameSink =>
   framePipe(sessionId, (message, sent) => {
+    tellEvents()
     if (process.connected) process.send?.(message, undefined, undefined, sent)
   })
 
@@ -70,7 +82,7 @@ function emit(event: EngineEvent): void {
     taps.delete(event.sessionId)
     collectNowAndThen()
   }
-  tell({ kind: 'event', event })
+  if (events.push(event) === 1) queueMicrotask(tellEvents)
 }
 
 let ended = 0
