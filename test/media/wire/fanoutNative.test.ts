@@ -235,6 +235,31 @@ if (!native.ok) {
       addon.removeList(list)
     })
 
+    it('opens nothing of garbage of any length, and touches nothing around it', () => {
+      const garbage = fc.record({
+        seed: fc.nat(1),
+        length: fc.oneof(fc.nat(60), fc.nat(70_000)),
+        clear: fc.oneof(fc.nat(80), fc.nat(0xffffffff)),
+        index: fc.oneof(fc.nat(), fc.integer()),
+      })
+      fc.assert(
+        fc.property(garbage, ({ seed, length, clear, index }) => {
+          const { profile, encryption, authentication, salt } = deriveKeys(keysOf(seed), 'rtp')
+          const target = addon.addTarget(profile.id, encryption.export(), salt, authentication.export())
+          const around = Buffer.alloc(length + 64, 0x77)
+          try {
+            expect(addon.open(target, around.subarray(32, 32 + length), clear, 1, index)).toBe(false)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError)
+          }
+          addon.removeTarget(target)
+          expect(around.subarray(0, 32).equals(Buffer.alloc(32, 0x77))).toBe(true)
+          expect(around.subarray(32 + length).equals(Buffer.alloc(32, 0x77))).toBe(true)
+        }),
+        { numRuns: 500 },
+      )
+    })
+
     it('answers wrong arguments with a TypeError, whatever they are', () => {
       const anything = fc.oneof(
         fc.anything(),
