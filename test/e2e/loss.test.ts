@@ -6,6 +6,17 @@ import { setStage, type Stage } from './sluice.ts'
 const LOST = 0.03
 const SEED = 20
 const ENOUGH = 6
+const SOON = { timeout: 20_000, interval: 100 }
+
+const LAYERS = [
+  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
+  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
+  { rid: 'f', maxBitrate: 900_000 },
+]
+/** Of the layer `q`: a quarter of 960 pixels. */
+const SMALLEST = 240
+/** Bits per second: enough for the smallest layer and the sound, and for no other. */
+const NARROW = 220_000
 
 let stage: Stage
 let way: LossyWay
@@ -13,7 +24,6 @@ let way: LossyWay
 beforeAll(async () => {
   const port = await freeUdpPort()
   way = await lossyWay(port, SEED)
-  way.lose(LOST)
   const webrtc = { HOST: '127.0.0.1', PORT: String(port), PROCESSES: '1' }
   const settings = Object.entries(webrtc).map(([name, value]) => [`SLUICE_WEBRTC_${name}`, value])
   stage = await setStage(Object.fromEntries(settings) as Record<string, string>)
@@ -43,10 +53,11 @@ async function repaired(publisher: Peer, viewer: Peer): Promise<void> {
 test.each(['vp8', 'h264'])(
   '%s over a way that loses 3 in 100 each way: no freeze, repaired both ways',
   async (codec) => {
+    way.lose(LOST)
     const { token } = await stage.token('publish', { streams: [{ streamName: '.*', isRegex: true }] })
     const [publisher, viewer] = [await farPeer(), await farPeer()]
     expect(await publisher.publish({ url: stage.whip(codec), token, codec, scale: 0.5 })).toBe('ok')
-    await expect.poll(() => viewer.watch({ url: stage.whep(codec) }), { timeout: 20_000, interval: 100 }).toBe('ok')
+    await expect.poll(() => viewer.watch({ url: stage.whep(codec) }), SOON).toBe('ok')
     await viewer.plays()
     await repaired(publisher, viewer)
     const [{ nackCount: askedByServer }, { nackCount, packetsLost, freezeCount }] = await Promise.all([
@@ -59,3 +70,22 @@ test.each(['vp8', 'h264'])(
     await Promise.all([publisher.close(), viewer.close()])
   },
 )
+
+test('over a way that gets narrow a viewer gets the smallest layer, and a larger one again when the way is wide', async () => {
+  way.lose(0)
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'layers', isRegex: false }] })
+  const [publisher, viewer] = [await stage.peer(), await farPeer()]
+  const wish = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
+  expect(await publisher.publish({ url: stage.whip('layers'), token, ...wish })).toBe('ok')
+  // On a busy machine the browser leaves its largest layer out; two are enough.
+  await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
+  await expect.poll(() => viewer.watch({ url: stage.whep('layers') }), SOON).toBe('ok')
+  const width = async (): Promise<number> => (await viewer.figures()).width
+  await expect.poll(width, SOON).toBeGreaterThan(SMALLEST)
+  way.limit(NARROW)
+  await expect.poll(width, SOON).toBe(SMALLEST)
+  way.limit(null)
+  await expect.poll(width, { timeout: 50_000, interval: 100 }).toBeGreaterThan(SMALLEST)
+  await viewer.plays()
+  await Promise.all([publisher.close(), viewer.close()])
+})
