@@ -51,6 +51,7 @@ export class Sink {
   #packets = 0
   #octets = 0
   #rtxIndex: number
+  #copies = 1
   #resendRate = RESEND_RATE
   #resendBytes = RESEND_RATE
   #resendsAtMs = 0
@@ -118,6 +119,11 @@ export class Sink {
     this.#resendRate = bytesPerSecond ?? RESEND_RATE
   }
 
+  /** How often what is asked for is sent: a browser asks again after a tenth of a second, in which its picture stands. */
+  repeatResends(copies: 1 | 2): void {
+    this.#copies = this.options.rtx === null ? 1 : copies
+  }
+
   /**
    * Sends again what the viewer misses, as far as it is still there and within bounds; nothing from before the last switch,
    * which began on a keyframe and needs none of it.
@@ -132,7 +138,8 @@ export class Sink {
       if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
       const bytes = this.#resendOne(index)
       if (bytes === 0) continue
-      this.#resendBytes -= Math.max(bytes, LEAST_COST)
+      this.#resendBytes -= Math.max(bytes, LEAST_COST) * this.#copies
+      if (this.#copies > 1) this.#resendOne(index)
       this.#resentAtMs.set(index, nowMs)
     }
   }

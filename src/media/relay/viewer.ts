@@ -9,6 +9,8 @@ const REPORT_MS = 1000
 /** The part of what a viewer can receive that may go to what it lost; and no less than a few packets a second. */
 const REPAIRS = 0.25
 const MIN_REPAIRS = 40_000
+/** From this share of lost packets on, a repair that is lost as well is so frequent that two copies are worth their price. */
+const LOSSY = 0.04
 /** What a probe sends is spread over time; a timer that was late makes up for no more than this. */
 const MAX_PACE_MS = 60
 
@@ -104,7 +106,9 @@ export class Viewer {
     const { ssrc, rtx } = this.#video?.options ?? {}
     if (report.ssrc !== ssrc && report.ssrc !== rtx?.ssrc) return
     const share = this.#losses.add(report, nowMs)
-    if (share !== null) this.#capacity.lost(share, this.#load(), nowMs)
+    if (share === null) return
+    this.#capacity.lost(share, this.#load(), nowMs)
+    this.#video?.repeatResends(share > LOSSY ? 2 : 1)
   }
 
   #suits({ layers, audio }: Source): boolean {

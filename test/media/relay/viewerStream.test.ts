@@ -196,6 +196,19 @@ describe('a viewer', () => {
     expect(ear.on(REPAIR).length).toBeLessThanOrEqual(10 + 20)
   })
 
+  it('that loses much is sent two copies of what it asks for, each under a number of its own', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    const sink = sinkTo(ear)
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    sink.repeatResends(2)
+    sink.resend([100], 100)
+    expect(ear.on(REPAIR).map(({ index, payload }) => [index, payload.slice(2)])).toEqual([
+      [100, 'a1000'],
+      [101, 'a1000'],
+    ])
+  })
+
   it('gets packets that it has as padding, about as many bytes as wanted; none without retransmissions', () => {
     for (const rtx of [true, false]) {
       const [camera, ear] = [new Camera('a'), new Ear()]
