@@ -1,3 +1,5 @@
+import type { Result } from '../../base/result.ts'
+import type { Dialled } from '../live/dialled.ts'
 import type { AbrLadder } from '../live/types.ts'
 
 /** What an engine is to do, from the record that it was started with. */
@@ -28,3 +30,20 @@ export interface Transcoder {
   kill(engineId: string, goesOn?: boolean): Promise<void>
   isRunning(engineId: string): boolean
 }
+
+/** A source that ffmpeg may dial now. */
+export interface Reached extends Dialled {
+  /** It is not dialled any more, or not again. */
+  close(): void
+}
+
+/**
+ * Finds where a source is and whether it may be dialled, anew for each time. The error is a sentence; `isForbidden`: it
+ * leads to where nothing may be dialled, else it may be there the next time.
+ * @param attempt counts those in a row that came to nothing, so that each tries another address
+ */
+export type ReachSource = (
+  url: string,
+  attempt: number,
+  signal: AbortSignal,
+) => Promise<Result<Reached, { isForbidden: boolean; message: string }>>

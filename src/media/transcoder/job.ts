@@ -1,7 +1,7 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import type { TranscodeEvent, TranscodeJob } from '../../core/life/transcoder.ts'
+import type { Reached, ReachSource, TranscodeEvent, TranscodeJob } from '../../core/life/transcoder.ts'
 import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
 import { ladderArguments } from './arguments.ts'
@@ -12,6 +12,7 @@ export interface JobTools {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly sources: PushSources
+  readonly reach: ReachSource
 }
 
 const STOP_GRACE_MS = 2000
@@ -105,7 +106,7 @@ export class Job {
       this.#broken('the source has no video')
       return null
     }
-    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: null }), true)
+    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: null }), true)
     if (process !== null) this.#sourceIsThere(process)
     return process
   }
@@ -166,19 +167,33 @@ export class Job {
   async #dial(url: string): Promise<void> {
     let [failures, sound] = [0, true]
     while (!this.#stopping.signal.aborted) {
-      let seen = false
-      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: url }), false, () => {
+      const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
+      if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
+      if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
+      const pulled = reached.ok ? await this.#pull(reached.value, sound) : { seen: false, tail: '' }
+      if (pulled === null) return
+      if (pulled.seen) this.#tell({ kind: 'sourceLost' })
+      // A source without sound: what was asked of it is not there, and the next try does not ask.
+      if (!pulled.seen && sound && /matches no streams/.test(pulled.tail)) sound = false
+      failures = pulled.seen ? 1 : failures + 1
+      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
+      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+    }
+  }
+
+  /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
+  async #pull(reached: Reached, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
+    let seen = false
+    try {
+      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: reached }), false, () => {
         if (!seen && process) this.#sourceIsThere(process)
         seen = true
       })
-      if (process === null) return
+      if (process === null) return null
       const { tail } = await process.exited
-      if (seen) this.#tell({ kind: 'sourceLost' })
-      // A source without sound: what was asked of it is not there, and the next try does not ask.
-      if (!seen && sound && /matches no streams/.test(tail)) sound = false
-      failures = seen ? 1 : failures + 1
-      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
-      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+      return { seen, tail }
+    } finally {
+      reached.close()
     }
   }
 
