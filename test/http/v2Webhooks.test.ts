@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type LiveClient, runLive, WHOLE_CHANNEL } from '../support/v2.ts'
 
 interface Received {
   headers: IncomingMessage['headers']
@@ -85,6 +85,41 @@ describe('a webhook of the live interface', () => {
     const log = await until(async () => ((await logs(hook.id)).data.length === 2 ? logs(hook.id) : undefined), 'a log')
     expect(log.data[0]).toMatchObject({ id: expect.stringMatching(/^lg_/), statusCode: 200, attempt: 1 })
     expect(log.data.map((entry: { requestData: unknown }) => entry.requestData)).toEqual(expect.arrayContaining(bodies))
+    await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
+  })
+
+  test('is told of everything that is deleted, also of what goes with its channel', async () => {
+    const events = ['ingest.deleted', 'engine.deleting', 'engine.deleted', 'distribution.deleted', 'channel.deleted']
+    const hook = await make({ events })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+    const [alone, other] = made.engines as { id: string; name: string }[]
+    await live.v2('DELETE', `/engines/${alone?.id}`)
+    await live.v2('DELETE', `/channels/${made.id}`)
+    const entries = await until(async () => {
+      const { data } = await logs(hook.id, '?limit=100')
+      return data.length >= 8 ? data : undefined
+    }, 'eight callbacks')
+    const told = entries.map(({ type, requestData }: { type: string; requestData: { object: { id: string } } }) => [
+      type,
+      requestData.object.id,
+    ])
+    const ofEngine = (id: string | undefined) => [
+      ['engine.deleting', id],
+      ['engine.deleted', id],
+    ]
+    const [camera, studio] = made.ingests as { id: string }[]
+    expect(told.sort()).toEqual(
+      [
+        ...ofEngine(alone?.id),
+        ...ofEngine(other?.id),
+        ['ingest.deleted', camera?.id],
+        ['ingest.deleted', studio?.id],
+        ['distribution.deleted', made.distributions[0].id],
+        ['channel.deleted', made.id],
+      ].sort(),
+    )
+    const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
+    expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createSecureContext, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { TranscodeEvent } from '../../src/core/life/transcoder.ts'
+import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { reachSources, type SourceDialling } from '../../src/delivery/reach.ts'
 import { publicNames } from '../../src/delivery/resolve.ts'
 import { createFfmpeg } from '../../src/media/packager/ffmpeg.ts'
@@ -27,7 +27,7 @@ const tools = { clock: systemClock, log: silentLog }
 let authority: Authority
 let dir: string
 let transcoder: FfmpegTranscoder | null = null
-let told: TranscodeEvent[]
+let told: (TranscodeEvent | TranscodeLog)[]
 const stops: (() => unknown)[] = []
 
 beforeAll(() => {
@@ -62,7 +62,9 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   return names
 }
 
-const message = (): string => told.map((event) => ('message' in event ? event.message : '')).join('')
+const messages = (kind: 'died' | 'log'): string =>
+  told.map((event) => (event.kind === kind ? event.message : '')).join('')
+const message = (): string => messages('died')
 
 interface Heard {
   port: number
@@ -138,18 +140,23 @@ test('a source whose name is not known is no failure: it may be the next time', 
   const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
   await until(() => honest.connections > 0, 'a second try')
   expect([message(), names.questions]).toEqual(['', 2])
+  expect(messages('log')).toContain('The source does not answer; it is dialled again in 1 s')
 })
 
 test('an SRT source plays from the address that was judged', async () => {
   const port = (await rtmpServer('127.0.0.2')).port
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100000`, [['127.0.0.2']])
+  await until(() => messages('log') !== '', 'a try that comes to nothing')
+  expect(messages('log')).toContain('The source does not answer')
+  expect(messages('log')).not.toContain('not-to-be-told')
   sendSrt(port)
-  await pull(`srt://live.example.com:${port}?latency=100000`, [['127.0.0.2']])
   await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
 })
 
 function sendSrt(port: number): ChildProcess {
   const video = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
-  const args = `-loglevel error ${video} -f mpegts srt://127.0.0.2:${port}?mode=listener`.split(' ')
+  const args =
+    `-loglevel error ${video} -f mpegts srt://127.0.0.2:${port}?mode=listener&passphrase=not-to-be-told`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
 }
 

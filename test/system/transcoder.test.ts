@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { TranscodeEvent } from '../../src/core/life/transcoder.ts'
+import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { reachSources } from '../../src/delivery/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/packager/ffmpeg.ts'
@@ -44,9 +44,12 @@ beforeEach(async () => {
   transcoder = createTranscoder({ ...tools, ffmpeg, sources, reach, folder: join(dir, 'live') })
   await transcoder.start()
   const source = { kind: 'push', ingestId: 'in_1' } as const
-  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, ({ kind }: TranscodeEvent) => {
-    told.push(kind)
-  })
+  transcoder.launch(
+    { engineId: 'en_1', name: 'test', source, ladder: LADDER },
+    ({ kind }: TranscodeEvent | TranscodeLog) => {
+      told.push(kind)
+    },
+  )
 })
 afterEach(async () => {
   for (const player of players.splice(0)) player.end()

@@ -19,10 +19,18 @@ export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
   | { readonly kind: 'died'; readonly message: string }
 
+/** Something that a person who looks after an engine wants to know, and that changes nothing. */
+export interface TranscodeLog {
+  readonly kind: 'log'
+  readonly level: 'info' | 'warn'
+  /** A sentence without secrets. */
+  readonly message: string
+}
+
 /** Makes renditions of sources. One job an engine, at most. */
 export interface Transcoder {
   /** Begins; what happens is told until `kill`, or until it has died. Does nothing when it runs already. */
-  launch(job: TranscodeJob, tell: (event: TranscodeEvent) => void): void
+  launch(job: TranscodeJob, tell: (event: TranscodeEvent | TranscodeLog) => void): void
   /**
    * Ends it and removes what it wrote, unless it is to go on: then playlists go on too. Resolves when it is gone; resolves
    * too when there is none.
