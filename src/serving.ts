@@ -24,6 +24,7 @@ import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
+import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
@@ -234,7 +235,8 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, folder: liveDir(config) })
   await transcoder.start()
   const place = `${hostname()}:${resolve(config.data.dir)}`
   const keeper = new EngineKeeper(ctx, {
