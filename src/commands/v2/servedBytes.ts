@@ -19,7 +19,7 @@ export class ServedBytes {
 
   add(served: Served): void {
     const hourMs = Math.floor(this.#ctx.clock.now() / HOUR_MS) * HOUR_MS
-    const key = JSON.stringify([served.distributionId, hourMs, served.country, served.trackingId])
+    const key = keyOf(served, hourMs)
     const known = this.#waiting.get(key)
     if (known) known.bytesOut += served.bytesOut
     else this.#waiting.set(key, { ...served, hourMs })
@@ -48,10 +48,14 @@ export class ServedBytes {
 
   #putBack(rows: readonly DistributionBytes[]): void {
     for (const row of rows) {
-      const key = JSON.stringify([row.distributionId, row.hourMs, row.country, row.trackingId])
+      const key = keyOf(row, row.hourMs)
       const known = this.#waiting.get(key)
       if (known) known.bytesOut += row.bytesOut
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }
 }
+
+/** Made for each answer. Only the last part may hold a space. */
+const keyOf = ({ distributionId, country, trackingId }: Served, hourMs: number): string =>
+  `${distributionId} ${hourMs} ${country} ${trackingId}`
