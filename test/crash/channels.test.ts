@@ -15,8 +15,8 @@ afterEach(() => {
 interface Client {
   server: Served
   /** `data` of what is not refused. */
-  v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
-  push(streamKey: string): void
+  v2: (method: string, path: string, body?: unknown) => Promise<ReturnType<typeof JSON.parse>>
+  push: (streamKey: string) => void
 }
 
 async function startServer(credential: string): Promise<Client> {
@@ -63,7 +63,7 @@ async function plays({ server }: Client, distributionId: string): Promise<void> 
   expect([segment.status, (await segment.arrayBuffer()).byteLength > 1000]).toEqual([200, true])
 }
 
-test('a server that is killed while a channel plays leaves no process, and the next one goes on with it: an honest run, no old files, the same address', async () => {
+test('a server that is killed while a channel plays leaves no process; the next one has an honest run and no old files, and plays', async () => {
   const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'test'])).stdout.trim()
   const first = await startServer(credential)
   const channel = await makeChannel(first)
