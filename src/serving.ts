@@ -137,7 +137,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
   const { engine, packager, playback } = media
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
     ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
@@ -152,6 +152,10 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     demo: server.demo,
   })
 }
+
+/** A player asks once in a segment, which a source of rare keyframes makes twice as long; then it may be late once. */
+const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
+  Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
 async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   const { host, port, shutdownGraceSeconds } = app.config.server
