@@ -8,6 +8,7 @@ import { REFUSALS } from '../../../core/access/refusals.ts'
 import type { Hls } from '../../../media/packager/hls.ts'
 import type { HlsStream } from '../../../media/packager/hlsStream.ts'
 import { preflight } from '../cors.ts'
+import type { Handover } from '../handover.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
 import { approachOf } from '../webrtc/offer.ts'
@@ -23,6 +24,7 @@ export interface HlsRouteOptions {
   readonly key: KeyObject
   /** A session is over when nothing was asked for in this time. */
   readonly sessionMs: number
+  readonly handover: Handover
 }
 
 interface Parts extends HlsRouteOptions {
@@ -89,22 +91,21 @@ async function sweep({ ctx, viewers, sessionMs }: Parts, signal: AbortSignal): P
 }
 
 async function master(parts: Parts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
-  const { ctx, viewers } = parts
+  const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
   const viewer = viewers.newcomer()
   const { sourceId } = request.query
-  const admitted = await admitViewer(
-    ctx,
-    approachOf(request, parts.peerOf, { action: 'view', protocol: 'hls', accountId, streamName }),
-    {
-      sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
-      cut: async ({ id }) => {
-        viewers.forget(id)
-        viewer.cut()
-      },
+  const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { approach, isHandedOver } = handover.received(request, approachOf(request, parts.peerOf, wish))
+  const admitted = await admitViewer(ctx, approach, {
+    sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
+    isHandedOver,
+    cut: async ({ id }) => {
+      viewers.forget(id)
+      viewer.cut()
     },
-  )
-  if (!admitted.ok) return refuse(reply, { status: admitted.status, text: admitted.message })
+  })
+  if (!admitted.ok) return refuse(reply, handover.refusalOf(admitted, request, approach))
   viewer.sessionId = admitted.session.id
   viewer.feedId = admitted.feed.feedId
   viewers.add(viewer)
@@ -178,8 +179,9 @@ function attend({ ctx }: Parts, viewer: Viewer, reply: FastifyReply): void {
 }
 
 /** Not being published is a 404 here: what players of HLS take for "try again". */
-function refuse(reply: FastifyReply, { status, text }: Refused): FastifyReply {
+function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
+  const { status, text } = refused
   reply.header('Cache-Control', 'no-store')
-  if (status !== 409) return sendRefusal(reply, { status, text })
+  if (status !== 409) return sendRefusal(reply, refused)
   return sendRefusal(reply.header('Retry-After', '2'), { status: 404, text })
 }
