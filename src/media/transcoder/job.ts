@@ -2,10 +2,10 @@ import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { TranscodeEvent, TranscodeJob } from '../../core/life/transcoder.ts'
-import type { Frame, FrameSink, FrameSource, Track } from '../frame.ts'
+import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
-import { MuxFeed } from '../packager/muxFeed.ts'
 import { ladderArguments } from './arguments.ts'
+import { type Parting, Pushed } from './pushed.ts'
 import type { PushSources } from './sources.ts'
 
 export interface JobTools {
@@ -15,6 +15,10 @@ export interface JobTools {
 }
 
 const STOP_GRACE_MS = 2000
+/** How long a process may take to encode what is left of a source; the next one waits for it. */
+const DRAIN_MS = 5000
+/** Sources that come one after the other start at most one process in this time. */
+const START_EVERY_MS = 1000
 const LOOK_EVERY_MS = 150
 /** A source that is dialled is dialled again after 1 s, 2 s, 4 s … at most so long. */
 const DIAL_PAUSE_MAX_MS = 15_000
@@ -27,9 +31,10 @@ export class Job {
   readonly #tell: (event: TranscodeEvent) => void
   readonly #stopping = new AbortController()
   #process: FfmpegProcess | null = null
+  #startedAtMs = Number.NEGATIVE_INFINITY
   #unwatch = (): void => undefined
-  #unsubscribe = (): void => undefined
-  /** Waits for the source no longer. */
+  #newest: FrameSource | null = null
+  /** Lets go of the source. */
   #leave = (): void => undefined
   #work: Promise<void> = Promise.resolve()
 
@@ -57,7 +62,6 @@ export class Job {
   async stop(goesOn: boolean): Promise<void> {
     this.#stopping.abort()
     this.#unwatch()
-    this.#unsubscribe()
     this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
@@ -66,30 +70,36 @@ export class Job {
 
   /** A new source follows the old one: its process ends first, because both write the same files. */
   #take(media: FrameSource): void {
-    this.#unsubscribe()
+    this.#newest = media
     this.#leave()
-    this.#process?.end()
     this.#work = this.#work.then(() => this.#push(media)).catch((error: unknown) => this.#broken(String(error)))
   }
 
+  /** Once, and again when its tracks have changed: a source that goes on begins with a keyframe that it has kept. */
   async #push(media: FrameSource): Promise<void> {
-    if (this.#stopping.signal.aborted) return
-    await new Promise<void>((done) => {
-      this.#leave = done
-      const pushed = new Pushed({
-        begin: (tracks) => this.#begin(tracks),
-        ended: (exit, sourceIsOver) => this.#ended(exit, sourceIsOver),
-        done,
-      })
-      this.#unsubscribe = media.subscribe(pushed)
-    })
-    this.#unsubscribe()
-    await this.#process?.exited
+    let parting: Parting = 'changed'
+    while (parting === 'changed') {
+      await this.#pauseUntilMs(this.#startedAtMs + START_EVERY_MS)
+      if (media !== this.#newest || this.#stopping.signal.aborted) return
+      parting = await this.#feed(media)
+    }
   }
 
-  /** The source has begun, or begins anew with other tracks. Null: ffmpeg cannot be started, which was told. */
+  async #feed(media: FrameSource): Promise<Parting> {
+    const { promise, resolve } = Promise.withResolvers<Parting>()
+    this.#leave = () => resolve('over')
+    const unsubscribe = media.subscribe(new Pushed({ begin: (tracks) => this.#begin(tracks), part: resolve }))
+    const parting = await promise
+    unsubscribe()
+    const exit = await this.#process?.stop(DRAIN_MS)
+    this.#process = null
+    if (parting === 'over') this.#tell({ kind: 'sourceLost' })
+    if (parting === 'failed' && exit) this.#broken(reasonOf(exit))
+    return parting
+  }
+
+  /** The source has begun. Null: there cannot be a process for it, which was told. */
   #begin(tracks: readonly Track[]): FfmpegProcess | null {
-    this.#process?.end()
     const sound = tracks.some(({ kind }) => kind === 'audio')
     if (!tracks.some(({ kind }) => kind === 'video')) {
       this.#broken('the source has no video')
@@ -115,6 +125,7 @@ export class Job {
       return null
     }
     this.#process = started.value
+    this.#startedAtMs = this.#tools.clock.monotonic()
     return started.value
   }
 
@@ -147,11 +158,6 @@ export class Job {
     }
   }
 
-  #ended({ code, tail }: FfmpegExit, sourceIsOver: boolean): void {
-    if (sourceIsOver) this.#tell({ kind: 'sourceLost' })
-    else this.#broken(`ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`)
-  }
-
   #broken(message: string): void {
     this.#tell({ kind: 'died', message })
   }
@@ -172,55 +178,16 @@ export class Job {
       if (!seen && sound && /matches no streams/.test(tail)) sound = false
       failures = seen ? 1 : failures + 1
       const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
-      await this.#tools.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
+      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
     }
   }
-}
 
-const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
-
-interface PushedParts {
-  /** Starts the process for these tracks; null when that is impossible. */
-  readonly begin: (tracks: readonly Track[]) => FfmpegProcess | null
-  readonly ended: (exit: FfmpegExit, sourceIsOver: boolean) => void
-  /** The source is over. */
-  readonly done: () => void
-}
-
-/** Between a source and the process that is fed from it. */
-class Pushed implements FrameSink {
-  readonly #mux: MuxFeed
-  #process: FfmpegProcess | null = null
-  #isOver = false
-  #failed = false
-
-  constructor({ begin, ended, done }: PushedParts) {
-    this.#mux = new MuxFeed({
-      begin: (tracks) => {
-        this.#process = begin(tracks)
-        this.#failed = this.#process === null
-        const mine = this.#process
-        // Of several, an older one ends because the tracks changed, which is no failure either.
-        void mine?.exited.then((exit) => ended(exit, this.#isOver || this.#process !== mine))
-      },
-      write: (bytes) => this.#process?.write(bytes) ?? false,
-      end: () => {
-        this.#isOver = true
-        this.#process?.end()
-        done()
-      },
-    })
-  }
-
-  tracks(tracks: readonly Track[]): void {
-    this.#mux.tracks(tracks)
-  }
-
-  frame(frame: Frame): void {
-    if (!this.#failed) this.#mux.frame(frame)
-  }
-
-  end(): void {
-    this.#mux.end()
+  /** On the monotonic clock. A job that is stopped waits no longer. */
+  async #pauseUntilMs(atMs: number): Promise<void> {
+    const pauseMs = atMs - this.#tools.clock.monotonic()
+    if (pauseMs > 0) await this.#tools.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
   }
 }
+
+const reasonOf = ({ code, tail }: FfmpegExit): string =>
+  `ffmpeg ended with ${code ?? 'a signal'}: ${tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''}`
