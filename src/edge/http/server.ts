@@ -99,7 +99,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
-  if (options.demo) demoRoutes(app)
+  if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
   const { version } = options
