@@ -63,17 +63,23 @@ function knownSecret(ctx: Context, presented: string): { accountId: string } | u
   }
 }
 
-/** The parser holds the sender to `Content-Length`, which is within the limit; a body that is cut short never ends. */
+/**
+ * Mostly the body comes in one packet with the head. Then all of it is there as soon as the parser has gone through the
+ * packet, and to look once costs a tenth of the request less than the events of the stream.
+ */
 function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
-  let first: Buffer | null = null
-  const rest: Buffer[] = []
-  request.on('data', (chunk: Buffer) => {
-    if (first === null) first = chunk
-    else rest.push(chunk)
+  process.nextTick(() => {
+    const there = request.read() as Buffer | null
+    if (request.complete && there !== null) done(there)
+    else readRest(request, there, done)
   })
-  request.on('end', () =>
-    done(rest.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...rest])),
-  )
+}
+
+/** The parser holds the sender to `Content-Length`, which is within the limit; a body that is cut short never ends. */
+function readRest(request: IncomingMessage, first: Buffer | null, done: (body: Buffer) => void): void {
+  const chunks = first === null ? [] : [first]
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => done(Buffer.concat(chunks)))
 }
 
 function send(response: ServerResponse, options: Sending, result: Result<CheckAnswer, Failure>): void {
