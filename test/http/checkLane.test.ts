@@ -37,6 +37,11 @@ it.each<[string, () => unknown, Record<string, string>]>([
   for (const { headers: sent } of [short, long]) expect(sent.get('x-request-id')).toMatch(/^\S{8,}-\w+$/)
 })
 
+it('takes the character that stands for what cannot be read, when it was sent as such', async () => {
+  const { status, json } = await sluice.call('POST', '/api/access/check', { ...question, streamName: '\uFFFD', token })
+  expect([status, json.data.code]).toEqual([200, 'stream_name_not_allowed'])
+})
+
 /** Packets as they are written, with time for the server to take each. */
 async function exchange(packets: readonly (string | Buffer)[], answers: number): Promise<string[]> {
   const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1').setNoDelay()
