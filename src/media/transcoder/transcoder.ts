@@ -1,5 +1,4 @@
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
@@ -31,7 +30,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log } = options
   const jobs = new Map<string, Job>()
   const leaving = new Map<string, Promise<void>>()
-  const folderOf = (engineId: string): string => join(folder, engineId)
+  const folderOf = (engineId: string): string => `${folder}/${engineId}`
 
   async function kill(engineId: string, goesOn = false): Promise<void> {
     const job = jobs.get(engineId)
