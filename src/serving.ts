@@ -21,6 +21,7 @@ import { openWebhookSecret } from './commands/webhooks.ts'
 import { liveDir, recordingsDir } from './config/places.ts'
 import type { LiveChange } from './commands/context.ts'
 import { EngineKeeper } from './commands/v2life/keeper.ts'
+import { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
 import { createRunner } from './delivery/runner.ts'
@@ -99,7 +100,7 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     parts.add('packager', () => packager.stop(graceMs))
     const channels = await startChannels(app, ffmpeg)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, { ffmpeg, engine, sources: channels.sources })
+    const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = startPlayback(app, channels.folderOf)
     parts.add('playback', () => playback.stop())
@@ -145,6 +146,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
+    limits: config.management,
     sign,
     demo: server.demo,
   })
@@ -179,9 +181,13 @@ interface RtmpRooms {
   readonly ffmpeg: Ffmpeg
   readonly engine: Engine
   readonly sources: PushSources
+  readonly pushed: PushedKeys
 }
 
-async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpRooms): Promise<RtmpListener | null> {
+async function openRtmp(
+  { config, ctx }: App,
+  { ffmpeg, engine, sources, pushed }: RtmpRooms,
+): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
@@ -196,7 +202,7 @@ async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpR
   const publish = publishOverRtmp({
     ctx,
     makeHub: () => new Hub(),
-    streamKeys: admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    streamKeys: admitStreamKeys({ ctx, pushed, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
@@ -221,6 +227,7 @@ function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
 
 interface Channels {
   readonly sources: PushSources
+  readonly pushed: PushedKeys
   /** Where an engine writes. */
   readonly folderOf: (engineId: string) => string
   stop(): Promise<void>
@@ -230,6 +237,7 @@ interface Channels {
 async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
+  const pushed = new PushedKeys(ctx)
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
   await transcoder.start()
   const place = `${hostname()}:${resolve(config.data.dir)}`
@@ -248,10 +256,12 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
     schedulerJob(ctx),
+    { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
   ])
   void keeper.tend()
   return {
     sources,
+    pushed,
     folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)

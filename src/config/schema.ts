@@ -1,3 +1,4 @@
+import { channels } from './channels.ts'
 import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
 import {
@@ -5,14 +6,11 @@ import {
   addressOrNetwork,
   addressOrNothing,
   base64Of32Bytes,
-  claimName,
   headerPrefix,
   headerSecret,
   hostToListenOn,
   iceServer,
   notEmpty,
-  regionName,
-  rtmpAddress,
   storageUrl,
 } from './rules.ts'
 
@@ -300,7 +298,7 @@ const schema = {
       default: 400,
       min: 31,
       max: 3650,
-      about: 'How long the hourly sums of bytes are kept, in days.',
+      about: 'How long the sums of bytes are kept, in days.',
     }),
   },
   webhooks: {
@@ -338,30 +336,7 @@ const schema = {
       about: 'How many deliveries to all webhooks one process may have under way at a time.',
     }),
   },
-  live: {
-    regions: list({
-      default: ['local'],
-      allowed: 'names of letters, digits and -',
-      rule: regionName,
-      about: 'The regions that ingests and engines can be placed in; a single server has one.',
-    }),
-    rtmpUrl: text({
-      default: 'rtmp://localhost:1935/live',
-      allowed: 'an rtmp:// or rtmps:// address',
-      rule: rtmpAddress,
-      about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
-    }),
-    viewerClaim: text({
-      default: 'streaming',
-      allowed: 'the name of a claim',
-      rule: claimName,
-      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
-    }),
-    allowPrivateSources: toggle({
-      default: false,
-      about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
-    }),
-  },
+  ...channels,
 } as const
 
 /** The values of a (part of a) schema: a key becomes what it reads, a section an object; nothing can be written to. */

@@ -117,6 +117,32 @@ function livesAndRuns(stores: Stores): void {
       expect(await page({ endedBeforeMs: AT + 12 })).toEqual(all.slice(3))
       expect(await page({ engineIds: [runs[0]?.engineId ?? ''] })).toEqual([runs[0]])
     })
+
+    test('runs are found by the time in which they were open, and forgotten when they are over for long', async () => {
+      const channelId = id('ch')
+      const times = [
+        [1, 2],
+        [3, null],
+        [5, 9],
+        [8, 20],
+      ] as const
+      const runs = times.map(([from, until]) =>
+        newRun({ channelId, startedAtMs: from, endedAtMs: until, heartbeatAtMs: from }),
+      )
+      await stores.store.transaction(async (tx) => {
+        for (const run of runs) await tx.runs.insert(run)
+      })
+      const within = (fromMs: number, untilMs: number, limit = 10) =>
+        stores.other.read.runs.within({ channelId, fromMs, untilMs, limit })
+      expect(await within(0, 100)).toEqual(runs)
+      expect(await within(2, 8)).toEqual([runs[1], runs[2]])
+      expect(await within(9, 9)).toEqual([runs[1], runs[3]])
+      expect(await within(0, 100, 1)).toEqual([runs[0]])
+      expect(await stores.store.transaction((tx) => tx.runs.prune(20, 1))).toBe(1)
+      expect(await within(0, 100)).toHaveLength(3)
+      expect(await stores.store.transaction((tx) => tx.runs.prune(20, 100))).toBeGreaterThan(0)
+      expect(await within(0, 100)).toEqual([runs[1], runs[3]])
+    })
   })
 }
 
@@ -145,6 +171,8 @@ function schedulers(stores: Stores): void {
       expect(await due(AT + 1000)).toContainEqual({ accountId, id: one.id })
       expect((await due(AT + 999)).filter((found) => found.accountId === accountId)).toEqual([])
       expect((await stores.other.read.schedulers.skips(one.id, 10)).map(({ startMs }) => startMs)).toEqual([AT + 1, AT])
+      await stores.store.transaction((tx) => tx.schedulers.pruneSkips(AT, 100))
+      expect(await stores.other.read.schedulers.skips(one.id, 10)).toHaveLength(2)
       await stores.store.transaction(async (tx) => {
         expect(await tx.schedulers.otherActive(accountId, later.id)).toEqual([one])
         expect(await tx.schedulers.count(accountId)).toBe(2)

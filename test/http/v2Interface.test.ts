@@ -87,6 +87,7 @@ describe('the interface', () => {
       data: [
         { id: 'local', name: 'local', type: 'onprem', supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-pull'] },
       ],
+      pagination: { hasMore: false },
     })
     expect(await codes('GET', '/regions/mars')).toEqual([404, 'not_found'])
   })

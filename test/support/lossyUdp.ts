@@ -5,6 +5,8 @@ import { once } from 'node:events'
 export interface LossyWay {
   /** Where peers send to. */
   readonly port: number
+  /** Bytes of datagrams that were passed on so far: from the peers, and to them. */
+  readonly carried: { readonly up: number; readonly down: number }
   /** The share of the packets that is lost each way, from now on. */
   lose(share: number): void
   close(): void
@@ -19,11 +21,14 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
   const peers = new Map<number, Promise<Socket>>()
   const random = seeded(seed)
   let share = 0
+  const carried = { up: 0, down: 0 }
   const isLost = (): boolean => random() < share
   const meet = async (port: number): Promise<Socket> => {
     const back = await bound()
     back.on('message', (packet) => {
-      if (!isLost()) front.send(packet, port, '127.0.0.1')
+      if (isLost()) return
+      carried.down += packet.length
+      front.send(packet, port, '127.0.0.1')
     })
     return back
   }
@@ -31,10 +36,13 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
     if (!peers.has(port) && peers.size === MAX_PEERS) return
     const back = peers.get(port) ?? meet(port)
     peers.set(port, back)
-    if (!isLost()) void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
+    if (isLost()) return
+    carried.up += packet.length
+    void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
   })
   return {
     port: front.address().port,
+    carried,
     lose: (wanted) => void (share = wanted),
     close() {
       front.close()

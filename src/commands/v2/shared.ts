@@ -8,6 +8,7 @@ import { isLiveEvent } from '../../core/webhooksV2/events.ts'
 import type { Tx } from '../../store/store.ts'
 import { type Actor, audit, type Context } from '../context.ts'
 import { tellLive } from '../v2life/tell.ts'
+import { rowsBehind, type WholeOrder } from '../../core/page/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, walk } from '../keysetPage.ts'
 
 /** What every command of the live interface answers. */
@@ -94,4 +95,13 @@ export function room(what: string, there: readonly unknown[], more = 1): Result<
 export async function livePage<R>(ctx: Context, list: KeysetList<R>): Answered<KeysetPage<R>> {
   const page = await walk(ctx.sign, list)
   return page.ok ? page : err(refusal('invalid_cursor', INVALID_CURSOR))
+}
+
+/** One page of a list that is short enough to be read whole. */
+export function shortPage<R>(
+  ctx: Context,
+  rows: readonly R[],
+  list: Omit<KeysetList<R>, 'read'> & WholeOrder<R>,
+): Answered<KeysetPage<R>> {
+  return livePage(ctx, { ...list, read: async (position, limit) => rowsBehind(rows, list, position, limit) })
 }

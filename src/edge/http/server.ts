@@ -14,6 +14,7 @@ import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
 import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { Lane, LaneOptions } from './lane.ts'
+import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
@@ -39,6 +40,7 @@ export interface ServerOptions {
   trustedProxies: readonly string[]
   /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
   metricsSecret: string
+  limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
   /** Whether `/demo` is there. */
@@ -88,8 +90,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(options.trustedProxies)
+  const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
-    api.addHook('onRequest', requireSecret(ctx))
+    api.addHook('onRequest', requireSecret(ctx, limits))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
     analyticsRoutes(api, ctx)
@@ -100,7 +103,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app)
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
-  await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
+  const { version } = options
+  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt }), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app

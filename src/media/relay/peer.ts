@@ -39,7 +39,10 @@ const ROLE_CONFLICT = 487
 
 /** One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764). */
 export class Peer implements RtpSender {
-  /** The present ones first; those before a restart count until the peer uses the new ones. */
+  /**
+   * The present ones first. Those before a restart count until the next one: a browser may have begun to use its new ports
+   * before it read the answer, and then stays with the credentials that it knew.
+   */
   #credentials: readonly Credentials[]
   readonly #options: PeerOptions
   readonly #handshake: Handshake

@@ -4,6 +4,7 @@ import type { EngineEvent } from '../engine.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
 import { openNative } from './fanoutNative.ts'
+import type { FrameFeed } from './frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
@@ -52,6 +53,7 @@ async function run(settings: RelaySettings): Promise<void> {
     maxSessions: settings.maxSessions,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
     emit,
+    want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
@@ -59,7 +61,7 @@ async function run(settings: RelaySettings): Promise<void> {
 }
 
 /** What frames come in by, and how those that go out are stopped; by session. */
-const feeds = new Map<string, FrameSink>()
+const feeds = new Map<string, FrameFeed>()
 const taps = new Map<string, () => void>()
 
 /** Passes on what happened. Of a session that is over nothing is kept. */
@@ -95,6 +97,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
         return
       case 'feed':
         feeds.set(message.sessionId, relay.feed(message))
+        return
+      case 'rest':
+        feeds.get(message.sessionId)?.rest()
         return
       case 'tap':
         taps.get(message.sessionId)?.()

@@ -49,10 +49,11 @@ export function countServed(
   socket: Socket,
   response: ServerResponse,
 ): void {
-  const { id: distributionId, accountId } = rules.distribution
+  const { id: distributionId, channelId, accountId } = rules.distribution
   const before = socket.bytesWritten
   response.on('close', () => {
     const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
-    served.add({ accountId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '', bytesOut })
+    const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
+    served.add({ ...of, bytesOut })
   })
 }

@@ -11,8 +11,8 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/regions/:regionId/sdi', 'there are no capture devices'],
   ['/regions/:regionId/ndi', 'there are no NDI sources'],
   ['/enhancements/speech/*', 'speech is not transcribed'],
-  ['/channels/:channelId/analytics/*', 'bytes are counted, and not reported here'],
-  ['/distributions/:distributionId/analytics/*', 'bytes are counted, and not reported here'],
+  ['/channels/:channelId/analytics/*', 'only bytes and transcoding minutes are counted'],
+  ['/distributions/:distributionId/analytics/*', 'only bytes are counted'],
   ['/monitoring/*', 'the status of an engine is all that it tells'],
 ]
 
