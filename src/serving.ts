@@ -24,6 +24,7 @@ import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
+import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
@@ -139,7 +140,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const { engine, packager, playback } = media
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
   return buildServer(ctx, {
     ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
     ...(packager
@@ -159,6 +160,10 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     demo: server.demo,
   })
 }
+
+/** A player asks once in a segment, which a source of rare keyframes makes twice as long; then it may be late once. */
+const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
+  Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
 async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   const { host, port, shutdownGraceSeconds } = app.config.server
@@ -242,7 +247,8 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, folder: liveDir(config) })
   await transcoder.start()
   const place = `${hostname()}:${resolve(config.data.dir)}`
   const keeper = new EngineKeeper(ctx, {

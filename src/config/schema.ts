@@ -198,7 +198,7 @@ const schema = {
       about: 'The STUN and TURN servers that publishers and viewers are told of; needed only behind strict firewalls.',
     }),
     pendingOffers: integer({
-      default: 64,
+      default: 256,
       min: 1,
       max: 4096,
       about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',

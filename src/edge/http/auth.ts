@@ -20,11 +20,8 @@ export function requireSecret(ctx: Context, limits: RequestLimits) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const presented = bearer(request.headers.authorization)
     if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
-    const wait = limits.beforeAttempt(request)
-    if (wait > 0) return refuseGuesses(reply, wait)
     const settle = (found: FastifyRequest['secret'] | undefined): void => {
-      if (!found) limits.attemptFailed(request)
-      if (!found) return refuse(reply, 'Unauthorized: this API secret is not valid.')
+      if (!found) return refuseInvalid(reply, limits.failed(request))
       request.secret = found
       done()
     }
@@ -43,7 +40,8 @@ function refuse(reply: FastifyReply, why: string): void {
   void sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
 }
 
-function refuseGuesses(reply: FastifyReply, waitMs: number): void {
+function refuseInvalid(reply: FastifyReply, waitMs: number): void {
+  if (waitMs === 0) return refuse(reply, 'Unauthorized: this API secret is not valid.')
   sayRetryAfter(reply, waitMs)
   void sendFailure(reply, failure('rate_limited', 'Too many requests with a wrong API secret came from this address'))
 }

@@ -17,8 +17,9 @@ const ADDRESSES_MAX = 20_000
 const CREDENTIALS_MAX = 20_000
 
 /**
- * Keeps whoever guesses, or asks too much, from the store. Of an address that has failed too often nothing is looked at
- * any more, be it right or wrong, so that nobody can go on guessing. Every answer is in milliseconds to wait; 0: go on.
+ * Tells whoever guesses, or asks too much, to come again later. A valid secret is always let in: it cannot be guessed, and
+ * whoever shares an address with a badly configured client must not be locked out by it. Every answer is in milliseconds
+ * to wait; 0: go on.
  */
 export class RequestLimits {
   readonly #clock: Clock
@@ -33,14 +34,9 @@ export class RequestLimits {
     this.#requests = new Throttle(options.requestsPerMinute || Number.POSITIVE_INFINITY, CREDENTIALS_MAX)
   }
 
-  /** May this address try to authenticate? */
-  beforeAttempt(request: FastifyRequest): number {
-    return this.#failed.waitOf(this.#placeOf(request), this.#clock.monotonic())
-  }
-
-  /** What it brought was not valid. */
-  attemptFailed(request: FastifyRequest): void {
-    this.#failed.take(this.#placeOf(request), this.#clock.monotonic())
+  /** What this request brought is not valid. */
+  failed(request: FastifyRequest): number {
+    return this.#failed.take(this.#placeOf(request), this.#clock.monotonic())
   }
 
   /** One request of a credential. */

@@ -10,7 +10,8 @@ import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
-import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
+import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
+import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -101,7 +102,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   })
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
+  if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
   const { version } = options
   await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt }), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))

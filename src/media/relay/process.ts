@@ -13,16 +13,26 @@ import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
-/** Sessions that end between two collections. */
-const COLLECT_EVERY = 100
 
 function tell(message: FromRelay): void {
+  tellEvents()
   if (process.connected) process.send?.(message)
+}
+
+/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+let events: EngineEvent[] = []
+
+function tellEvents(): void {
+  if (events.length === 0) return
+  const told = events
+  events = []
+  tell({ kind: 'events', events: told })
 }
 
 /** The frames of a session, to the main process. */
 const tapped = (sessionId: string): FrameSink =>
   framePipe(sessionId, (message, sent) => {
+    tellEvents()
     if (process.connected) process.send?.(message, undefined, undefined, sent)
   })
 
@@ -70,20 +80,8 @@ function emit(event: EngineEvent): void {
     feeds.delete(event.sessionId)
     taps.get(event.sessionId)?.()
     taps.delete(event.sessionId)
-    collectNowAndThen()
   }
-  tell({ kind: 'event', event })
-}
-
-let ended = 0
-
-/**
- * What a session leaves behind (keys, certificates, ciphers) is hardly anything on the heap, so that collecting it seems to
- * be worth nothing for a long time; outside of the heap it adds up. The heap is small: this takes milliseconds.
- */
-function collectNowAndThen(): void {
-  ended += 1
-  if (ended % COLLECT_EVERY === 0) void globalThis.gc?.({ type: 'major', execution: 'async' })
+  if (events.push(event) === 1) queueMicrotask(tellEvents)
 }
 
 /** Does what the messages say, in their order. */

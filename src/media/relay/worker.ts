@@ -18,9 +18,9 @@ const ANSWER_MS = 5000
 const TAIL_CHARACTERS = 2000
 /**
  * By default the nursery of the heap grows to 96 MB for what dies young anyway; 12 MB serve as well, and cost a packet no
- * more CPU. And the process collects what is outside of its heap when it sees fit (process.ts).
+ * more CPU. The rest of the heap is collected the more often, and with it what sessions leave outside of it: keys, ciphers.
  */
-const NODE_ARGS = ['--max-semi-space-size=4', '--expose-gc']
+const NODE_ARGS = ['--max-semi-space-size=4']
 
 interface Waiting {
   readonly resolve: (value: unknown) => void

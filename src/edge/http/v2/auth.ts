@@ -20,11 +20,10 @@ export function requireCredential(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const presented = basic(request.headers.authorization)
     if (presented === null) return refuse(reply, 'No Basic credential was sent.')
-    const wait = limits.beforeAttempt(request)
-    if (wait > 0) return refuseMore(reply, wait, 'Too many requests with a wrong credential came from this address')
     const found = await authenticateCredential(ctx, presented.key, presented.secret)
     if (!found) {
-      limits.attemptFailed(request)
+      const wait = limits.failed(request)
+      if (wait > 0) return refuseMore(reply, wait, 'Too many requests with a wrong credential came from this address')
       return refuse(reply, 'This credential is not valid.')
     }
     request.credential = found

@@ -13,7 +13,7 @@ import { preflight } from '../cors.ts'
 import type { Lane, LaneOptions } from '../lane.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
-import { countServed, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
+import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
 import { playbackLane } from './playbackLane.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { orNull } from './segmentCache.ts'
@@ -99,7 +99,7 @@ async function sendPiece(
   const { rules, grant } = admitted.value
   if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
   const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
-  const bytes = isNamed ? await pieceOf(parts, join(parts.folderOf(engineId), rendition, file)) : null
+  const bytes = isNamed ? await pieceOf(parts, placeOf(parts, engineId, rendition, file)) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
   if (kind === 'playlist') return sendPlaylist(parts, rules, grant, request, reply, bytes.toString())
   const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
