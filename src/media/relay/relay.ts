@@ -7,7 +7,7 @@ import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
 import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
-import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
+import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
 import { Room } from './room.ts'
@@ -19,7 +19,7 @@ import { Viewer } from './viewer.ts'
 import { looksLikeStun, parseBindingRequest } from './wire/stun.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
-import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
+import type { ChosenCodec } from './wire/sdp/choose.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
 import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
@@ -117,7 +117,7 @@ export class Relay {
     if (!read.ok) return refused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const plan = planView(read.value, this.#wantedOf(source))
+    const plan = planView(read.value, wantedOf(source, this.#profiles.get(source) ?? null))
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
@@ -351,15 +351,6 @@ export class Relay {
     if (bytesIn === session.told.bytesIn && bytesOut === session.told.bytesOut) return
     session.told = { bytesIn, bytesOut }
     this.#options.emit({ kind: 'bytes', sessionId: session.id, bytesIn, bytesOut })
-  }
-
-  #wantedOf(source: Source): { video: WantedTrack | null; audio: WantedTrack | null } {
-    const codec = source.layers[0]?.track.shape.codec
-    const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
-    return {
-      video: video && { codec: video, profileLevelId: this.#profiles.get(source) ?? null },
-      audio: source.audio && { codec: 'opus', profileLevelId: null },
-    }
   }
 
   #sinkFor({ codec, name, rtxPayloadType }: ChosenCodec, holder: { peer: Peer | null }): Sink {
