@@ -172,6 +172,7 @@ export class Relay {
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       this.#options.emit({ kind: 'tracks', sessionId, tracks })
       this.#replace(this.#roomOf(room).put(source, now()))
+      this.#tendFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')
     const feed = new FrameFeed({ sessionId, sourceId, createFanout: () => this.#createFanout(), ready, ended, now })
