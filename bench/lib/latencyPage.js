@@ -54,8 +54,8 @@ const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 /** Two peer connections of this page, nothing between them. */
 async function connectDirectly(media, codec) {
   const [from, to] = [new RTCPeerConnection(), new RTCPeerConnection()]
-  from.addEventListener('icecandidate', ({ candidate }) => candidate && to.addIceCandidate(candidate))
-  to.addEventListener('icecandidate', ({ candidate }) => candidate && from.addIceCandidate(candidate))
+  from.addEventListener('icecandidate', ({ candidate }) => void (candidate && to.addIceCandidate(candidate)))
+  to.addEventListener('icecandidate', ({ candidate }) => void (candidate && from.addIceCandidate(candidate)))
   const arrived = new Promise((resolve) => to.addEventListener('track', ({ streams }) => resolve(streams[0])))
   const transceiver = from.addTransceiver(media.getVideoTracks()[0], {
     direction: 'sendonly',
