@@ -1,18 +1,19 @@
 /**
- * What it costs that viewers come and go: some join over WHEP one after another, then many at once; both times they all
- * leave. Measured is the time from the offer to the first packet, and what the resident memory of the server and its relay
- * processes is after the churn against before, when as many had come and gone once already.
- *   JOINS=200 AT_ONCE=50 node bench/joins.ts
- *   SOAK_MINUTES=30 node bench/joins.ts      goes on coming and going for so long
+ * What it costs that viewers come and go: many join over WHEP one after another, at most 50 of them on at the same time,
+ * then many at once; both times they all leave. Measured is the time from the offer to the first packet, and what the
+ * resident memory of the server and its relay processes is after the churn against before, when a quarter as many had come
+ * and gone already.
+ *   JOINS=2000 AT_ONCE=200 node bench/joins.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAudience } from './lib/audience.ts'
 import { median, report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
-const JOINS = Number(process.env['JOINS'] ?? 200)
-const AT_ONCE = Number(process.env['AT_ONCE'] ?? 50)
-const SOAK_MS = Number(process.env['SOAK_MINUTES'] ?? 0) * 60_000
+const JOINS = Number(process.env['JOINS'] ?? 2000)
+const AT_ONCE = Number(process.env['AT_ONCE'] ?? 200)
+/** So many stay on until they leave together. */
+const STAY = 50
 const BITRATE = 400_000
 /** Until sessions that are over are forgotten and memory has been collected. */
 const SETTLE_MS = 5000
@@ -32,6 +33,12 @@ async function comeAndGo(count: number, atOnce: number): Promise<number[]> {
   return took
 }
 
+async function oneAfterAnother(count: number): Promise<number[]> {
+  const took: number[] = []
+  while (took.length < count) took.push(...(await comeAndGo(Math.min(STAY, count - took.length), 1)))
+  return took
+}
+
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 const told = (memory: readonly number[]): string => `${memory.map((one) => one.toFixed(0)).join(' + ')} MiB`
 
@@ -40,20 +47,11 @@ async function settledMemory(): Promise<number[]> {
   return server.memory()
 }
 
-async function soak(): Promise<void> {
-  const endsAt = performance.now() + SOAK_MS
-  for (let round = 1; performance.now() < endsAt; round++) {
-    await comeAndGo(JOINS, round % 2 === 0 ? 1 : 8)
-    console.log(`round ${round}: ${told(server.memory())}`)
-  }
-}
-
-await comeAndGo(JOINS, 8)
+await oneAfterAnother(JOINS / 4)
 await comeAndGo(AT_ONCE, AT_ONCE)
 const before = await settledMemory()
-const alone = await comeAndGo(JOINS, 1)
+const alone = await oneAfterAnother(JOINS)
 const together = await comeAndGo(AT_ONCE, AT_ONCE)
-await soak()
 const after = await settledMemory()
 
 const middle = median(alone)

@@ -102,6 +102,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
       deliveryDays: config.webhooks.deliveryRetentionDays,
       sessionDays: config.sessions.retentionDays,
       usageDays: config.analytics.retentionDays,
+      runDays: config.live.runRetentionDays,
       bindingFlushMs: config.bindings.flushSeconds * 1000,
     }),
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },

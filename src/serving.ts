@@ -21,11 +21,14 @@ import { openWebhookSecret } from './commands/webhooks.ts'
 import { liveDir, recordingsDir } from './config/places.ts'
 import type { LiveChange } from './commands/context.ts'
 import { EngineKeeper } from './commands/v2life/keeper.ts'
+import { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
+import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import { Handover } from './edge/http/handover.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
@@ -99,7 +102,7 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     parts.add('packager', () => packager.stop(graceMs))
     const channels = await startChannels(app, ffmpeg)
     parts.add('channels', () => channels.stop())
-    const rtmp = await openRtmp(app, { ffmpeg, engine, sources: channels.sources })
+    const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = startPlayback(app, channels.folderOf)
     parts.add('playback', () => playback.stop())
@@ -135,20 +138,32 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
   const { engine, packager, playback } = media
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
+  const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
+  const { nodeUrl } = server
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
   return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
+    ...(packager
+      ? {
+          hls: { hls: packager.hls, handover, ...tickets },
+          recordings: recordingFiles(packager, recordingsPlace(config)),
+        }
+      : {}),
     ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
+    limits: config.management,
     sign,
     demo: server.demo,
   })
 }
+
+/** A player asks once in a segment, which a source of rare keyframes makes twice as long; then it may be late once. */
+const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
+  Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
 async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   const { host, port, shutdownGraceSeconds } = app.config.server
@@ -175,9 +190,13 @@ interface RtmpRooms {
   readonly ffmpeg: Ffmpeg
   readonly engine: Engine
   readonly sources: PushSources
+  readonly pushed: PushedKeys
 }
 
-async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpRooms): Promise<RtmpListener | null> {
+async function openRtmp(
+  { config, ctx }: App,
+  { ffmpeg, engine, sources, pushed }: RtmpRooms,
+): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
   const { host, port } = rtmp
@@ -192,7 +211,7 @@ async function openRtmp({ config, ctx }: App, { ffmpeg, engine, sources }: RtmpR
   const publish = publishOverRtmp({
     ctx,
     makeHub: () => new Hub(),
-    streamKeys: admitStreamKeys({ ctx, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    streamKeys: admitStreamKeys({ ctx, pushed, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
@@ -217,6 +236,7 @@ function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
 
 interface Channels {
   readonly sources: PushSources
+  readonly pushed: PushedKeys
   /** Where an engine writes. */
   readonly folderOf: (engineId: string) => string
   stop(): Promise<void>
@@ -226,7 +246,9 @@ interface Channels {
 async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  const pushed = new PushedKeys(ctx)
+  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, folder: liveDir(config) })
   await transcoder.start()
   const place = `${hostname()}:${resolve(config.data.dir)}`
   const keeper = new EngineKeeper(ctx, {
@@ -244,10 +266,12 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
     schedulerJob(ctx),
+    { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
   ])
   void keeper.tend()
   return {
     sources,
+    pushed,
     folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)
@@ -281,7 +305,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
       dir: recordingsDir(config),
       minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
       newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
-      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+      book: recordingBook(ctx, recordingsPlace(config)),
     },
   })
   const unwatch = ctx.live.watchFeeds((feed, what) => {
@@ -297,7 +321,11 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   }
 }
 
-const recordingFiles = ({ files, recordings }: Packager): RecordingRouteOptions => ({
+/** The machine and the directory: nodes that share the database do not share their disks. */
+const recordingsPlace = (config: Config): string => `${hostname()}:${resolve(recordingsDir(config))}`
+
+const recordingFiles = ({ files, recordings }: Packager, place: string): RecordingRouteOptions => ({
+  place,
   pathOf: (id) => files.finished(id),
   removeDeleted: () => recordings.removeDeleted(),
 })
@@ -317,6 +345,7 @@ async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<vo
   const node = await startNode(ctx, {
     place: `${hostname()}:${resolve(config.data.dir)}`,
     pid: process.pid,
+    url: config.server.nodeUrl || null,
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
   })

@@ -1,27 +1,32 @@
 // A publisher and viewers over WHIP and WHEP, in a process of their own: `startAudience()` starts it.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type PeerConnection, RtcpReceivingSession, type Track, Video } from 'node-datachannel'
 import { connected, connection, described, startSending } from '../relay/load.ts'
 
 const PAYLOAD_TYPE = 96
+/** What encoders send. */
+const H264_PAYLOAD_TYPE = 97
 const FIRST_PACKET_MS = 10_000
 
 type Order =
   | { do: 'publish'; url: string; token: string; bitrate: number }
   | { do: 'join'; url: string; token: string; count: number; atOnce: number }
-  | { do: 'leave' }
+  | { do: 'leave'; goodbye: boolean }
   | { do: 'lastMedia' }
 
 export interface Audience {
   publish(url: string, token: string, bitrate: number): Promise<void>
   /** Lets viewers in. Returns the milliseconds from the offer to the first packet of each. */
   join(wish: { url: string; token: string; count: number; atOnce: number }): Promise<number[]>
-  /** All viewers say goodbye. */
-  leave(): Promise<void>
+  /** All viewers leave: they end their sessions, or (without goodbye) only hang up. */
+  leave(goodbye?: boolean): Promise<void>
   /** When each viewer last got a packet of media, in milliseconds since 1970. */
   lastMedia(): Promise<number[]>
   stop(): Promise<void>
+  /** As when a machine loses its network: nobody says anything. */
+  vanish(): Promise<void>
 }
 
 /** Starts the process. What goes wrong in it ends it, and with it whoever waits. */
@@ -37,11 +42,16 @@ export async function startAudience(): Promise<Audience> {
   return {
     publish: async (url, token, bitrate) => void (await ask({ do: 'publish', url, token, bitrate })),
     join: (wish) => ask({ do: 'join', ...wish }),
-    leave: async () => void (await ask({ do: 'leave' })),
+    leave: async (goodbye = true) => void (await ask({ do: 'leave', goodbye })),
     lastMedia: () => ask({ do: 'lastMedia' }),
     async stop() {
       const gone = once(child, 'exit')
       child.disconnect()
+      await gone
+    },
+    async vanish() {
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
       await gone
     },
   }
@@ -68,23 +78,38 @@ async function obey(order: Order): Promise<number[]> {
     case 'join':
       return joinAll(order)
     case 'leave':
-      await leaveAll()
+      await leaveAll(order.goodbye)
       return []
     case 'lastMedia':
       return viewers.map(({ lastMs }) => lastMs)
   }
 }
 
+interface Place {
+  readonly url: string
+  readonly token: string
+}
+
 /** POSTs the offer of `peer`; resolves with the resource when it is connected. */
-async function negotiate(peer: PeerConnection, { url, token }: { url: string; token: string }): Promise<string> {
+async function negotiate(peer: PeerConnection, { url, token }: Place): Promise<string> {
   const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}` }
-  const response = await fetch(url, { method: 'POST', headers, body: await described(peer, 'offer') })
+  const response = await posted(url, { method: 'POST', headers, body: await described(peer, 'offer') })
   const answer = await response.text()
   if (response.status !== 201) throw new Error(`${url}: ${response.status} ${answer}`)
   const up = connected(peer)
   peer.setRemoteDescription(answer, 'answer')
   await up
   return new URL(response.headers.get('location') ?? '', url).href
+}
+
+/** A publisher is connected a moment before its stream is on the air. */
+async function posted(url: string, request: RequestInit): Promise<Response> {
+  for (let triesLeft = 50; ; triesLeft--) {
+    const response = await fetch(url, request)
+    if (response.status !== 409 || triesLeft === 0) return response
+    await response.arrayBuffer()
+    await sleep(100)
+  }
 }
 
 async function publish(order: { url: string; token: string; bitrate: number }): Promise<void> {
@@ -101,39 +126,53 @@ async function joinAll(order: { url: string; token: string; count: number; atOnc
   const took: number[] = []
   let begun = 0
   const some = async (): Promise<void> => {
-    while (begun++ < order.count) took.push(await join(order))
+    while (begun++ < order.count) took.push(await joinInTheEnd(order))
   }
   await Promise.all(Array.from({ length: order.atOnce }, some))
   return took
 }
 
-async function join(place: { url: string; token: string }): Promise<number> {
-  const beganMs = nowMs()
+/** This stack as a client now and then does not connect; then it tries again. */
+async function joinInTheEnd(place: Place, triesLeft = 4): Promise<number> {
   const peer = connection('viewer')
+  try {
+    return await join(peer, place)
+  } catch (error) {
+    viewers = viewers.filter((viewer) => viewer.peer !== peer)
+    peer.close()
+    if (triesLeft === 0) throw error
+    return joinInTheEnd(place, triesLeft - 1)
+  }
+}
+
+async function join(peer: PeerConnection, place: Place): Promise<number> {
+  const beganMs = nowMs()
   const media = new Video('0', 'RecvOnly')
   media.addVP8Codec(PAYLOAD_TYPE)
+  media.addH264Codec(H264_PAYLOAD_TYPE)
   const track = peer.addTrack(media)
   track.setMediaHandler(new RtcpReceivingSession())
   const viewer = { peer, track, resource: '', lastMs: 0 }
   const first = new Promise<number>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('a viewer saw nothing')), FIRST_PACKET_MS)
     track.onMessage((packet) => {
-      if (((packet[1] ?? 0) & 0x7f) !== PAYLOAD_TYPE) return
+      if (![PAYLOAD_TYPE, H264_PAYLOAD_TYPE].includes((packet[1] ?? 0) & 0x7f)) return
       if (viewer.lastMs === 0) clearTimeout(timer)
       viewer.lastMs = nowMs()
       resolve(viewer.lastMs - beganMs)
     })
   })
+  first.catch(() => undefined)
   const resource = await negotiate(peer, place)
   viewers.push(Object.assign(viewer, { resource }))
   return first
 }
 
-async function leaveAll(): Promise<void> {
+async function leaveAll(goodbye: boolean): Promise<void> {
   const leaving = viewers
   viewers = []
   for (const { peer, resource } of leaving) {
-    await fetch(resource, { method: 'DELETE' }).then((response) => response.arrayBuffer())
+    if (goodbye) await fetch(resource, { method: 'DELETE' }).then((response) => response.arrayBuffer())
     peer.close()
   }
 }

@@ -1,27 +1,38 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { command, endServers, newDirectory, serve } from '../../test/system/cliProcess.ts'
 import { family, ownAddress } from '../relay/contender.ts'
+
+/** What `npm start` starts. */
+const ENTRY = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
 
 export interface BenchServer {
   whip(stream: string): string
   whep(stream: string): string
+  rtmp(stream: string, token: string): string
+  hls(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ id: number; token: string }>
   /** Resident memory of the server and of each of its relay processes, in MiB. */
   memory(): number[]
   stop(): Promise<void>
 }
 
-/** A server as `npm start` starts it, on a store of its own, with an account and an API secret. */
-export async function startServer(): Promise<BenchServer> {
+/** A server as `npm start` starts it, on a store of its own, with an account and an API secret. `settings`: its environment. */
+export async function startServer(settings: Record<string, string> = {}): Promise<BenchServer> {
   const folder = newDirectory()
-  const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info' }
-  const server = await serve(['--data', folder], env)
+  const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info', ...settings }
+  // Also when the bench breaks.
+  process.on('exit', endServers)
+  const server = await serve(['--data', folder], env, ENTRY)
   const secret = (await command(['--data', folder, 'secret', 'create', '--name', 'bench'])).stdout.trim()
   const { stdout } = await command(['--data', folder, 'account', 'list', '--json'])
   const [{ id: account }] = JSON.parse(stdout) as [{ id: string }]
   return {
     whip: (stream) => `${server.url}/api/whip/${stream}`,
     whep: (stream) => `${server.url}/api/whep/${account}/${stream}`,
+    rtmp: (stream, token) =>
+      `rtmp://127.0.0.1:${logged(server.log(), 'taking RTMP').port}/v2/pub/${stream}?token=${token}`,
+    hls: (stream, token) => `${server.url}/hls/${account}/${stream}/index.m3u8?auth=${token}`,
     async api(method, path, body) {
       const headers = { authorization: `Bearer ${secret}`, ...(body ? { 'content-type': 'application/json' } : {}) }
       const response = await fetch(server.url + path, {
@@ -33,20 +44,33 @@ export async function startServer(): Promise<BenchServer> {
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
       return (JSON.parse(text) as { data: { id: number; token: string } }).data
     },
-    memory: () => family(pidIn(server.log())).map(residentMiB),
+    memory: () => memoryOf(logged(server.log(), 'ready').pid),
     async stop() {
       server.signal('SIGTERM')
       await server.ended
-      endServers()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-function pidIn(log: string): number {
-  const line = log.split('\n').find((text) => text.includes('"message":"ready"'))
-  return (JSON.parse(line ?? '{}') as { pid: number }).pid
+/** What the line with this message says. */
+function logged(log: string, message: string): { pid: number; port: number } {
+  const line = log.split('\n').find((text) => text.includes(`"message":"${message}"`))
+  return JSON.parse(line ?? '{}') as { pid: number; port: number }
 }
 
-const residentMiB = (pid: number): number =>
-  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+function memoryOf(pid: number): number[] {
+  const relays = family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/process.ts'))
+  return [pid, ...relays].map(residentMiB)
+}
+
+const residentMiB = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(read(pid, 'status'))?.[1] ?? 0) / 1024
+
+/** Empty when the process has ended meanwhile: an ffmpeg, say. */
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -4,6 +4,7 @@ import { readChannelWith } from '../commands/v2/included.ts'
 import { startChannel, stopChannel } from '../commands/v2life/start.ts'
 import type { ChannelRecord } from '../core/live/channelSchema.ts'
 import type { LiveFailure } from '../core/live/errors.ts'
+import { usageCommand } from './channelUsage.ts'
 import { type Answer, type Call, command, type Outcome } from './command.ts'
 import { required, text, texts, whole, wholeOr } from './flag.ts'
 import { fields, table } from './print.ts'
@@ -163,4 +164,4 @@ function acting(call: Call & { args: { id: string } }, verb: Verb, done: string)
 
 const refused = (failure: LiveFailure) => ({ ok: false, error: fromLive(failure) }) as const
 
-export const channelCommands = [create, list, show, remove, start, stop]
+export const channelCommands = [create, list, show, usageCommand, remove, start, stop]

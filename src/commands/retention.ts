@@ -17,19 +17,28 @@ export interface Retention {
   deliveryDays: number
   sessionDays: number
   usageDays: number
+  /** Of runs, and of the occurrences that schedulers skipped. */
+  runDays: number
 }
 
 /** Deletes what is older than it is kept for. Answers how many rows of records it deleted. */
 export async function pruneRecords(ctx: Context, keep: Retention): Promise<number> {
   const nowMs = ctx.clock.now()
   await ctx.store.transaction((tx) => tx.changes.prune(nowMs - CHANGES_KEPT_MS))
-  const decisions = await inBatches(ctx, (tx) => tx.accessLog.prune(nowMs - keep.accessLogDays * DAY_MS, BATCH))
-  const changes = await inBatches(ctx, (tx) => tx.audit.prune(nowMs - keep.auditDays * DAY_MS, BATCH))
-  const sent = await inBatches(ctx, (tx) => tx.deliveries.prune(nowMs - keep.deliveryDays * DAY_MS, BATCH))
-  const ended = await inBatches(ctx, (tx) => tx.sessions.prune(nowMs - keep.sessionDays * DAY_MS, BATCH))
-  const hours = await inBatches(ctx, (tx) => tx.usage.prune(nowMs - keep.usageDays * DAY_MS, BATCH))
+  const records: [days: number, prune: (tx: Tx, beforeMs: number) => Promise<number>][] = [
+    [keep.accessLogDays, (tx, beforeMs) => tx.accessLog.prune(beforeMs, BATCH)],
+    [keep.auditDays, (tx, beforeMs) => tx.audit.prune(beforeMs, BATCH)],
+    [keep.deliveryDays, (tx, beforeMs) => tx.deliveries.prune(beforeMs, BATCH)],
+    [keep.sessionDays, (tx, beforeMs) => tx.sessions.prune(beforeMs, BATCH)],
+    [keep.usageDays, (tx, beforeMs) => tx.usage.prune(beforeMs, BATCH)],
+    [keep.usageDays, (tx, beforeMs) => tx.served.prune(beforeMs, BATCH)],
+    [keep.runDays, (tx, beforeMs) => tx.runs.prune(beforeMs, BATCH)],
+    [keep.runDays, (tx, beforeMs) => tx.schedulers.pruneSkips(beforeMs, BATCH)],
+  ]
+  let deleted = 0
+  for (const [days, prune] of records) deleted += await inBatches(ctx, (tx) => prune(tx, nowMs - days * DAY_MS))
   await ctx.store.transaction((tx) => tx.viewing.prune(nowMs - ATTEMPTS_KEPT_MS))
-  return decisions + changes + sent + ended + hours
+  return deleted
 }
 
 /** In small transactions, so that nobody waits for them; what is left after the last batch is done next time. */

@@ -1,3 +1,4 @@
+import { channels } from './channels.ts'
 import { packaging } from './packaging.ts'
 import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
 import {
@@ -5,14 +6,12 @@ import {
   addressOrNetwork,
   addressOrNothing,
   base64Of32Bytes,
-  claimName,
   headerPrefix,
   headerSecret,
   hostToListenOn,
+  httpUrl,
   iceServer,
   notEmpty,
-  regionName,
-  rtmpAddress,
   storageUrl,
 } from './rules.ts'
 
@@ -33,6 +32,13 @@ const schema = {
       min: 0,
       max: 65_535,
       about: 'The TCP port that the HTTP server listens on; 0 takes any free one and logs it.',
+    }),
+    nodeUrl: text({
+      default: '',
+      allowed: 'nothing, or a URL such as https://node1.example.com',
+      rule: httpUrl,
+      about:
+        'Where clients reach this node of several; a viewer who asks another node for a feed of this one is sent here.',
     }),
     trustedProxies: list({
       default: [],
@@ -192,7 +198,7 @@ const schema = {
       about: 'The STUN and TURN servers that publishers and viewers are told of; needed only behind strict firewalls.',
     }),
     pendingOffers: integer({
-      default: 64,
+      default: 256,
       min: 1,
       max: 4096,
       about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
@@ -300,7 +306,7 @@ const schema = {
       default: 400,
       min: 31,
       max: 3650,
-      about: 'How long the hourly sums of bytes are kept, in days.',
+      about: 'How long the sums of bytes are kept, in days.',
     }),
   },
   webhooks: {
@@ -338,30 +344,7 @@ const schema = {
       about: 'How many deliveries to all webhooks one process may have under way at a time.',
     }),
   },
-  live: {
-    regions: list({
-      default: ['local'],
-      allowed: 'names of letters, digits and -',
-      rule: regionName,
-      about: 'The regions that ingests and engines can be placed in; a single server has one.',
-    }),
-    rtmpUrl: text({
-      default: 'rtmp://localhost:1935/live',
-      allowed: 'an rtmp:// or rtmps:// address',
-      rule: rtmpAddress,
-      about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
-    }),
-    viewerClaim: text({
-      default: 'streaming',
-      allowed: 'the name of a claim',
-      rule: claimName,
-      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
-    }),
-    allowPrivateSources: toggle({
-      default: false,
-      about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
-    }),
-  },
+  ...channels,
 } as const
 
 /** The values of a (part of a) schema: a key becomes what it reads, a section an object; nothing can be written to. */

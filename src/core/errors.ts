@@ -9,6 +9,7 @@ export const ERRORS = {
   too_large: { status: 413, text: 'Body too large' },
   unsupported_media_type: { status: 415, text: 'Unsupported Media Type' },
   uri_too_long: { status: 414, text: 'URI too long' },
+  rate_limited: { status: 429, text: 'Too many requests' },
   unavailable: { status: 503, text: 'The store cannot be reached now; nothing was changed. Try again.' },
   internal: { status: 500, text: 'Internal error' },
 } as const satisfies Record<string, { status: number; text: string }>

@@ -1,4 +1,4 @@
-import type { FrameSource, Track } from './frame.ts'
+import type { FrameSource, RestingSource, Track } from './frame.ts'
 
 /**
  * What forwards media in real time. One engine serves every room of a node; the embedded one is `media/relay`. An engine
@@ -17,12 +17,15 @@ export interface Engine {
   patch(sessionId: string, fragment: string): Promise<Patched>
   /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */
   end(sessionId: string): Promise<void>
-  /** Brings a source that is no WebRTC publisher into a room: H.264 and Opus frames of `source`. */
+  /**
+   * Brings a source that is no WebRTC publisher into a room: H.264 and Opus frames of `source`. It is listened to from the
+   * first viewer on, and until some seconds after the last one has left.
+   */
   feed(request: {
     readonly sessionId: string
     readonly room: string
     readonly sourceId: string | null
-    readonly source: FrameSource
+    readonly source: RestingSource
   }): Promise<void>
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Engine } from './engine.ts'
-import type { FrameSource } from './frame.ts'
+import type { FrameSource, RestingSource } from './frame.ts'
 
 /** A feed that is on the air and came by another protocol than WebRTC. */
 export interface ForeignFeed {
@@ -11,8 +11,8 @@ export interface ForeignFeed {
   readonly sourceId: string | null
 }
 
-/** Its media in codecs that WebRTC carries, until `stop`. */
-export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: FrameSource; stop(): Promise<void> }
+/** Its media in codecs that WebRTC carries, made while somebody listens, until `stop`. */
+export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
   readonly engine: Engine

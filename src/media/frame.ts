@@ -54,3 +54,12 @@ export interface FrameSource {
   /** Returns the function that stops it. A source that has ended calls `end` at once. */
   subscribe(sink: FrameSink): () => void
 }
+
+/** Media that costs something to make, which is made only while somebody listens. */
+export interface RestingSource extends FrameSource {
+  /**
+   * Calls `listener` with the tracks that a subscriber would get, as soon as they are known and whenever they change. Wakes
+   * nothing. Returns the function that stops it.
+   */
+  announce(listener: (tracks: readonly Track[]) => void): () => void
+}

@@ -46,18 +46,39 @@ export interface DistributionListQuery {
   after?: { name: string; id: string }
 }
 
-/** Bytes that were served, to be added to those of the same hour. */
-export interface DistributionBytes {
+/** Bytes that were served, to be added to those of the same quarter of an hour. */
+export interface ServedBytes {
   accountId: string
+  channelId: string
   distributionId: string
-  /** The beginning of the hour. */
-  hourMs: number
+  /** The beginning of the quarter. */
+  slotMs: number
   /** ISO 3166-1 alpha-2, or '' where it is not known. */
   country: string
   /** '' for viewers without one. */
   trackingId: string
   bytesOut: number
 }
+
+/** A question about served bytes, of a channel or of a distribution. The time is half open. */
+export interface ServedQuery {
+  channelId?: string
+  distributionId?: string
+  /** Only those of these; at least one. */
+  distributionIds?: readonly string[]
+  fromMs: number
+  untilMs: number
+  /** At least one; rows come in the order of these. */
+  groupBy: readonly ('slotMs' | 'distributionId' | 'country' | 'trackingId')[]
+  /** What `slotMs` is cut to, `offsetMs` east of UTC. */
+  slot: { stepMs: number; offsetMs: number }
+  /** Only tracking ids behind this one. */
+  afterTrackingId?: string
+  limit: number
+}
+
+/** A sum. What it was not grouped by is 0 or ''. */
+export type ServedSum = Omit<ServedBytes, 'accountId' | 'channelId'>
 
 /** `get` asks for what belongs to the account; what is another's is not there. */
 interface Owned<T> {
@@ -78,6 +99,8 @@ export interface LiveReads {
     OfChannel<StoredIngest> & {
       page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
       findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined>
+      /** Of those of these ids that are there and have a key. */
+      keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>>
     }
   engines: Owned<Engine> &
     OfChannel<Engine> & {
@@ -91,9 +114,9 @@ export interface LiveReads {
       page(query: DistributionListQuery): Promise<Distribution[]>
       /** Whosever it is: for those who play it. */
       find(id: string): Promise<Distribution | undefined>
-      bytes(distributionId: string): Promise<DistributionBytes[]>
     }
   distributionKeys: { list(distributionId: string): Promise<DistributionKey[]> }
+  served: { sum(query: ServedQuery): Promise<ServedSum[]> }
   abrLadders: Owned<AbrLadder> & { list(accountId: string): Promise<AbrLadder[]> }
 }
 
@@ -124,12 +147,16 @@ export interface LiveTx {
     OfChannel<Distribution> & {
       /** With its keys. */
       delete(id: string): Promise<void>
-      addBytes(rows: readonly DistributionBytes[]): Promise<void>
     }
   distributionKeys: {
     list(distributionId: string): Promise<DistributionKey[]>
     insert(key: DistributionKey): Promise<void>
     delete(id: string): Promise<void>
+  }
+  served: {
+    add(rows: readonly ServedBytes[]): Promise<void>
+    /** Answers how many rows went: `limit`, and a few more. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
   abrLadders: OwnedTx<AbrLadder> & {
     /** Reads and locks the row until the transaction ends. */

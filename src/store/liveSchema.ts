@@ -84,9 +84,10 @@ export interface DistributionKeyTable {
 
 export interface DistributionBytesTable {
   distribution_id: string
-  hour_ms: number
+  slot_ms: number
   country: string
   tracking_id: string
   account_id: string
+  channel_id: string
   bytes_out: number
 }

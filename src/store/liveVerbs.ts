@@ -5,6 +5,7 @@ import * as channels from './tables/channels.ts'
 import * as distributions from './tables/distributions.ts'
 import * as engines from './tables/engines.ts'
 import * as ingests from './tables/ingests.ts'
+import * as served from './tables/served.ts'
 
 /** The reading verbs of live channels over one session. */
 export function liveReadsOf(session: Session): LiveReads {
@@ -18,6 +19,7 @@ export function liveReadsOf(session: Session): LiveReads {
       page: (query) => ingests.pageIngests(session, query),
       ofChannel: (channelId) => ingests.ingestsOf(session, channelId),
       findByKeyHash: (hash) => ingests.findIngestByKeyHash(session, hash),
+      keyHashes: (ids) => ingests.keyHashesOf(session, ids),
     },
     engines: {
       get: (accountId, id) => engines.getEngine(session, accountId, id),
@@ -30,9 +32,9 @@ export function liveReadsOf(session: Session): LiveReads {
       page: (query) => distributions.pageDistributions(session, query),
       ofChannel: (channelId) => distributions.distributionsOf(session, channelId),
       find: (id) => distributions.findDistribution(session, id),
-      bytes: (distributionId) => distributions.bytesOfDistribution(session, distributionId),
     },
     distributionKeys: { list: (distributionId) => distributions.distributionKeysOf(session, distributionId) },
+    served: { sum: (query) => served.sumServed(session, query) },
     abrLadders: {
       get: (accountId, id) => ladders.getAbrLadder(session, accountId, id),
       list: (accountId) => ladders.listAbrLadders(session, accountId),
@@ -74,7 +76,9 @@ function channelParts(session: Session): Pick<LiveTx, 'channels' | 'ingests' | '
   }
 }
 
-function distributionParts(session: Session): Pick<LiveTx, 'distributions' | 'distributionKeys' | 'abrLadders'> {
+function distributionParts(
+  session: Session,
+): Pick<LiveTx, 'distributions' | 'distributionKeys' | 'served' | 'abrLadders'> {
   return {
     distributions: {
       get: (accountId, id) => distributions.getDistribution(session, accountId, id),
@@ -82,12 +86,15 @@ function distributionParts(session: Session): Pick<LiveTx, 'distributions' | 'di
       insert: (distribution) => distributions.insertDistribution(session, distribution),
       replace: (distribution) => distributions.replaceDistribution(session, distribution),
       delete: (id) => distributions.deleteDistribution(session, id),
-      addBytes: (rows) => distributions.addDistributionBytes(session, rows),
     },
     distributionKeys: {
       list: (distributionId) => distributions.distributionKeysOf(session, distributionId),
       insert: (key) => distributions.insertDistributionKey(session, key),
       delete: (id) => distributions.deleteDistributionKey(session, id),
+    },
+    served: {
+      add: (rows) => served.addServed(session, rows),
+      prune: (beforeMs, limit) => served.pruneServed(session, beforeMs, limit),
     },
     abrLadders: {
       get: (accountId, id) => ladders.getAbrLadder(session, accountId, id),

@@ -52,6 +52,14 @@ export interface RunQuery extends Newest {
   endedBeforeMs?: number
 }
 
+/** Runs of a channel that were open at some moment of a time. */
+export interface RunsWithin {
+  channelId: string
+  fromMs: number
+  untilMs: number
+  limit: number
+}
+
 /** What a scheduler starts; without `engineIds` all engines of the channel. */
 export interface ScheduledChannel {
   channelId: string
@@ -126,6 +134,8 @@ export interface RunReads {
   runs: {
     /** Newest first. */
     page(query: RunQuery): Promise<Run[]>
+    /** Oldest first. */
+    within(query: RunsWithin): Promise<Run[]>
   }
   schedulers: {
     get(accountId: string, id: string): Promise<Scheduler | undefined>
@@ -156,6 +166,8 @@ export interface RunTx {
     insert(run: Run): Promise<void>
     get(id: string): Promise<Run | undefined>
     end(id: string, stop: Cause, endedAtMs: number): Promise<void>
+    /** Those that ended before; answers how many. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
   schedulers: {
     insert(scheduler: Scheduler): Promise<void>
@@ -169,6 +181,8 @@ export interface RunTx {
     /** How many the account has. */
     count(accountId: string): Promise<number>
     skip(rows: readonly SkippedOccurrence[]): Promise<void>
+    /** Forgets what was skipped before; answers how many. */
+    pruneSkips(beforeMs: number, limit: number): Promise<number>
   }
   liveWebhooks: {
     insert(webhook: Omit<LiveWebhook, 'lane'>): Promise<void>

@@ -9,7 +9,10 @@ import * as schedulers from './tables/schedulers.ts'
 export function runReadsOf(session: Session): RunReads {
   return {
     lives: { busy: () => lives.busyLives(session) },
-    runs: { page: (query) => runs.pageRuns(session, query) },
+    runs: {
+      page: (query) => runs.pageRuns(session, query),
+      within: (query) => runs.runsWithin(session, query),
+    },
     schedulers: {
       get: (accountId, id) => schedulers.getScheduler(session, accountId, id),
       page: (query) => schedulers.pageSchedulers(session, query),
@@ -37,6 +40,7 @@ export function runTxOf(session: Session): RunTx {
       insert: (run) => runs.insertRun(session, run),
       get: (id) => runs.getRun(session, id),
       end: (id, stop, endedAtMs) => runs.endRun(session, id, stop, endedAtMs),
+      prune: (beforeMs, limit) => runs.pruneRuns(session, beforeMs, limit),
     },
     schedulers: {
       insert: (scheduler) => schedulers.insertScheduler(session, scheduler),
@@ -46,6 +50,7 @@ export function runTxOf(session: Session): RunTx {
       otherActive: (accountId, id) => schedulers.otherActiveSchedulers(session, accountId, id),
       count: (accountId) => schedulers.countSchedulers(session, accountId),
       skip: (rows) => schedulers.skipOccurrences(session, rows),
+      pruneSkips: (beforeMs, limit) => schedulers.pruneSkips(session, beforeMs, limit),
     },
     liveWebhooks: {
       insert: (webhook) => webhooks.insertLiveWebhook(session, webhook),

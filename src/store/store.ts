@@ -43,16 +43,19 @@ export type {
   LiveWebhook,
   LoggedAttempt,
   LogQuery,
+  RunsWithin,
 } from './runs.ts'
 
 export type {
   StoredIngest,
   DistributionKey,
-  DistributionBytes,
   Newest,
   ChannelListQuery,
   ChildListQuery,
   DistributionListQuery,
+  ServedBytes,
+  ServedQuery,
+  ServedSum,
 } from './live.ts'
 
 /**

@@ -108,7 +108,7 @@ it('the log of deliveries is kept for as long as is configured, and no longer', 
     return rows.filter(({ state }) => state === 'delivered').length
   }
   await expect.poll(ended).toBe(receiver.requests.length)
-  const keep = { accessLogDays: 90, auditDays: 90, deliveryDays: 30, sessionDays: 30, usageDays: 400 }
+  const keep = { accessLogDays: 90, auditDays: 90, deliveryDays: 30, sessionDays: 30, usageDays: 400, runDays: 400 }
   const later = (days: number) => ({ ...ctx, clock: new ManualClock(occasion().atMs + days * 86_400_000) })
   await pruneRecords(later(29), keep)
   expect(await ended()).toBe(receiver.requests.length)

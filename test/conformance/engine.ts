@@ -188,12 +188,17 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
       expect(times).toEqual(times.toSorted((a, b) => a - b))
     })
 
-    test('frames from elsewhere are shown to viewers', async () => {
+    test('frames from elsewhere are shown to viewers, and asked for when there are any', async () => {
       const [sessionId, room] = [id(), 'a1b2c3/frames']
       const player = new Player(await encoded({ video: 'h264', audio: 'opus', seconds: 3, gop: 25 }), 1)
       await engine.feed({ sessionId, room, sourceId: null, source: player })
       await until(() => events.some((event) => event.kind === 'tracks' && event.sessionId === sessionId))
-      await isWatching(await view(id(), { room, codec: 'h264' }), 20)
+      expect(player.subscribers).toBe(0)
+      const [first, second] = [id(), id()]
+      await isWatching(await view(first, { room, codec: 'h264' }), 20)
+      await engine.end(first)
+      await isWatching(await view(second, { room, codec: 'h264' }), 20)
+      expect(player.subscribers).toBe(1)
       player.end()
       await hasEnded(sessionId)
     })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/commands/accounts.ts'
@@ -5,7 +6,7 @@ import { createSecret } from '../../src/commands/secrets.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { credential } from '../support/v2.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
-import { type Ground, type Item, LISTS, type ListCase, newGround } from './lists.ts'
+import { type Ground, type Item, LISTS, type ListCase, newGround, REGIONS } from './lists.ts'
 
 /** What happens between two pages, and how many items the next one may have. */
 const step = fc.record({
@@ -23,7 +24,7 @@ const RUNS = 10
 const PAGES_MAX = 60
 
 interface Page {
-  data: { id: string }[]
+  data: Record<string, unknown>[]
   pagination: { hasMore: boolean; cursor?: string }
 }
 
@@ -74,8 +75,13 @@ async function walkAndCompare(
   const compare = comparing(list)
   let items: Item[] = []
   // A list may have what the ground itself consists of.
-  for (const { id } of (await asker.get(list, { limit: '100' })).json.data) items.push({ id, key: [0, id] })
-  for (const atMs of before) items.push(await list.add(ground, atMs))
+  const idsOf = ({ data }: Page): string[] => data.map((item) => String(item[list.idField ?? 'id']))
+  for (const id of idsOf((await asker.get(list, { limit: '100' })).json)) items.push({ id, key: [0, id] })
+  const add = async (atMs: number): Promise<void> => {
+    const item = await list.add(ground, atMs)
+    if (item) items.push(item)
+  }
+  for (const atMs of before) await add(atMs)
   const seen: string[] = []
   let throughout = new Set(items.map(({ id }) => id))
   let cursor: string | undefined
@@ -84,18 +90,19 @@ async function walkAndCompare(
     const { limit, added, removed } = steps[page % steps.length] ?? { limit: 1, added: [], removed: [] }
     const answer = await asker.get(list, { limit: String(limit), ...(cursor === undefined ? {} : { cursor }) })
     const rest = items.toSorted(compare).filter((item) => !last || compare(item, last) > 0)
-    expect(answer.json.data.map(({ id }) => id)).toEqual(rest.slice(0, limit).map(({ id }) => id))
+    expect(idsOf(answer.json)).toEqual(rest.slice(0, limit).map(({ id }) => id))
     expect(answer.json.pagination.hasMore).toBe(rest.length > limit)
     expect(typeof answer.json.pagination.cursor).toBe(rest.length > limit ? 'string' : 'undefined')
-    seen.push(...answer.json.data.map(({ id }) => id))
+    seen.push(...idsOf(answer.json))
     if (!answer.json.pagination.hasMore) break
     last = rest[limit - 1]
     cursor = answer.json.pagination.cursor
     if (page < steps.length) {
-      for (const atMs of added) items.push(await list.add(ground, atMs))
+      for (const atMs of added) await add(atMs)
       for (const index of list.remove ? removed : []) {
         const gone = items[index % items.length]
-        if (!gone) continue
+        // What the ground consists of stays.
+        if (!gone || gone.key[0] === 0) continue
         await list.remove?.(ground, gone.id)
         items = items.filter((item) => item !== gone)
         throughout = new Set([...throughout].filter((id) => id !== gone.id))
@@ -114,7 +121,8 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
     if (missing) return
     const database = engine === 'postgres' ? await freshDatabase() : undefined
     drop = database?.drop
-    sluice = await runApp({ flags: database ? { storage: { url: database.url } } : {} })
+    const live = { regions: REGIONS }
+    sluice = await runApp({ flags: database ? { live, storage: { url: database.url } } : { live } })
   })
   afterAll(async () => {
     await sluice?.close()
@@ -172,6 +180,32 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
     },
   )
 })
+
+test('every list of the live interface is walked by cursor, and walked here', () => {
+  const { paths } = JSON.parse(readFileSync(new URL('../../api/live.openapi.json', import.meta.url), 'utf8'))
+  const unpaged: string[] = []
+  const unwalked: string[] = []
+  const any = 'x'
+  const ground = { channel: { id: any }, webhook: { id: any }, ingestId: any, engineId: any, distributionId: any }
+  const walked = Object.values(LISTS).map((list) => list.path(ground as unknown as Ground).split('?', 1)[0])
+  for (const [path, { get }] of Object.entries<Record<string, Operation>>(paths)) {
+    const answer = get?.responses['200']?.content?.['application/json']?.schema.properties
+    // Reports are whole; those that may be long are lists like the others.
+    const isReport = path.includes('/analytics/') && !answer?.pagination
+    if (answer?.data?.type !== 'array' || isReport) continue
+    if (!answer.pagination) unpaged.push(path)
+    const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '\\w+')}$`)
+    if (!walked.some((one) => pattern.test(one ?? ''))) unwalked.push(path)
+  }
+  expect({ unpaged, unwalked }).toEqual({ unpaged: [], unwalked: [] })
+})
+
+interface Operation {
+  responses: Record<
+    string,
+    { content?: Record<string, { schema: { properties?: Record<string, { type?: string }> } }> }
+  >
+}
 
 /** With another character in the middle. */
 function flipped(cursor: string): string {

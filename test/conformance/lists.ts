@@ -3,7 +3,7 @@ import type { Channel } from '../../src/core/live/types.ts'
 import type { LiveSession } from '../../src/media/sessions.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
 import { LIFE_LISTS, newLoggedWebhook } from './listsLife.ts'
-import { newChannel, newDistribution, newEngine, newIngest } from './store.live.ts'
+import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.live.ts'
 import { newRecording } from './store.recordings.ts'
 import { accessRow, newWebhook } from './store.samples.ts'
 
@@ -14,6 +14,7 @@ export interface Ground {
   channel: Channel
   ingestId: string
   engineId: string
+  distributionId: string
   webhook: StoredWebhook
 }
 
@@ -30,7 +31,10 @@ export interface Item {
 export interface ListCase {
   path: (ground: Ground) => string
   order: 'asc' | 'desc'
-  add: (ground: Ground, atMs: number) => Promise<Item>
+  /** What its items are told apart by; `id` where nothing is said. */
+  idField?: 'trackingId'
+  /** Null: nothing was added, because the list is what the configuration says. */
+  add: (ground: Ground, atMs: number) => Promise<Item | null>
   /** Where items cannot be deleted one by one, they are not. */
   remove?: (ground: Ground, id: string) => Promise<void>
 }
@@ -58,6 +62,15 @@ const newSession = (accountId: string, atMs: number): LiveSession => ({
 
 /** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
+
+const TRACKED = 'analytics/bytes-transferred/tracking-ids?start=2026-01-01&end=2026-02-01'
+
+async function addTracked({ store, accountId, channel, distributionId }: Ground, atMs: number): Promise<Item> {
+  const trackingId = `${atMs}${randomBytes(4).toString('hex')}`
+  const of = { accountId, channelId: channel.id, distributionId, slotMs: Date.UTC(2026, 0, 1 + atMs) }
+  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1 }]))
+  return { id: trackingId, key: [trackingId] }
+}
 
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
@@ -164,8 +177,45 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.distributions.delete(id)),
   },
+  'ABR ladders': {
+    path: () => '/v2/abr',
+    order: 'desc',
+    add: async ({ store, accountId }, createdAtMs) => {
+      const ladder = newLadder({ accountId, createdAtMs })
+      await store.transaction((tx) => tx.abrLadders.insert(ladder))
+      return newest(ladder)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.abrLadders.delete(id)),
+  },
+  'keys of a distribution': {
+    path: ({ distributionId }) => `/v2/distributions/${distributionId}/security/keys`,
+    order: 'desc',
+    add: async ({ store, accountId, distributionId }, createdAtMs) => {
+      const id = `ke_${randomBytes(11).toString('hex')}`
+      const key = { id, accountId, distributionId, name: null, keySealed: sealedNothing, createdAtMs }
+      await store.transaction((tx) => tx.distributionKeys.insert(key))
+      return newest(key)
+    },
+    remove: ({ store }, id) => store.transaction((tx) => tx.distributionKeys.delete(id)),
+  },
+  'tracking ids of a distribution': {
+    path: ({ distributionId }) => `/v2/distributions/${distributionId}/${TRACKED}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addTracked,
+  },
+  'tracking ids of a channel': {
+    path: ({ channel }) => `/v2/channels/${channel.id}/${TRACKED}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addTracked,
+  },
+  regions: { path: () => '/v2/regions', order: 'asc', add: async () => null },
   ...LIFE_LISTS,
 }
+
+/** What the list of regions is walked over. */
+export const REGIONS = ['east', 'west', 'local', 'north-2', 'north-1']
 
 /** The secret of every ingest of these tests, sealed by the server under test. */
 let sealedNothing = new Uint8Array()
@@ -182,12 +232,15 @@ export async function newGround(
   const elsewhere = newChannel({ accountId, createdAtMs: 0 })
   const ingest = newIngest(channel, { createdAtMs: 0, secretSealed: sealedNothing })
   const engine = newEngine(elsewhere, { createdAtMs: 0 })
+  const distribution = newDistribution(elsewhere)
   const webhook = await store.transaction(async (tx) => {
     for (const one of [channel, elsewhere]) await tx.channels.insert(one)
     await tx.ingests.insert(ingest)
     await tx.engines.insert(engine)
+    await tx.distributions.insert(distribution)
     return tx.webhooks.insert(newWebhook({ accountId }))
   })
   await newLoggedWebhook({ store, accountId })
-  return { store, accountId, channel, ingestId: ingest.id, engineId: engine.id, webhook }
+  const ids = { ingestId: ingest.id, engineId: engine.id, distributionId: distribution.id }
+  return { store, accountId, channel, webhook, ...ids }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { AbrLadder, Channel, Distribution, Engine } from '../../src/core/live/types.ts'
-import { Conflict, type StoredIngest, type Tx } from '../../src/store/store.ts'
+import { Conflict, type ServedQuery, type StoredIngest, type Tx } from '../../src/store/store.ts'
 import { newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
@@ -70,7 +70,7 @@ export function newDistribution(channel: Channel, over: Partial<Distribution> = 
   }
 }
 
-const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
+export const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
   id: id('ab'),
   accountId: 'nobody',
   name: 'Small',
@@ -113,6 +113,8 @@ export function liveSuite(stores: Stores): void {
       expect(await of(newAccount())).toEqual(Array(5).fill(undefined))
       expect(await read().distributions.find(distribution.id)).toEqual(distribution)
       expect(await read().ingests.findByKeyHash(ingest.keyHash ?? new Uint8Array())).toEqual(ingest)
+      const hashes = await read().ingests.keyHashes([ingest.id, 'in_nothing'])
+      expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
     })
 
     test('are replaced without their status, which has a verb of its own', async () => {
@@ -190,17 +192,50 @@ export function liveSuite(stores: Stores): void {
       expect(await names({ ids: [stage.id, 'ch_none'] })).toEqual(['Main_Stage 100%'])
     })
 
-    test('add up the bytes that were served, by hour, country and viewer', async () => {
-      const channel = await channelOf()
-      const { accountId } = channel
-      const row = { accountId, distributionId: id('di'), hourMs: 3_600_000, country: 'NZ', trackingId: '', bytesOut: 5 }
-      const add = (...rows: (typeof row)[]) => write((tx) => tx.distributions.addBytes(rows))
+    test('add up the bytes that were served, by time, distribution, country and viewer', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const distributionId = id('di')
+      const row = { accountId, channelId, distributionId, slotMs: 900_000, country: 'NZ', trackingId: '', bytesOut: 5 }
+      const add = (...rows: (typeof row)[]) => write((tx) => tx.served.add(rows))
       await Promise.all([add(row, { ...row, country: '' }), add(row), add({ ...row, trackingId: 't', bytesOut: 1 })])
-      expect(await read().distributions.bytes(row.distributionId)).toEqual([
-        { ...row, country: '' },
-        { ...row, bytesOut: 10 },
-        { ...row, trackingId: 't', bytesOut: 1 },
+      await add({ ...row, distributionId: id('di'), slotMs: 9_900_000, trackingId: 'u', bytesOut: 7 })
+      const sum = async (query: Partial<ServedQuery>) => {
+        const slot = { stepMs: 900_000, offsetMs: 0 }
+        const all = { fromMs: 0, untilMs: 10_000_000, groupBy: ['slotMs' as const], slot, limit: 100 }
+        const rows = await read().served.sum({ ...all, ...query })
+        return rows.map(({ slotMs, country, trackingId, bytesOut }) => [slotMs, country, trackingId, bytesOut])
+      }
+      expect(await sum({ distributionId, groupBy: ['country', 'trackingId'] })).toEqual([
+        [0, '', '', 5],
+        [0, 'NZ', '', 10],
+        [0, 'NZ', 't', 1],
       ])
+      expect(await sum({ channelId })).toEqual([
+        [900_000, '', '', 16],
+        [9_900_000, '', '', 7],
+      ])
+      // The second hour, an hour and a half east, begins at half past one.
+      const east = { stepMs: 3_600_000, offsetMs: 5_400_000 }
+      expect(await sum({ channelId, slot: east })).toEqual([
+        [-1_800_000, '', '', 16],
+        [9_000_000, '', '', 7],
+      ])
+      expect(await sum({ channelId, fromMs: 900_001 })).toEqual([[9_900_000, '', '', 7]])
+      expect(await sum({ channelId, distributionIds: [distributionId], untilMs: 900_000 })).toEqual([])
+      const tracked = { channelId, groupBy: ['trackingId' as const], afterTrackingId: '' }
+      expect(await sum({ ...tracked, limit: 1 })).toEqual([[0, '', 't', 1]])
+      expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7]])
+    })
+
+    test('forget what was served before a time, and no more', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const row = { accountId, channelId, distributionId: id('di'), country: '', trackingId: '', bytesOut: 5 }
+      await write((tx) => tx.served.add([1, 2, 3].map((slot) => ({ ...row, slotMs: slot * 900_000 }))))
+      expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBeGreaterThan(0)
+      expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBe(0)
+      const slot = { stepMs: 900_000, offsetMs: 0 }
+      const left = { channelId, fromMs: 0, untilMs: 9e9, groupBy: ['slotMs' as const], slot, limit: 10 }
+      expect(await read().served.sum(left)).toHaveLength(2)
     })
   })
 }

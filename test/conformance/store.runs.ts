@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { LiveWebhook, NewDelivery, Run, Scheduler, StoredLife } from '../../src/store/store.ts'
+import { newChannel, newEngine } from './store.live.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
@@ -99,6 +100,37 @@ function livesAndRuns(stores: Stores): void {
       expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
     })
 
+    test('a life goes with its engine, unless a node holds it or somebody wants it', async () => {
+      const channel = newChannel()
+      const idle = { accountId: 'nobody', channelId: channel.id, failures: 0, idleSinceMs: null, retryAtMs: null }
+      const lives = [
+        { wanted: false, node: null },
+        { wanted: true, node: null },
+        { wanted: false, node: 'node 2' },
+        { wanted: false, node: null },
+      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, aliveUntilMs: null, runId: null }))
+      const left = () =>
+        stores.store.transaction(async (tx) => {
+          const found: boolean[] = []
+          for (const { engineId } of lives) found.push((await tx.lives.get(engineId)) !== undefined)
+          return found
+        })
+      await stores.store.transaction(async (tx) => {
+        await tx.channels.insert(channel)
+        for (const life of lives) {
+          await tx.engines.insert(newEngine(channel, { id: life.engineId }))
+          await tx.lives.put(life)
+        }
+        for (const { engineId } of lives.slice(0, 3)) await tx.engines.delete(engineId)
+      })
+      expect(await left()).toEqual([false, true, true, true])
+      await stores.store.transaction((tx) => tx.channels.delete(channel.id))
+      expect(await left()).toEqual([false, true, true, false])
+      await stores.store.transaction(async (tx) => {
+        for (const { engineId } of lives) await tx.lives.delete(engineId)
+      })
+    })
+
     test('runs are paged newest first, by channel or engine, and filtered by their times', async () => {
       const channelId = id('ch')
       const runs = [1, 2, 2, 3].map((n) =>
@@ -116,6 +148,32 @@ function livesAndRuns(stores: Stores): void {
       expect(await page({ startedAfterMs: AT + 2 })).toEqual(all.slice(0, 1))
       expect(await page({ endedBeforeMs: AT + 12 })).toEqual(all.slice(3))
       expect(await page({ engineIds: [runs[0]?.engineId ?? ''] })).toEqual([runs[0]])
+    })
+
+    test('runs are found by the time in which they were open, and forgotten when they are over for long', async () => {
+      const channelId = id('ch')
+      const times = [
+        [1, 2],
+        [3, null],
+        [5, 9],
+        [8, 20],
+      ] as const
+      const runs = times.map(([from, until]) =>
+        newRun({ channelId, startedAtMs: from, endedAtMs: until, heartbeatAtMs: from }),
+      )
+      await stores.store.transaction(async (tx) => {
+        for (const run of runs) await tx.runs.insert(run)
+      })
+      const within = (fromMs: number, untilMs: number, limit = 10) =>
+        stores.other.read.runs.within({ channelId, fromMs, untilMs, limit })
+      expect(await within(0, 100)).toEqual(runs)
+      expect(await within(2, 8)).toEqual([runs[1], runs[2]])
+      expect(await within(9, 9)).toEqual([runs[1], runs[3]])
+      expect(await within(0, 100, 1)).toEqual([runs[0]])
+      expect(await stores.store.transaction((tx) => tx.runs.prune(20, 1))).toBe(1)
+      expect(await within(0, 100)).toHaveLength(3)
+      expect(await stores.store.transaction((tx) => tx.runs.prune(20, 100))).toBeGreaterThan(0)
+      expect(await within(0, 100)).toEqual([runs[1], runs[3]])
     })
   })
 }
@@ -145,6 +203,8 @@ function schedulers(stores: Stores): void {
       expect(await due(AT + 1000)).toContainEqual({ accountId, id: one.id })
       expect((await due(AT + 999)).filter((found) => found.accountId === accountId)).toEqual([])
       expect((await stores.other.read.schedulers.skips(one.id, 10)).map(({ startMs }) => startMs)).toEqual([AT + 1, AT])
+      await stores.store.transaction((tx) => tx.schedulers.pruneSkips(AT, 100))
+      expect(await stores.other.read.schedulers.skips(one.id, 10)).toHaveLength(2)
       await stores.store.transaction(async (tx) => {
         expect(await tx.schedulers.otherActive(accountId, later.id)).toEqual([one])
         expect(await tx.schedulers.count(accountId)).toBe(2)

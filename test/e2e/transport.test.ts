@@ -1,7 +1,8 @@
 import { ReceiverEstimatedMaxBitrate, RtcpPayloadSpecificFeedback, type RtpPacket } from 'werift'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
 import { TestViewer } from '../support/rtcPeer.ts'
+import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
 let stage: Stage
@@ -20,15 +21,22 @@ const LAYERS = [
 const SMALLEST = 240
 const SOON = { timeout: 20_000, interval: 100 }
 
+/** A page that is gone when the test is over, whatever became of it: the next one counts sessions. */
+async function newPeer(): Promise<Peer> {
+  const peer = await stage.peer()
+  onTestFinished(() => peer.close())
+  return peer
+}
+
 async function broadcast(stream: string, wish: object = {}) {
   const { token } = await stage.token('publish', { streams: [{ streamName: stream, isRegex: false }] })
-  const peer = await stage.peer()
+  const peer = await newPeer()
   expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
   return peer
 }
 
 async function view(stream: string) {
-  const peer = await stage.peer()
+  const peer = await newPeer()
   await expect.poll(() => peer.watch({ url: stage.whep(stream) }), SOON).toBe('ok')
   return peer
 }
@@ -87,27 +95,36 @@ test('of several layers each viewer gets the largest that it can receive, and ch
   const jumps = steps(packets.map(pictureId), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
   expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
-  expect((await watcher.figures()).width).toBeGreaterThan(SMALLEST)
+  // A browser without enough of the processor takes that for congestion; it climbs back.
+  await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
-  await Promise.all([publisher.close(), watcher.close()])
 })
+
+/**
+ * The tag after a restart whose credentials are in use. A browser whose new ports were ready before it had read the answer
+ * stays with those that it knew, which is its right: it is asked again.
+ */
+async function restarted(peer: Peer, tag: string, tries = 5): Promise<string> {
+  const granted = await peer.restart(tag)
+  expect(granted).toMatchObject({ status: 200, etag: expect.stringMatching(/^".+"$/) as string })
+  const { etag = '', ufrag } = granted
+  const isInUse = vi.waitUntil(async () => (await peer.remoteUfrag()) === ufrag, { timeout: 4000, interval: 100 })
+  if (await isInUse.catch(() => false)) return etag
+  if (tries === 1) throw new Error(`${ufrag} was granted, and ${await peer.remoteUfrag()} is in use`)
+  return restarted(peer, etag, tries - 1)
+}
 
 test('publisher and viewer restart ICE: pictures go on over the new credentials, and the old tag is refused', async () => {
   const publisher = await broadcast('restart')
   const watcher = await view('restart')
   await watcher.plays()
   for (const peer of [publisher, watcher]) {
-    const first = await peer.restart('"*"')
-    expect(first).toMatchObject({ status: 200, etag: expect.stringMatching(/^".+"$/) as string })
-    await expect.poll(() => peer.remoteUfrag(), SOON).toBe(first.ufrag)
-    const second = await peer.restart(first.etag ?? '')
-    expect(second.status).toBe(200)
-    expect(second.etag).not.toBe(first.etag)
-    await expect.poll(() => peer.remoteUfrag(), SOON).toBe(second.ufrag)
-    expect(await peer.restart(first.etag ?? '')).toEqual({ status: 412 })
+    const first = await restarted(peer, '"*"')
+    const second = await restarted(peer, first)
+    expect(second).not.toBe(first)
+    expect(await peer.restart(first)).toEqual({ status: 412 })
     await watcher.plays()
   }
-  await Promise.all([publisher.close(), watcher.close()])
 })
 
 test('the reports agree within 2% with what the browsers say that their transports carried', async () => {
@@ -122,7 +139,6 @@ test('the reports agree within 2% with what the browsers say that their transpor
   const { counted } = (await stage.api('GET', report)).data as { counted: { bytesIn: number; bytesOut: number } }
   expectWithin2Percent(counted.bytesIn, up.bytesSent + down.bytesSent)
   expectWithin2Percent(counted.bytesOut, up.bytesReceived + down.bytesReceived)
-  await Promise.all([publisher.close(), watcher.close()])
 })
 
 function expectWithin2Percent(counted: number, carried: number): void {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { SegmentCache } from '../../src/edge/http/v2/segmentCache.ts'
 import type { Answer } from '../support/app.ts'
+import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 let live: LiveClient
@@ -71,8 +72,8 @@ it('a change of the rules counts at once in the lane too', async () => {
 })
 
 it('counts what the lane sends to the last byte', async () => {
-  const { distributions } = live.running.app.ctx.store.read
-  const counted = async () => (await distributions.bytes(countedId)).reduce((sum, row) => sum + row.bytesOut, 0)
+  const { store } = live.running.app.ctx
+  const counted = async () => (await servedBy(store, countedId)).reduce((sum, row) => sum + row.bytesOut, 0)
   await writeFile(join(folder, '4.m4s'), Buffer.alloc(300_000))
   const path = `${root.replace(distributionId, countedId)}/4.m4s`
   const get = () => live.running.call('GET', path, undefined, { authorization: '' })

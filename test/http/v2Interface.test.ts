@@ -1,26 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAccount } from '../../src/commands/accounts.ts'
-import { credential, type LiveClient, runLive } from '../support/v2.ts'
+import { credential, type LiveClient, runLive, strangerOf, WHOLE_CHANNEL } from '../support/v2.ts'
 
 let live: LiveClient
 let stranger: string
 beforeAll(async () => {
   live = await runLive()
-  const other = await createAccount(live.running.app.ctx, 'other')
-  if (!other.ok) throw new Error(JSON.stringify(other.error))
-  stranger = await credential(live.running, 'write', other.value.id)
+  stranger = await strangerOf(live)
 })
 afterAll(() => live.close())
-
-const whole = {
-  name: 'Stage',
-  externalIds: ['show-1'],
-  ingests: [
-    { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }, { name: 'Spare', priority: 5 }] },
-    { name: 'Studio', type: 'srt-pull', url: 'srt://studio.example.com:9000?passphrase=0123456789' },
-  ],
-  distributions: [{ name: 'Web', maxBitrate: 1_000_000 }],
-}
 
 describe('the interface', () => {
   it('asks for a Basic credential, tells no more to a wrong one, and lets readers only read', async () => {
@@ -43,7 +30,7 @@ describe('the interface', () => {
   })
 
   it('answers for what is another account’s as for what never was', async () => {
-    const made = await live.made('POST', '/channels', { ...whole, externalIds: [] })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const paths = [
       ['channels', made.id],
       ['ingests', made.ingests[0].id],
@@ -68,6 +55,22 @@ describe('the interface', () => {
     expect(await live.made('GET', `/channels/${made.id}`)).toMatchObject({ name: 'Stage' })
   })
 
+  it('tells in one answer how a channel and all of its parts are', async () => {
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+    await live.v2('PATCH', `/distributions/${made.distributions[0].id}`, { enabled: false })
+    const told = await live.made('GET', `/monitoring/channels/${made.id}`)
+    expect(told).toEqual({
+      id: made.id,
+      name: 'Stage',
+      status: 'stopped',
+      ingests: made.ingests.map(({ id, type }: { id: string; type: string }) => ({ id, protocol: type.split('-')[0] })),
+      engines: made.engines.map(({ id }: { id: string }) => ({ id, status: 'stopped' })),
+      distributions: [{ id: made.distributions[0].id, status: 'disabled' }],
+    })
+    const theirs = await live.v2('GET', `/monitoring/channels/${made.id}`, undefined, { authorization: stranger })
+    expect(theirs.status).toBe(404)
+  })
+
   it('speaks in its own envelope of paths, methods, bodies and limits', async () => {
     const codes = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
       const { status, json } = await live.v2(method, path, body, headers)
@@ -88,7 +91,11 @@ describe('the interface', () => {
     expect(await codes('GET', `/channels/${'x'.repeat(600)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
-    expect(await codes('GET', '/channels/ch_x/drm/configs')).toEqual([501, 'not_supported'])
+    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/engines/en_x', '/logs']) {
+      expect(await codes('GET', path)).toEqual([501, 'not_supported'])
+    }
+    expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])
+    expect(await codes('GET', '/channels?status=gone')).toEqual([400, 'validation_failed'])
     for (const limit of ['0', '101', '-1', '1.5', 'many', '']) {
       expect(await codes('GET', `/channels?limit=${limit}`)).toEqual([400, 'invalid_limit'])
     }
@@ -100,12 +107,13 @@ describe('the interface', () => {
       data: [
         { id: 'local', name: 'local', type: 'onprem', supportedIngestTypes: ['rtmp-push', 'rtmp-pull', 'srt-pull'] },
       ],
+      pagination: { hasMore: false },
     })
     expect(await codes('GET', '/regions/mars')).toEqual([404, 'not_found'])
   })
 
   it('records who changed what, without secrets', async () => {
-    const made = await live.made('POST', '/channels', { ...whole, externalIds: [] })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2' })
     await live.made('POST', `/ingests/${made.ingests[0].id}/rotate-key`)
     await live.made('DELETE', `/channels/${made.id}`)

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Answer } from '../support/app.ts'
+import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 const SECRET = 'a shared secret that viewers never see'
@@ -266,14 +267,20 @@ describe('viewer tokens', () => {
     const segment = beside(playlist, linesOf((await get(playlist)).text)[0] ?? '')
     await get(segment)
     await get(segment, { range: 'bytes=0-99' })
-    const { distributions } = live.running.app.ctx.store.read
+    const served = () => servedBy(live.running.app.ctx.store, stage.id)
     const total = bodies.reduce((sum, bytes) => sum + bytes, 0)
     await expect
-      .poll(async () => (await distributions.bytes(stage.id)).reduce((sum, row) => sum + row.bytesOut, 0), {
+      .poll(async () => (await served()).reduce((sum, row) => sum + row.bytesOut, 0), {
         timeout: 15_000,
       })
       .toBe(total)
-    for (const row of await distributions.bytes(stage.id))
-      expect(row).toMatchObject({ trackingId: 'crew', country: '' })
+    for (const row of await served()) expect(row).toMatchObject({ trackingId: 'crew', country: '' })
+    const today = new Date().toISOString().slice(0, 10)
+    const time = `start=${today}&end=${new Date(Date.parse(today) + 2 * 86_400_000).toISOString()}`
+    const at = `/distributions/${stage.id}/analytics/bytes-transferred`
+    const [day] = await live.made('GET', `${at}?resolution=day&${time}`)
+    expect(day).toEqual({ timestamp: `${today}T00:00:00.000Z`, records: [{ id: stage.id, amount: total }] })
+    expect(await live.made('GET', `${at}/countries?${time}`)).toEqual([{ countryCode: 'ZZ', amount: total }])
+    expect(await live.made('GET', `${at}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: total }])
   })
 })

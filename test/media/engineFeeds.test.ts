@@ -12,7 +12,8 @@ function shown() {
   const engine = new ScriptedEngine()
   const hub = new Hub()
   let stops = 0
-  const convert = () => ({ media: hub, stop: async () => void stops++ })
+  const media = { subscribe: hub.subscribe.bind(hub), announce: () => () => undefined }
+  const convert = () => ({ media, stop: async () => void stops++ })
   const clock = new ManualClock()
   engineFeeds({ engine, convert, clock, log: silentLog })(feed, hub)
   const died = (sessionId: string) => engine.tell({ kind: 'ended', sessionId, reason: 'engine_died' })

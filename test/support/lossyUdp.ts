@@ -5,11 +5,17 @@ import { once } from 'node:events'
 export interface LossyWay {
   /** Where peers send to. */
   readonly port: number
+  /** Bytes of datagrams that were passed on so far: from the peers, and to them. */
+  readonly carried: { readonly up: number; readonly down: number }
   /** The share of the packets that is lost each way, from now on. */
   lose(share: number): void
+  /** What goes to peers is no faster than this many bits per second from now on; null: as fast as it comes. */
+  limit(bitrate: number | null): void
   close(): void
 }
 
+/** What would wait longer in front of a slow way is dropped, as routers do. */
+const MAX_WAIT_MS = 300
 /** Senders beyond this are not served. */
 const MAX_PEERS = 64
 
@@ -19,11 +25,22 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
   const peers = new Map<number, Promise<Socket>>()
   const random = seeded(seed)
   let share = 0
+  const carried = { up: 0, down: 0 }
+  let isOpen = true
+  let bytesPerMs = Number.POSITIVE_INFINITY
   const isLost = (): boolean => random() < share
   const meet = async (port: number): Promise<Socket> => {
     const back = await bound()
+    let freeAtMs = 0
+    const deliver = (packet: Buffer): void => void (isOpen && front.send(packet, port, '127.0.0.1'))
     back.on('message', (packet) => {
-      if (!isLost()) front.send(packet, port, '127.0.0.1')
+      const nowMs = performance.now()
+      const waitsMs = Math.max(0, freeAtMs - nowMs)
+      if (isLost() || waitsMs > MAX_WAIT_MS) return
+      freeAtMs = nowMs + waitsMs + packet.length / bytesPerMs
+      carried.down += packet.length
+      if (freeAtMs - nowMs < 1) deliver(packet)
+      else setTimeout(deliver, freeAtMs - nowMs, packet)
     })
     return back
   }
@@ -31,12 +48,17 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
     if (!peers.has(port) && peers.size === MAX_PEERS) return
     const back = peers.get(port) ?? meet(port)
     peers.set(port, back)
-    if (!isLost()) void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
+    if (isLost()) return
+    carried.up += packet.length
+    void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
   })
   return {
     port: front.address().port,
+    carried,
     lose: (wanted) => void (share = wanted),
+    limit: (wanted) => void (bytesPerMs = (wanted ?? Number.POSITIVE_INFINITY) / 8000),
     close() {
+      isOpen = false
       front.close()
       for (const back of peers.values()) void back.then((socket) => socket.close())
     },

@@ -45,8 +45,8 @@ export class TestPublisher {
     await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
   }
 
-  /** Begins to send. */
-  play(): void {
+  /** Begins to send, a picture at a time. */
+  play(everyMs = 40): void {
     const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
     let sequence = 65_000
     let shown = 0
@@ -63,13 +63,13 @@ export class TestPublisher {
         sequence = (sequence + 1) & 0xffff
       }
       shown += 1
-    }, 40)
+    }, everyMs)
   }
 
   /** Sends nothing more, and says nothing of it. */
   async vanish(): Promise<void> {
     clearInterval(this.#timer)
-    for (const transport of this.pc.iceTransports) await transport.connection.close()
+    await cutOff(this.pc)
   }
 
   async close(): Promise<void> {
@@ -102,9 +102,18 @@ export class TestViewer {
     return this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
   }
 
+  /** Sends nothing more, and says nothing of it. */
+  vanish(): Promise<void> {
+    return cutOff(this.pc)
+  }
+
   close(): Promise<void> {
     return this.pc.close()
   }
+}
+
+async function cutOff(pc: RTCPeerConnection): Promise<void> {
+  for (const transport of pc.iceTransports) await transport.connection.close()
 }
 
 interface Where {
@@ -115,7 +124,7 @@ interface Where {
 
 /** A publisher on the air. Throws when it is refused. */
 export async function publishTo(
-  engine: Engine,
+  engine: Pick<Engine, 'publish' | 'view'>,
   sessionId: string,
   { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
 ): Promise<TestPublisher> {
@@ -129,7 +138,7 @@ export async function publishTo(
 
 /** A viewer. Throws when it is refused. */
 export async function viewFrom(
-  engine: Engine,
+  engine: Pick<Engine, 'publish' | 'view'>,
   sessionId: string,
   { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
 ): Promise<TestViewer> {

@@ -1,3 +1,4 @@
+import { createAccount } from '../../src/commands/accounts.ts'
 import { createCredential } from '../../src/commands/credentials.ts'
 import { type Answer, type AppSettings, type RunningApp, runApp } from './app.ts'
 
@@ -41,4 +42,22 @@ export async function credential(
   const made = await createCredential(app.ctx, actor, `test ${Math.random()}`, scope)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   return `Basic ${Buffer.from(made.value.value).toString('base64')}`
+}
+
+/** The header of a credential of another account, which owns nothing that `live` has. */
+export async function strangerOf({ running }: LiveClient): Promise<string> {
+  const other = await createAccount(running.app.ctx, 'other')
+  if (!other.ok) throw new Error(JSON.stringify(other.error))
+  return credential(running, 'write', other.value.id)
+}
+
+/** A channel with parts of every kind that it can be made with. */
+export const WHOLE_CHANNEL = {
+  name: 'Stage',
+  externalIds: ['show-1'],
+  ingests: [
+    { name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main' }, { name: 'Spare', priority: 5 }] },
+    { name: 'Studio', type: 'srt-pull', url: 'srt://studio.example.com:9000?passphrase=0123456789' },
+  ],
+  distributions: [{ name: 'Web', maxBitrate: 1_000_000 }],
 }

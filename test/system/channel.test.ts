@@ -27,6 +27,13 @@ it('channels are made, found, shown, started, stopped and deleted from the comma
   expect(rotated).toMatchObject({ status: 0, stdout: expect.stringMatching(/^[0-9a-f]{32}\n$/) as string })
   expect(rotated.stdout.trim()).not.toBe(ingest?.streamKey)
 
+  const unused = await at('usage', id, '--by', 'distribution', '--start', '2026-01-01', '--end', '2026-01-02')
+  expect(unused).toMatchObject({ status: 0, stdout: 'from  id  bytes\n' })
+  expect(parsed((await at('usage', id, '--json')).stdout)).toHaveLength(30)
+  for (const by of ['country', 'tracking-id']) expect((await at('usage', id, '--by', by, '--json')).stdout).toBe('[]\n')
+  const backwards = await at('usage', id, '--start', '2026-01-02', '--end', '2026-01-01', '--json')
+  expect(parsed(backwards.stderr)).toMatchObject({ errors: { end: [expect.stringContaining('later than start')] } })
+
   expect(await at('start', id)).toMatchObject({ status: 0, stdout: '' })
   const refused = await at('delete', id, '--json')
   expect(refused).toMatchObject({ status: 1, stdout: '' })

@@ -7,7 +7,9 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
+import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
+import { sluice } from './cliProcess.ts'
 
 const LADDER = {
   name: 'small',
@@ -92,7 +94,7 @@ describe('a channel', () => {
     await until(async () => existsSync(join(folder, 'thumbnail.jpeg')), 'a thumbnail')
     const image = await fetch(`${at}/thumbnails/thumbnail.jpeg`)
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
-    const bytes = () => live.running.app.ctx.store.read.distributions.bytes(distributionId)
+    const bytes = () => servedBy(live.running.app.ctx.store, distributionId)
     await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
@@ -115,6 +117,7 @@ describe('a channel', () => {
     const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
     const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
     expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    expect((await toldOf(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
     await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
@@ -163,6 +166,22 @@ describe('a channel', () => {
     await reaches(channelId, 'waiting')
     const late = push(key)
     expect(await new Promise((done) => late.once('exit', done))).not.toBe(0)
+    await live.v2('POST', `/channels/${channelId}/stop`)
+    await reaches(channelId, 'stopped')
+  })
+
+  test('cuts the encoder whose key another process has rotated, and takes the one with the new key', async () => {
+    const { channelId, key } = await makeChannel()
+    await live.v2('POST', `/channels/${channelId}/start`)
+    const old = push(key)
+    const said = textOf(old)
+    await reaches(channelId, 'playing')
+    const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
+    const rotated = await sluice(['--data', live.running.dataDir, 'ingest', 'rotate-key', ingest?.id ?? ''])
+    expect(rotated).toMatchObject({ status: 0, stderr: '' })
+    expect(await said).toContain('This stream key is no longer valid')
+    push(rotated.stdout.trim())
+    await reaches(channelId, 'playing')
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })

@@ -20,9 +20,9 @@ export interface Ran {
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 
 /** Away from the repository, and without settings of whoever runs the tests. */
-function start(argv: readonly string[], env: Record<string, string>): ChildProcess {
+function start(argv: readonly string[], env: Record<string, string>, entry = main): ChildProcess {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
-  return spawn(process.execPath, [main, ...argv], {
+  return spawn(process.execPath, [entry, ...argv], {
     cwd: tmpdir(),
     // Nearly all of the time of a command is the compilation of its sources; one run does it for the others.
     env: { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'), ...env },
@@ -125,10 +125,11 @@ export async function listen(secret: string): Promise<Listening> {
   return { url, lines: () => lines().slice(1), signal: (name) => void child.kill(name), ended }
 }
 
-/** Starts a server on a free loopback port and waits until it says that it is ready. */
-export async function serve(argv: readonly string[], env: Record<string, string> = {}): Promise<Served> {
+/** Starts a server on a free loopback port and waits until it says that it is ready. `entry`: what is run, if not main.ts. */
+export async function serve(argv: readonly string[], env: Record<string, string> = {}, entry = main): Promise<Served> {
   const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0' }
-  const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], { ...rtmp, ...env })
+  const port = env['SLUICE_SERVER_PORT'] ?? '0'
+  const child = start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, entry)
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

@@ -159,6 +159,19 @@ test('a disk that is nearly full ends recordings, and what there is becomes a fi
   await full.close()
 })
 
+test('a recording that cannot even begin is an error that says so', async () => {
+  const dir = join(scratch, 'no-directory')
+  writeFileSync(dir, '')
+  const broken = await runApp({ flags: { ...allowPrivate, recordings: { dir } } })
+  await subscribeTo(broken, receiver.url)
+  const live = await broadcast(broken, h264, { streamName: 'broken', token: { record: true } })
+  await until(async () => (await list('', broken))[0]?.state === 'error')
+  await expectEvents('broken', 'error', 'started')
+  expect((await one('broken', broken)).problem).toContain('cannot be written')
+  await live.end()
+  await broken.close()
+})
+
 test('nothing is recorded of a token that does not ask for it, and what is under way cannot be deleted', async () => {
   const unrecorded = await broadcast(sluice, h264, { streamName: 'private' })
   const live = await broadcast(sluice, h264, { streamName: 'now', token: { record: true } })

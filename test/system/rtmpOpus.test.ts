@@ -202,6 +202,8 @@ test('no process runs while nobody listens', async () => {
   for (const _ of ['once', 'again']) {
     const out = new Collected()
     const leave = media.subscribe(out)
+    expect(out.of('video').length).toBeGreaterThan(1)
+    for (const frame of frames) hub.frame(frame)
     await until(() => out.of('audio').length > 10)
     expect(out.of('video')[0]?.key).toBe(true)
     leave()

@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { makeToken, until } from '../support/live.ts'
+import { freeUdpPort, lossyWay } from '../support/lossyUdp.ts'
+import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
 /** Passes everything on, and counts what the network carries: up to the server, and down from it. */
 interface Wire {
@@ -44,8 +46,10 @@ const ffmpeg = (...argv: string[]) => spawn('ffmpeg', ['-v', 'error', '-nostdin'
 let sluice: RunningApp
 let rtmp: Wire
 let http: Wire
+let udpPort: number
 beforeAll(async () => {
-  sluice = await runApp()
+  udpPort = await freeUdpPort()
+  sluice = await runApp({ flags: { webrtc: { host: '127.0.0.1', port: udpPort, processes: 1 } } })
   rtmp = await wireTo(sluice.rtmpPort ?? 0)
   http = await wireTo(Number(new URL(sluice.base).port))
 })
@@ -55,6 +59,23 @@ afterAll(async () => {
   await sluice.close()
 })
 
+type Field = 'bytesIn' | 'bytesOut'
+
+/** What is on record of these sessions, summed up, when all of them are over. */
+async function recorded(ids: readonly string[]): Promise<(action: string, field: Field) => number> {
+  const { live, store } = sluice.app.ctx
+  await until(() => live.size === 0 && live.leaving.size === 0)
+  const stored = await Promise.all(ids.map((id) => store.read.sessions.get(id)))
+  return (action, field) =>
+    stored.filter((one) => one?.action === action).reduce((total, one) => total + (one?.[field] ?? 0), 0)
+}
+
+const sessionIds = () => sluice.app.ctx.live.all().map(({ session }) => session.id)
+
+const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+const DATES = `startDate=${day(-1)}&stopDate=${day(1)}`
+const report = async (path: string) => (await sluice.call('GET', `/api/analytics/${path}`)).json.data
+
 test('the sessions, the reports and the network agree on the bytes within 2%', async () => {
   const publishing = await makeToken(sluice, 'publish', { subscribeRequiresAuth: true })
   const viewing = await makeToken(sluice, 'subscribe', { tracking: { trackingId: 'customer' } })
@@ -62,35 +83,62 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   const coded = ['-t', '7', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
   const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
   const publisher = ffmpeg(...picture, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
-  const { live, store } = sluice.app.ctx
+  const { live } = sluice.app.ctx
   await until(() => live.feeds().length === 1, 10_000)
   const watched = `http://127.0.0.1:${http.port}/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
   const viewer = ffmpeg('-i', watched, '-t', '3', '-c', 'copy', '-f', 'null', '-')
   await once(viewer, 'exit')
-  const ids = live.all().map(({ session }) => session.id)
+  const ids = sessionIds()
   if (publisher.exitCode === null) await once(publisher, 'exit')
   await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/show` })
-  await until(() => live.size === 0 && live.leaving.size === 0)
 
-  const stored = await Promise.all(ids.map((id) => store.read.sessions.get(id)))
-  const sum = (action: string, field: 'bytesIn' | 'bytesOut') =>
-    stored.filter((one) => one?.action === action).reduce((total, one) => total + (one?.[field] ?? 0), 0)
+  const sum = await recorded(ids)
   expect(sum('publish', 'bytesIn')).toBeGreaterThan(100_000)
   expect(sum('view', 'bytesOut')).toBeGreaterThan(50_000)
   expectWithin2Percent(sum('publish', 'bytesIn'), rtmp.up)
   expectWithin2Percent(sum('view', 'bytesOut'), http.down)
-
-  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
-  const dates = `startDate=${day(-1)}&stopDate=${day(1)}`
-  const account = (await sluice.call('GET', `/api/analytics/account/total?${dates}`)).json.data
-  expect(account).toMatchObject({
+  expect(await report(`account/total?${DATES}`)).toMatchObject({
     bytesIn: sum('publish', 'bytesIn') + sum('view', 'bytesIn'),
     bytesOut: sum('publish', 'bytesOut') + sum('view', 'bytesOut'),
   })
-  const tracked = (await sluice.call('GET', `/api/analytics/tracking/total?${dates}&trackingIds=customer`)).json.data
-  expect(tracked.customer).toEqual([
+  expect((await report(`tracking/total?${DATES}&trackingIds=customer`)).customer).toEqual([
     { streamName: 'show', bytesIn: sum('view', 'bytesIn'), bytesOut: sum('view', 'bytesOut') },
   ])
+})
+
+test('so they do over WHIP and WHEP, for two viewers', async () => {
+  const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'counted' }] })
+  const way = await lossyWay(udpPort, 1)
+  const meet = async (peer: TestPublisher | TestViewer, path: string, headers = {}): Promise<void> => {
+    const sent = {
+      method: 'POST',
+      headers: { 'content-type': 'application/sdp', ...headers },
+      body: await peer.offer(),
+    }
+    const response = await fetch(`${sluice.base}/api/${path}`, sent)
+    expect(response.status).toBe(201)
+    const answer = (await response.text()).replace(/a=candidate:.* tcp .*\r\n/gi, '')
+    await peer.accept(answer.replaceAll(` 127.0.0.1 ${udpPort} `, ` 127.0.0.1 ${way.port} `))
+  }
+  const publisher = new TestPublisher()
+  await meet(publisher, 'whip/counted', { authorization: `Bearer ${token}` })
+  publisher.play(10)
+  await until(() => sluice.app.ctx.live.feeds().length === 1)
+  const viewers = [new TestViewer(), new TestViewer()]
+  for (const viewer of viewers) await meet(viewer, `whep/${sluice.accountId}/counted`)
+  await until(() => way.carried.down > 1_500_000, 20_000)
+  const ids = sessionIds()
+  for (const peer of [publisher, ...viewers]) await peer.close()
+  await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/counted` })
+
+  const sum = await recorded(ids)
+  expectWithin2Percent(sum('publish', 'bytesIn') + sum('view', 'bytesIn'), way.carried.up)
+  expectWithin2Percent(sum('publish', 'bytesOut') + sum('view', 'bytesOut'), way.carried.down)
+  expect((await report(`streams/total?${DATES}&streamNames=counted`)).counted).toMatchObject({
+    bytesIn: sum('publish', 'bytesIn') + sum('view', 'bytesIn'),
+    bytesOut: sum('publish', 'bytesOut') + sum('view', 'bytesOut'),
+  })
+  way.close()
 })
 
 function expectWithin2Percent(counted: number, carried: number): void {

@@ -2,11 +2,13 @@ import { err, ok } from '../../base/result.ts'
 import { type NewKey, readCreateKey, toKeyRecord } from '../../core/live/distribution.ts'
 import type { KeyRecord } from '../../core/live/distributionSchema.ts'
 import { noSuch, refusal } from '../../core/live/errors.ts'
+import { readPlainQuery } from '../../core/live/listQuery.ts'
 import { type Distribution, KEYS_MAX } from '../../core/live/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
+import type { KeysetPage } from '../keysetPage.ts'
 import { distributionPart, objectOf } from './distributions.ts'
-import { type Answered, checked, isId, newId, record, withPart } from './shared.ts'
+import { type Answered, checked, isId, newId, record, shortPage, withPart } from './shared.ts'
 
 const KEY_CONTEXT = 'distribution:key'
 
@@ -30,17 +32,36 @@ export async function createKey(ctx: Context, actor: Actor, id: string, body: un
   return changed(ctx, actor, id, made)
 }
 
-export async function listKeys(ctx: Context, accountId: string, id: string): Answered<KeyRecord[]> {
-  const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
-  if (!distribution) return err(noSuch('distribution', id))
-  return ok((await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord))
+/** One page of the keys of a distribution, newest first, without their values. */
+export async function listKeys(
+  ctx: Context,
+  accountId: string,
+  id: string,
+  query: Record<string, unknown>,
+): Answered<KeysetPage<KeyRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const keys = await keysOf(ctx, accountId, id)
+  if (!keys.ok) return keys
+  const page = await shortPage(ctx, keys.value, {
+    scope: { list: 'distribution_keys', filters: { distributionId: id } },
+    ...read.value,
+    direction: 'desc',
+    keyOf: (row) => [row.createdAtMs, row.id],
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toKeyRecord) }) : page
 }
 
 export async function readKey(ctx: Context, accountId: string, id: string, keyId: string): Answered<KeyRecord> {
-  const keys = await listKeys(ctx, accountId, id)
+  const keys = await keysOf(ctx, accountId, id)
   if (!keys.ok) return keys
   const key = keys.value.find((one) => one.id === keyId)
-  return key ? ok(key) : err(noSuch('key', keyId))
+  return key ? ok(toKeyRecord(key)) : err(noSuch('key', keyId))
+}
+
+async function keysOf(ctx: Context, accountId: string, id: string): Answered<DistributionKey[]> {
+  const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
+  return distribution ? ok(await ctx.store.read.distributionKeys.list(id)) : err(noSuch('distribution', id))
 }
 
 /** Deletes one key; tokens that were signed with it are refused from then on. */

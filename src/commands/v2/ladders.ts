@@ -8,12 +8,14 @@ import {
   toLadderRecord,
 } from '../../core/live/ladder.ts'
 import type { LadderRecord } from '../../core/live/ladderSchema.ts'
+import { readPlainQuery } from '../../core/live/listQuery.ts'
 import type { AbrLadder } from '../../core/live/types.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
-import { type Answered, checked, isId, newId, record } from './shared.ts'
+import type { KeysetPage } from '../keysetPage.ts'
+import { type Answered, checked, isId, newId, record, shortPage } from './shared.ts'
 
-/** The list is not paged, so there is an end to it. */
+/** The list is read whole, so there is an end to it. */
 const LADDERS_MAX = 100
 
 /** Is there a ladder with this id? It stays until the transaction ends. */
@@ -84,10 +86,22 @@ export async function deleteLadder(ctx: Context, actor: Actor, id: string): Answ
   })
 }
 
-/** All ladders of an account, the default one first. */
-export async function listLadders(ctx: Context, accountId: string): Promise<LadderRecord[]> {
-  const own = await ctx.store.read.abrLadders.list(accountId)
-  return [defaultLadder(accountId), ...own].map(toLadderRecord)
+/** One page of the ladders of an account, newest first; the default one is the oldest. */
+export async function listLadders(
+  ctx: Context,
+  accountId: string,
+  query: Record<string, unknown>,
+): Answered<KeysetPage<LadderRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const rows = [defaultLadder(accountId), ...(await ctx.store.read.abrLadders.list(accountId))]
+  const page = await shortPage(ctx, rows, {
+    scope: { list: 'abr_ladders', filters: { accountId } },
+    ...read.value,
+    direction: 'desc',
+    keyOf: (row) => [row.createdAtMs, row.id],
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toLadderRecord) }) : page
 }
 
 const readOnly = refusal('abr_ladder_read_only', 'The default ladder is part of Sluice; create one of your own')

@@ -1,16 +1,17 @@
-import type { DistributionBytes } from '../../store/store.ts'
+import type { ServedBytes as Row } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 
-const HOUR_MS = 3_600_000
+/** Time zones differ by quarters of an hour. */
+const SLOT_MS = 900_000
 /** More different rows than this are written at once, so that no flood of tracking ids can take the memory. */
 const WAITING_MAX = 10_000
 
-type Served = Omit<DistributionBytes, 'hourMs'>
+type Served = Omit<Row, 'slotMs'>
 
 /** Counts what distributions serve, in memory, and adds it to the store every few seconds. A crash loses what waits. */
 export class ServedBytes {
   readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
-  #waiting = new Map<string, DistributionBytes>()
+  #waiting = new Map<string, Row>()
   #flushing: Promise<void> | null = null
 
   constructor(ctx: Pick<Context, 'store' | 'clock' | 'log'>) {
@@ -18,11 +19,11 @@ export class ServedBytes {
   }
 
   add(served: Served): void {
-    const hourMs = Math.floor(this.#ctx.clock.now() / HOUR_MS) * HOUR_MS
-    const key = JSON.stringify([served.distributionId, hourMs, served.country, served.trackingId])
+    const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
+    const key = keyOf(served, slotMs)
     const known = this.#waiting.get(key)
     if (known) known.bytesOut += served.bytesOut
-    else this.#waiting.set(key, { ...served, hourMs })
+    else this.#waiting.set(key, { ...served, slotMs })
     if (this.#waiting.size >= WAITING_MAX) void this.flush()
   }
 
@@ -39,19 +40,23 @@ export class ServedBytes {
     if (rows.length === 0) return
     this.#waiting = new Map()
     try {
-      await this.#ctx.store.transaction((tx) => tx.distributions.addBytes(rows))
+      await this.#ctx.store.transaction((tx) => tx.served.add(rows))
     } catch (error) {
       this.#ctx.log.warn({ rows: rows.length, reason: String(error) }, 'served bytes cannot be written now')
       this.#putBack(rows)
     }
   }
 
-  #putBack(rows: readonly DistributionBytes[]): void {
+  #putBack(rows: readonly Row[]): void {
     for (const row of rows) {
-      const key = JSON.stringify([row.distributionId, row.hourMs, row.country, row.trackingId])
+      const key = keyOf(row, row.slotMs)
       const known = this.#waiting.get(key)
       if (known) known.bytesOut += row.bytesOut
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }
 }
+
+/** Made for each answer. Only the last part may hold a space. */
+const keyOf = ({ distributionId, country, trackingId }: Served, slotMs: number): string =>
+  `${distributionId} ${slotMs} ${country} ${trackingId}`

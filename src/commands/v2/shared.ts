@@ -8,6 +8,7 @@ import { isLiveEvent } from '../../core/webhooksV2/events.ts'
 import type { Tx } from '../../store/store.ts'
 import { type Actor, audit, type Context } from '../context.ts'
 import { tellLive } from '../v2life/tell.ts'
+import { rowsBehind, type WholeOrder } from '../../core/page/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, walk } from '../keysetPage.ts'
 
 /** What every command of the live interface answers. */
@@ -44,16 +45,21 @@ export async function record(
   change: { verb: string; before?: unknown; after?: unknown },
 ): Promise<void> {
   const { verb, ...states } = change
-  const { type, id, name, channelId } = object
-  const action = `${type}.${verb}`
-  await audit(tx, actor, atMs, { action, subject: id, ...states })
-  if (type === 'abr_ladder' || !isLiveEvent(action)) return
+  await audit(tx, actor, atMs, { action: `${object.type}.${verb}`, subject: object.id, ...states })
+  await announce(tx, { accountId: actor.accountId, atMs }, object, verb)
+}
+
+/** Tells webhooks of a change, where there is an event for it. */
+export async function announce(
+  tx: Tx,
+  on: { accountId: string; atMs: number },
+  { type, id, name, channelId }: ChangedObject,
+  verb: string,
+): Promise<void> {
+  const event = `${type}.${verb}`
+  if (type === 'abr_ladder' || !isLiveEvent(event)) return
   const parent = channelId === undefined ? {} : { parent: { type: 'channel' as const, id: channelId } }
-  await tellLive(
-    tx,
-    { accountId: actor.accountId, atMs },
-    { name: action, object: { type, id, name, ...parent }, data: null },
-  )
+  await tellLive(tx, on, { name: event, object: { type, id, name, ...parent }, data: null })
 }
 
 /** Runs `work` with the channel locked, so that changes of one channel follow each other. */
@@ -94,4 +100,13 @@ export function room(what: string, there: readonly unknown[], more = 1): Result<
 export async function livePage<R>(ctx: Context, list: KeysetList<R>): Answered<KeysetPage<R>> {
   const page = await walk(ctx.sign, list)
   return page.ok ? page : err(refusal('invalid_cursor', INVALID_CURSOR))
+}
+
+/** One page of a list that is short enough to be read whole. */
+export function shortPage<R>(
+  ctx: Context,
+  rows: readonly R[],
+  list: Omit<KeysetList<R>, 'read'> & WholeOrder<R>,
+): Answered<KeysetPage<R>> {
+  return livePage(ctx, { ...list, read: async (position, limit) => rowsBehind(rows, list, position, limit) })
 }

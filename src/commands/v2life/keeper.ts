@@ -1,11 +1,12 @@
 import { type EngineEvent, isTimedOut } from '../../core/life/engine.ts'
-import type { TranscodeJob, Transcoder } from '../../core/life/transcoder.ts'
+import type { TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
 import { type Engine, isPush } from '../../core/live/types.ts'
 import type { StoredLife, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { sourceOf } from '../v2/ingests.ts'
 import { ladderOf } from '../v2/ladders.ts'
-import { stepEngine } from './step.ts'
+import { engineObject, stepEngine } from './step.ts'
+import { tellLive } from './tell.ts'
 
 export interface KeeperOptions {
   readonly transcoder: Transcoder
@@ -29,6 +30,8 @@ interface Kept {
 export class EngineKeeper {
   readonly #ctx: Context
   readonly #options: KeeperOptions
+  /** The latest of each engine. */
+  readonly #launches = new Map<string, symbol>()
   #queue: Promise<void> = Promise.resolve()
   #isQueued = false
   #beatAtMs = Number.NEGATIVE_INFINITY
@@ -55,7 +58,7 @@ export class EngineKeeper {
     return this.#enqueue(async () => {
       for (const { life, engine } of await this.#kept()) {
         if (life.node !== this.#options.node) continue
-        await this.#options.transcoder.kill(life.engineId)
+        await this.#kill(life.engineId)
         if (engine) await this.#apply(engine, { kind: 'stop', cause: { type: 'shutdown', id: '' } })
         if (engine) await this.#apply(engine, { kind: 'ended' })
         await this.#release(life)
@@ -98,7 +101,7 @@ export class EngineKeeper {
     const { node, transcoder } = this.#options
     if (life.node !== node) {
       // It was taken away while this node seemed dead.
-      if (transcoder.isRunning(life.engineId)) await transcoder.kill(life.engineId)
+      if (transcoder.isRunning(life.engineId)) await this.#kill(life.engineId)
       if (this.#isFree(life) && (await this.#adopt(life))) void this.tend()
     } else if (!engine || !life.wanted) await this.#wind(life, engine)
     else await this.#drive(engine)
@@ -137,7 +140,7 @@ export class EngineKeeper {
 
   /** Nobody wants it any more. */
   async #wind(life: StoredLife, engine: Engine | undefined): Promise<void> {
-    await this.#options.transcoder.kill(life.engineId)
+    await this.#kill(life.engineId)
     if (engine) await this.#apply(engine, { kind: 'ended' })
     await this.#release(life)
   }
@@ -157,7 +160,7 @@ export class EngineKeeper {
     const isRunning = transcoder.isRunning(engine.id)
     switch (engine.status) {
       case 'deploying':
-        if (isRunning) await transcoder.kill(engine.id)
+        if (isRunning) await this.#kill(engine.id)
         await this.#apply(engine, { kind: 'launched' })
         return this.#launch(engine)
       case 'error':
@@ -179,15 +182,36 @@ export class EngineKeeper {
   async #isDue(engine: Engine): Promise<boolean> {
     const effects = await this.#apply(engine, { kind: 'tick' })
     if (effects.every((effect) => effect.do !== 'launch')) return false
-    await this.#options.transcoder.kill(engine.id, true)
+    await this.#kill(engine.id, true)
     return true
+  }
+
+  /** Its process, and what that may have told already. */
+  #kill(engineId: string, goesOn = false): Promise<void> {
+    this.#launches.delete(engineId)
+    return this.#options.transcoder.kill(engineId, goesOn)
   }
 
   async #launch(engine: Engine): Promise<void> {
     const job = await this.#jobOf(engine)
     if (typeof job === 'string') return void (await this.#apply(engine, { kind: 'died', message: job }))
+    const launch = Symbol(engine.id)
+    this.#launches.set(engine.id, launch)
     this.#options.transcoder.launch(job, (event) => {
-      void this.#enqueue(async () => void (await this.#apply(engine, event)))
+      void this.#enqueue(async () => {
+        // What an earlier process has told meanwhile is not true of this one.
+        if (this.#launches.get(engine.id) !== launch) return
+        await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
+      })
+    })
+  }
+
+  #log({ accountId, channelId, id }: Engine, { level, message }: TranscodeLog): Promise<void> {
+    return this.#ctx.store.transaction(async (tx) => {
+      const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
+      const on = { accountId, atMs: this.#ctx.clock.now() }
+      if (!channel || !engine) return
+      await tellLive(tx, on, { name: `engine.log.${level}`, object: engineObject(channel, engine), data: { message } })
     })
   }
 

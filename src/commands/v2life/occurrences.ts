@@ -1,10 +1,11 @@
+import type { Cause } from '../../core/life/engine.ts'
 import type { Channel, Engine } from '../../core/live/types.ts'
 import { advance } from '../../core/schedule/advance.ts'
 import { planOf } from '../../core/schedule/plan.ts'
 import type { LiveEventName } from '../../core/webhooksV2/events.ts'
 import type { Scheduler, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { startEngines, stopEngines } from './start.ts'
+import { stepEngines } from './start.ts'
 import { tellLive } from './tell.ts'
 
 /** Schedulers that are looked at in one round. */
@@ -48,7 +49,7 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
 export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
   await onChannels(tx, scheduler, async (channel, engines) => {
     const ready = engines.filter(({ ingestId }) => ingestId !== null)
-    await startEngines(ctx, tx, channel, ready, { type: 'scheduler', id: scheduler.id })
+    await stepEngines(ctx, tx, channel, ready, { kind: 'start', cause: causeOf(scheduler) })
   })
 }
 
@@ -61,9 +62,11 @@ export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler):
       const isWanted = others.some((other) => covers(other, channel.id, engine.id))
       if (!isWanted && (await wasScheduled(tx, engine.id))) mine.push(engine)
     }
-    await stopEngines(ctx, tx, channel, mine, { type: 'scheduler', id: scheduler.id })
+    await stepEngines(ctx, tx, channel, mine, { kind: 'stop', cause: causeOf(scheduler) })
   })
 }
+
+const causeOf = ({ id }: Scheduler): Cause => ({ type: 'scheduler', id })
 
 async function onChannels(
   tx: Tx,

@@ -1,6 +1,7 @@
-import { err, ok, type Result } from '../../base/result.ts'
+import { err, ok } from '../../base/result.ts'
 import { noSuch } from '../../core/live/errors.ts'
-import { readPageQuery } from '../../core/live/listQuery.ts'
+import { readers, readPageQuery } from '../../core/live/listQuery.ts'
+import { instant } from '../../core/live/moments.ts'
 import { toRunRecord, type RunRecord } from '../../core/life/runRecord.ts'
 import type { Run, RunQuery } from '../../store/store.ts'
 import type { Context } from '../context.ts'
@@ -50,7 +51,7 @@ async function listRuns(
   of: Pick<RunQuery, 'channelId' | 'engineId'>,
   query: Record<string, unknown>,
 ): Answered<RunPage> {
-  const read = readPageQuery<RunFilters>(query, { start: moment, end: moment, engineIds: ids })
+  const read = readPageQuery<RunFilters>(query, { start: instant, end: instant, engineIds: readers.ids })
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
   const { start: startedAfterMs, end: endedBeforeMs, engineIds } = filters
@@ -71,19 +72,4 @@ async function listRuns(
     read: (position, count) => ctx.store.read.runs.page({ ...wanted, limit: count, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toRunRecord) }) : page
-}
-
-/** A moment as JSON has it. */
-export function moment(text: string): Result<number, string> {
-  const sound = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text)
-  const ms = sound ? Date.parse(text) : Number.NaN
-  return Number.isNaN(ms) ? err('must be a moment as YYYY-MM-DDTHH:mm:ss.sssZ') : ok(ms)
-}
-
-const IDS_MAX = 100
-
-function ids(text: string): Result<readonly string[], string> {
-  const list = [...new Set(text.split(','))]
-  const sound = list.length <= IDS_MAX && list.every(isId)
-  return sound ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
 }

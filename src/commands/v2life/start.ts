@@ -14,14 +14,14 @@ export function startChannel(ctx: Context, actor: Actor, id: string): Answered<t
     if (engines.length === 0) {
       return err(refusal('engine_not_ready', 'This channel has no engine with an ingest, so there is nothing to start'))
     }
-    return startEngines(ctx, tx, channel, engines, causeOf(actor))
+    return stepEngines(ctx, tx, channel, engines, { kind: 'start', cause: causeOf(actor) })
   })
 }
 
 /** Stops every engine of a channel. */
 export function stopChannel(ctx: Context, actor: Actor, id: string): Answered<true> {
   return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
-    stopEngines(ctx, tx, channel, await tx.engines.ofChannel(id), causeOf(actor)),
+    stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: causeOf(actor) }),
   )
 }
 
@@ -29,37 +29,25 @@ export function startEngine(ctx: Context, actor: Actor, id: string): Answered<tr
   return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
     engine.ingestId === null
       ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
-      : startEngines(ctx, tx, channel, [engine], causeOf(actor)),
+      : stepEngines(ctx, tx, channel, [engine], { kind: 'start', cause: causeOf(actor) }),
   )
 }
 
 export function stopEngine(ctx: Context, actor: Actor, id: string): Answered<true> {
   return onEngine(ctx, actor, id, 'engine.stop', (tx, engine, channel) =>
-    stopEngines(ctx, tx, channel, [engine], causeOf(actor)),
+    stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: causeOf(actor) }),
   )
 }
 
-/** In a transaction that has locked the channel. */
-export async function startEngines(
+/** Tells every one of the engines the same, in a transaction that has locked the channel. */
+export async function stepEngines(
   ctx: Context,
   tx: Tx,
   channel: Channel,
   engines: readonly Engine[],
-  cause: Cause,
+  order: { readonly kind: 'start' | 'stop'; readonly cause: Cause },
 ): Answered<true> {
-  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, { kind: 'start', cause })
-  return ok(true)
-}
-
-/** In a transaction that has locked the channel. */
-export async function stopEngines(
-  ctx: Context,
-  tx: Tx,
-  channel: Channel,
-  engines: readonly Engine[],
-  cause: Cause,
-): Answered<true> {
-  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, { kind: 'stop', cause })
+  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, order)
   return ok(true)
 }
 

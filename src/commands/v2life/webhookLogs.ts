@@ -1,12 +1,12 @@
 import { err, ok } from '../../base/result.ts'
 import { noSuch } from '../../core/live/errors.ts'
 import { readPageQuery } from '../../core/live/listQuery.ts'
+import { moment } from '../../core/live/moments.ts'
 import type { LogEntry } from '../../core/webhooksV2/schema.ts'
 import type { LoggedAttempt } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import type { KeysetPage } from '../keysetPage.ts'
 import { type Answered, isId, livePage } from '../v2/shared.ts'
-import { moment } from './runs.ts'
 
 interface LogFilters {
   startDate: number

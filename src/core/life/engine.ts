@@ -91,7 +91,7 @@ export function advanceEngine(life: EngineLife, event: EngineEvent, nowMs: numbe
     case 'ready':
       return life.status === 'starting' ? moved(life, 'waiting') : unchanged(life)
     case 'source':
-      return hasNoSource(life) ? moved({ ...life, idleSinceMs: null }, 'ingesting') : unchanged(life)
+      return sourceCame(life)
     case 'manifest':
       return life.status === 'ingesting' ? moved({ ...life, failures: 0 }, 'playing') : unchanged(life)
     case 'sourceLost':
@@ -117,6 +117,12 @@ const unchanged = (life: EngineLife): Step => ({ life, effects: [] })
 
 function moved(life: EngineLife, status: LiveStatus, ...effects: EngineEffect[]): Step {
   return { life: { ...life, status }, effects: [{ do: 'tell', status }, ...effects] }
+}
+
+/** Frames in `error` are of another source than the one that it failed with, so its failures count no more. */
+function sourceCame(life: EngineLife): Step {
+  if (life.status === 'error') return moved(NEW_LIFE, 'ingesting')
+  return hasNoSource(life) ? moved({ ...life, idleSinceMs: null }, 'ingesting') : unchanged(life)
 }
 
 /** One that is being stopped is started anew: the old process is told to end already, and a new run begins. */

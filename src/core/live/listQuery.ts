@@ -11,27 +11,40 @@ export interface PageRequest {
 }
 
 /** Reads one filter from its text. The error is ready to follow its name. */
-type Reader<T> = (text: string) => Result<T, string>
+export type Reader<T> = (text: string) => Result<T, string>
 
 type Readers<F> = { [name in keyof F]-?: Reader<NonNullable<F[name]>> }
+
+/** Reads parameters; what is wrong goes into `problems`. @param beside parameters that are read elsewhere */
+export function readParameters<F extends object>(
+  query: Record<string, unknown>,
+  readersOf: Partial<Readers<F>>,
+  problems: Problems,
+  beside: readonly string[] = [],
+): Partial<F> {
+  const found: Partial<F> = {}
+  const allowed = [...beside, ...Object.keys(readersOf)]
+  for (const [name, value] of Object.entries(query)) {
+    if (beside.includes(name)) continue
+    const read = Object.hasOwn(readersOf, name) ? readersOf[name as keyof F] : undefined
+    if (!read) problems.add(name, () => `is not a parameter here; allowed: ${allowed.join(', ')}`)
+    else if (typeof value !== 'string') problems.add(name, 'may be given once')
+    else keep(found, name as keyof F, read(value), problems)
+  }
+  return found
+}
 
 /** Reads the query of a list with these filters; all errors at once. */
 export function readPageQuery<F extends object>(
   query: Record<string, unknown>,
-  readers: Readers<F>,
+  readersOf: Readers<F>,
 ): Result<PageRequest & { filters: Partial<F> }, LiveFailure> {
   const problems = new Problems()
-  const { limit: limitText, cursor, ...others } = query
+  const { limit: limitText, cursor } = query
   const limit = readLimit(limitText)
   if (!limit.ok) return err(refusal('invalid_limit', limit.error))
   if (cursor !== undefined && typeof cursor !== 'string') problems.add('cursor', 'may be given once')
-  const filters: Partial<F> = {}
-  for (const [name, value] of Object.entries(others)) {
-    const read = Object.hasOwn(readers, name) ? readers[name as keyof F] : undefined
-    if (!read) problems.add(name, () => `is not a parameter of this list; allowed: ${allowed(readers)}`)
-    else if (typeof value !== 'string') problems.add(name, 'may be given once')
-    else keep(filters, name as keyof F, read(value), problems)
-  }
+  const filters = readParameters<F>(query, readersOf, problems, ['limit', 'cursor'])
   const settled = problems.settle({ limit: limit.value, cursor: cursor as string | undefined, filters })
   return settled.ok ? settled : err(validationFailed(settled.error))
 }
@@ -50,8 +63,6 @@ function keep<F extends object, K extends keyof F>(
   else problems.add(String(name), read.error)
 }
 
-const allowed = (readers: object): string => ['limit', 'cursor', ...Object.keys(readers)].join(', ')
-
 export interface ChannelFilters {
   name: string
   search: string
@@ -59,6 +70,9 @@ export interface ChannelFilters {
   id: readonly string[]
   externalId: string
 }
+
+/** What other services know too, and clients ask for. No channel is ever that here. */
+const NEVER_SEEN = ['ready', 'deleting', 'deleted'] as const
 
 const IDS_MAX = 100
 const TEXT_MAX = 256
@@ -68,20 +82,35 @@ const plain: Reader<string> = (text) => {
   return text.includes('\0') || !text.isWellFormed() ? err('must be plain text') : ok(text)
 }
 
-const ids: Reader<readonly string[]> = (text) => {
-  const list = [...new Set(text.split(','))]
-  const sound = list.length <= IDS_MAX && list.every((id) => /^\w{1,64}$/.test(id))
-  return sound ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
-}
-
-const statuses: Reader<readonly LiveStatus[]> = (text) => {
-  const named = new Set(text.split(','))
-  const known = LIVE_STATUSES.filter((status) => named.has(status))
-  return known.length === named.size
-    ? ok(known)
-    : err(`must be out of ${LIVE_STATUSES.join(', ')}, separated by commas`)
+/** Readers of the usual kinds of parameters. */
+export const readers = {
+  ids: ((text) => {
+    const list = [...new Set(text.split(','))]
+    const sound = list.length <= IDS_MAX && list.every((id) => /^\w{1,64}$/.test(id))
+    return sound ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
+  }) satisfies Reader<readonly string[]>,
+  oneOf:
+    <T extends string>(words: readonly T[]): Reader<T> =>
+    (text) => {
+      const found = words.find((word) => word === text)
+      return found === undefined ? err(`must be one of ${words.join(', ')}`) : ok(found)
+    },
+  /** In the order of `words`. */
+  someOf:
+    <T extends string>(words: readonly T[]): Reader<readonly T[]> =>
+    (text) => {
+      const named = new Set(text.split(','))
+      const known = words.filter((word) => named.has(word))
+      return known.length === named.size ? ok(known) : err(`must be out of ${words.join(', ')}, separated by commas`)
+    },
 }
 
 /** Reads the query of the list of channels. */
 export const readChannelQuery = (query: Record<string, unknown>) =>
-  readPageQuery<ChannelFilters>(query, { name: plain, search: plain, status: statuses, id: ids, externalId: plain })
+  readPageQuery<ChannelFilters>(query, {
+    name: plain,
+    search: plain,
+    status: readers.someOf([...LIVE_STATUSES, ...NEVER_SEEN] as readonly LiveStatus[]),
+    id: readers.ids,
+    externalId: plain,
+  })

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateSecret } from '../../commands/authenticate.ts'
 import type { Actor, Context } from '../../commands/context.ts'
 import { failure } from '../../core/errors.ts'
+import { type RequestLimits, sayRetryAfter } from './limits.ts'
 import type { PeerOf } from './peer.ts'
 import { sendFailure } from './problem.ts'
 
@@ -15,12 +16,12 @@ declare module 'fastify' {
 const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
 /** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
-export function requireSecret(ctx: Context) {
+export function requireSecret(ctx: Context, limits: RequestLimits) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const presented = bearer(request.headers.authorization)
     if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
     const settle = (found: FastifyRequest['secret'] | undefined): void => {
-      if (!found) return refuse(reply, 'Unauthorized: this API secret is not valid.')
+      if (!found) return refuseInvalid(reply, limits.failed(request))
       request.secret = found
       done()
     }
@@ -37,6 +38,12 @@ export function requireSecret(ctx: Context) {
 function refuse(reply: FastifyReply, why: string): void {
   reply.header('WWW-Authenticate', 'Bearer realm="sluice"')
   void sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
+}
+
+function refuseInvalid(reply: FastifyReply, waitMs: number): void {
+  if (waitMs === 0) return refuse(reply, 'Unauthorized: this API secret is not valid.')
+  sayRetryAfter(reply, waitMs)
+  void sendFailure(reply, failure('rate_limited', 'Too many requests with a wrong API secret came from this address'))
 }
 
 /** The credentials of a Bearer header, or null. The scheme's name is case-insensitive (RFC 9110 section 11.1). */

@@ -10,9 +10,11 @@ import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
-import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
+import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
+import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { Lane, LaneOptions } from './lane.ts'
+import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
@@ -38,6 +40,7 @@ export interface ServerOptions {
   trustedProxies: readonly string[]
   /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
   metricsSecret: string
+  limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
   /** Whether `/demo` is there. */
@@ -91,8 +94,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(options.trustedProxies)
+  const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
-    api.addHook('onRequest', requireSecret(ctx))
+    api.addHook('onRequest', requireSecret(ctx, limits))
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
     analyticsRoutes(api, ctx)
@@ -100,10 +104,11 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
-  if (options.demo) demoRoutes(app)
+  if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
-  await app.register((v2) => liveApi(v2, ctx, { version: options.version, peerOf, methodsAt }), { prefix: '/v2' })
+  if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
+  const { version } = options
+  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt }), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app
@@ -117,9 +122,17 @@ function errorsAt(url: string) {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
+const LOOK_MS = 5000
+
 /** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
 function listenerOf({ requestTimeoutMs }: ServerOptions, isTaken: Lane, handler: Listener): Server {
-  const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
+  const timeouts = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    // Who is too slow is found by looking, which Node does twice a minute by itself.
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
+    keepAliveTimeout: 72_000,
+  }
   return createServer(timeouts, (request, response) => {
     if (isTaken(request, response)) return
     openToPages(request, response)

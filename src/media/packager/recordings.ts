@@ -83,6 +83,8 @@ export class Recordings {
       ended: (problem) => {
         if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
         if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun)))
+        else if (problem !== null)
+          this.#await(this.#later('a recording that failed', this.#failAtOnce(feed, id, problem)))
       },
     })
     this.#recorders.set(feed.feedId, recorder)
@@ -125,6 +127,20 @@ export class Recordings {
     } catch (error) {
       log.error({ recordingId: id, err: error }, 'a recording could not be begun')
       throw error
+    }
+  }
+
+  /** Nothing was recorded at all, and whoever waits for the recording is told why. */
+  async #failAtOnce(feed: LiveFeed, id: string, problem: string): Promise<void> {
+    const { book, clock } = this.#options
+    this.#active.add(id)
+    try {
+      const atMs = clock.now()
+      await book.begin(feed, { id, atMs, tracks: [] })
+      await book.end(id, atMs)
+      await book.fail(id, problem)
+    } finally {
+      this.#active.delete(id)
     }
   }
 

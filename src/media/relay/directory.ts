@@ -24,11 +24,10 @@ export class Directory<T extends object> {
     return this.#byName.get(ufrag)
   }
 
-  /** From here on, what comes from this address is `owner`'s. */
+  /** From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. */
   locate(owner: T, from: Endpoint): void {
     const key = keyOf(from)
     const before = this.#byAddress.get(key)
-    if (before === owner) return
     if (before !== undefined) this.#addresses.get(before)?.delete(key)
     const addresses = this.#addresses.get(owner) ?? new Set()
     const [oldest = ''] = addresses

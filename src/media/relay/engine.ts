@@ -4,7 +4,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
-import { framePipe } from './framePipe.ts'
+import { FeedPipe } from './feedPipe.ts'
 import type { FromRelay, RelaySettings } from './messages.ts'
 import { Worker } from './worker.ts'
 
@@ -32,8 +32,8 @@ interface Slot {
 interface Held {
   readonly room: string
   readonly slot: Slot
-  /** Stops what comes into the process for this session. */
-  readonly stop?: () => void
+  /** What comes into the process for this session. */
+  readonly pipe?: FeedPipe
 }
 
 /** What listens to the frames of one publisher, shared by all who want them. */
@@ -95,7 +95,7 @@ class RelayEngine implements Engine {
 
   async end(sessionId: string): Promise<void> {
     const held = this.#sessions.get(sessionId)
-    held?.stop?.()
+    held?.pipe?.stop()
     await held?.slot.worker?.call('end', { sessionId })
   }
 
@@ -103,11 +103,11 @@ class RelayEngine implements Engine {
     const slot = this.#slotOf(room)
     const worker = this.#workerOf(slot)
     if (worker === null) throw new Error('the media process is not there')
-    const held: { stop: () => void } = { stop: () => undefined }
-    this.#sessions.set(sessionId, { room, slot, stop: () => held.stop() })
+    const pipe = new FeedPipe({ sessionId, source, tell: (message, sent) => worker.tell(message, sent) })
+    this.#sessions.set(sessionId, { room, slot, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
     worker.tell({ kind: 'feed', sessionId, room, sourceId })
-    held.stop = source.subscribe(framePipe(sessionId, (message, sent) => worker.tell(message, sent)))
+    pipe.open()
   }
 
   tap(sessionId: string): FrameSource {
@@ -183,8 +183,11 @@ class RelayEngine implements Engine {
 
   #heard(message: FromRelay): void {
     switch (message.kind) {
-      case 'event':
-        return this.#tell(message.event)
+      case 'events':
+        for (const event of message.events) this.#tell(event)
+        return undefined
+      case 'want':
+        return this.#sessions.get(message.sessionId)?.pipe?.want(message.isWanted)
       case 'tracks':
         return this.#taps.get(message.sessionId)?.hub.tracks(message.tracks)
       case 'frame':
@@ -205,7 +208,7 @@ class RelayEngine implements Engine {
   }
 
   #forget(sessionId: string): void {
-    this.#sessions.get(sessionId)?.stop?.()
+    this.#sessions.get(sessionId)?.pipe?.stop()
     this.#sessions.delete(sessionId)
     this.#taps.get(sessionId)?.hub.end()
     this.#taps.delete(sessionId)

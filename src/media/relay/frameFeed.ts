@@ -26,6 +26,7 @@ export class FrameFeed implements FrameSink {
   #config: Buffer[] = []
   #videoIndex = 0
   #audioIndex = 0
+  #told: readonly TrackInfo[] = []
   #isOver = false
 
   constructor(options: FrameFeedOptions) {
@@ -34,6 +35,7 @@ export class FrameFeed implements FrameSink {
 
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isOver) return
+    this.#told = tracks
     const video = tracks.find(({ kind, codec }) => kind === 'video' && codec === 'h264')
     const audio = tracks.find(({ kind, codec }) => kind === 'audio' && codec === 'opus')
     const sets = video === undefined ? null : readAvcConfig(Buffer.from(video.config))
@@ -56,6 +58,14 @@ export class FrameFeed implements FrameSink {
     if (this.#isOver) return
     if (frame.kind === 'video') this.#takeVideo(frame)
     else this.#takeAudio(frame)
+  }
+
+  /** Nobody watches, and no frames come until somebody does. What is kept must not be shown then: it is of long ago. */
+  rest(): void {
+    this.#video = null
+    this.#audio = null
+    this.#originMs = null
+    this.tracks(this.#told)
   }
 
   end(): void {

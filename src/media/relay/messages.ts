@@ -44,6 +44,8 @@ export type ToRelay =
   | { readonly kind: 'start'; readonly settings: RelaySettings }
   | RelayCall
   | { readonly kind: 'feed'; readonly sessionId: string; readonly room: string; readonly sourceId: string | null }
+  /** No more frames of a feed come until it is wanted again; what is kept of it is of no use then. */
+  | { readonly kind: 'rest'; readonly sessionId: string }
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
   | Media
 
@@ -54,5 +56,8 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'event'; readonly event: EngineEvent }
+  /** In their order; those of one moment are one message. */
+  | { readonly kind: 'events'; readonly events: readonly EngineEvent[] }
+  /** Somebody watches this feed from now on, or nobody has for a while. */
+  | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
   | Media

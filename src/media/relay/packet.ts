@@ -10,6 +10,29 @@ export interface MediaPacket {
   readonly isKeyStart: boolean
 }
 
+const SLAB_BYTES = 16_384
+
+/**
+ * Memory for payloads that are kept. A small buffer is usually a piece of a block that it shares with whatever else was made
+ * at that moment, and keeps all of it: 64 KiB for a packet of 1 KiB. What is kept together lies together here, and what came
+ * first is let go first, so that a ring holds no more than its packets and one block.
+ */
+export class PayloadMemory {
+  #slab = Buffer.alloc(0)
+  #used = 0
+
+  /** A copy of `payload`. */
+  keep(payload: Buffer): Buffer {
+    if (this.#used + payload.length > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, payload.length))
+      this.#used = 0
+    }
+    const begin = this.#used
+    this.#used += payload.copy(this.#slab, begin)
+    return this.#slab.subarray(begin, this.#used)
+  }
+}
+
 /** The latest packets of a track, by index. */
 export class PacketRing {
   readonly size: number

@@ -2,7 +2,7 @@ import { Handshake, type Fingerprint, type Identity } from './dtls.ts'
 import type { RtpSender } from './fanout.ts'
 import type { NativeBackEnd, NativePeer } from './fanoutNative.ts'
 import type { Endpoint } from './socket.ts'
-import { SrtpReader } from './srtp/reader.ts'
+import { type RtpOpener, SrtpReader } from './srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
 import { type BindingRequest, bindingError, bindingSuccess, isAuthentic } from './wire/stun.ts'
 import { parseRtcp, type RtcpPacket } from './wire/rtcp.ts'
@@ -39,7 +39,10 @@ const ROLE_CONFLICT = 487
 
 /** One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764). */
 export class Peer implements RtpSender {
-  /** The present ones first; those before a restart count until the peer uses the new ones. */
+  /**
+   * The present ones first. Those before a restart count until the next one: a browser may have begun to use its new ports
+   * before it read the answer, and then stays with the credentials that it knew.
+   */
   #credentials: readonly Credentials[]
   readonly #options: PeerOptions
   readonly #handshake: Handshake
@@ -51,6 +54,7 @@ export class Peer implements RtpSender {
   seenAtMs: number
   bytesIn = 0
   #native: NativePeer | null = null
+  #opener: RtpOpener | null = null
   #bytesOut = 0
 
   constructor(options: PeerOptions, nowMs: number) {
@@ -62,7 +66,8 @@ export class Peer implements RtpSender {
       fingerprints: [options.fingerprint],
       send: (datagram) => this.#send(datagram),
       connected: ({ inbound, outbound }) => {
-        this.#reader = new SrtpReader(inbound)
+        this.#opener = options.native?.createOpener(inbound) ?? null
+        this.#reader = new SrtpReader(inbound, this.#opener)
         this.#writer = new SrtpWriter(outbound)
         this.#native = options.native?.createPeer(outbound) ?? null
         this.#native?.route(this.#remote)
@@ -153,6 +158,7 @@ export class Peer implements RtpSender {
     this.#handshake.close()
     this.#isClosed = true
     this.#native?.close()
+    this.#opener?.close()
     this.#writer = null
     this.#reader = null
   }

@@ -4,6 +4,7 @@ import type { EngineEvent } from '../engine.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
 import { openNative } from './fanoutNative.ts'
+import type { FrameFeed } from './frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
 import { Relay, TICK_MS } from './relay.ts'
@@ -12,16 +13,26 @@ import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
-/** Sessions that end between two collections. */
-const COLLECT_EVERY = 100
 
 function tell(message: FromRelay): void {
+  tellEvents()
   if (process.connected) process.send?.(message)
+}
+
+/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+let events: EngineEvent[] = []
+
+function tellEvents(): void {
+  if (events.length === 0) return
+  const told = events
+  events = []
+  tell({ kind: 'events', events: told })
 }
 
 /** The frames of a session, to the main process. */
 const tapped = (sessionId: string): FrameSink =>
   framePipe(sessionId, (message, sent) => {
+    tellEvents()
     if (process.connected) process.send?.(message, undefined, undefined, sent)
   })
 
@@ -52,6 +63,7 @@ async function run(settings: RelaySettings): Promise<void> {
     maxSessions: settings.maxSessions,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
     emit,
+    want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
@@ -59,7 +71,7 @@ async function run(settings: RelaySettings): Promise<void> {
 }
 
 /** What frames come in by, and how those that go out are stopped; by session. */
-const feeds = new Map<string, FrameSink>()
+const feeds = new Map<string, FrameFeed>()
 const taps = new Map<string, () => void>()
 
 /** Passes on what happened. Of a session that is over nothing is kept. */
@@ -68,20 +80,8 @@ function emit(event: EngineEvent): void {
     feeds.delete(event.sessionId)
     taps.get(event.sessionId)?.()
     taps.delete(event.sessionId)
-    collectNowAndThen()
   }
-  tell({ kind: 'event', event })
-}
-
-let ended = 0
-
-/**
- * What a session leaves behind (keys, certificates, ciphers) is hardly anything on the heap, so that collecting it seems to
- * be worth nothing for a long time; outside of the heap it adds up. The heap is small: this takes milliseconds.
- */
-function collectNowAndThen(): void {
-  ended += 1
-  if (ended % COLLECT_EVERY === 0) void globalThis.gc?.({ type: 'major', execution: 'async' })
+  if (events.push(event) === 1) queueMicrotask(tellEvents)
 }
 
 /** Does what the messages say, in their order. */
@@ -95,6 +95,9 @@ function listener(relay: Relay): (message: ToRelay) => void {
         return
       case 'feed':
         feeds.set(message.sessionId, relay.feed(message))
+        return
+      case 'rest':
+        feeds.get(message.sessionId)?.rest()
         return
       case 'tap':
         taps.get(message.sessionId)?.()

@@ -5,12 +5,14 @@ import { Directory } from './directory.ts'
 import type { Fingerprint, Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
+import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
 import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
+import { newSink } from './newSink.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
 import { Room } from './room.ts'
-import { Sink } from './sink.ts'
+import type { Sink } from './sink.ts'
 import type { Endpoint } from './socket.ts'
 import type { Source } from './source.ts'
 import { tap } from './tap.ts'
@@ -18,7 +20,7 @@ import { Viewer } from './viewer.ts'
 import { looksLikeStun, parseBindingRequest } from './wire/stun.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
-import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
+import type { WantedTrack } from './wire/sdp/choose.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
 import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
@@ -37,6 +39,8 @@ export interface RelayOptions {
   readonly native?: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
   emit(event: EngineEvent): void
+  /** Frames of a feed are wanted from now on, or no more. */
+  want(sessionId: string, isWanted: boolean): void
 }
 
 /** How often `tick` is to be called. */
@@ -65,7 +69,7 @@ interface Session {
 export class Relay {
   readonly #options: RelayOptions
   readonly #sessions = new Map<string, Session>()
-  readonly #feeds = new Map<string, { readonly feed: FrameFeed; readonly room: string }>()
+  readonly #feeds: Feeds
   readonly #directory = new Directory<Session>()
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
@@ -74,6 +78,7 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
   publish({ sessionId, room, sourceId, offer, codec }: PublishOffer): Negotiated {
@@ -118,19 +123,21 @@ export class Relay {
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
     for (const [at, chosen] of plan.value.entries())
-      if (chosen !== null) sinks.push({ at, sink: this.#sinkFor(chosen, holder) })
-    const cname = sessionId
+      if (chosen !== null) sinks.push({ at, sink: newSink(chosen, this.#options.random, holder) })
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
       if (chosen === null || sink === undefined) return null
       const { ssrc, rtx, kind } = sink.options
-      const ids = { streamId: 'stream', trackId: kind, cname }
+      const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
-    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname })
+    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
     const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
     holder.peer = this.#sessions.get(sessionId)?.peer ?? null
-    if (begun.ok) this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
+    if (!begun.ok) return begun
+    this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
+    // At once: what takes its time to begin has until the viewer's transport is up.
+    this.#tendFeeds()
     return begun
   }
 
@@ -157,29 +164,27 @@ export class Relay {
   end(sessionId: string, reason: EndReason = 'kicked'): void {
     const session = this.#sessions.get(sessionId)
     if (session !== undefined) this.#end(session, reason)
-    const feed = this.#feeds.get(sessionId)
-    if (feed !== undefined) this.#endFeed(sessionId, feed.room, reason)
+    this.#endFeed(sessionId, reason)
   }
 
   /** A source whose frames come from elsewhere; `end` of the sink ends it. */
-  feed({ sessionId, room, sourceId }: { sessionId: string; room: string; sourceId: string | null }): FrameSink {
+  feed({ sessionId, room, sourceId }: Omit<ViewOffer, 'offer'>): FrameFeed {
     const { now } = this.#options
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       this.#options.emit({ kind: 'tracks', sessionId, tracks })
       this.#replace(this.#roomOf(room).put(source, now()))
     }
-    const ended = (): void => this.#endFeed(sessionId, room, 'left')
+    const ended = (): void => this.#endFeed(sessionId, 'left')
     const feed = new FrameFeed({ sessionId, sourceId, createFanout: () => this.#createFanout(), ready, ended, now })
-    this.#feeds.set(sessionId, { feed, room })
+    this.#feeds.add(sessionId, room, feed)
     this.#options.emit({ kind: 'connected', sessionId, address: '' })
     return feed
   }
 
   /** The frames of a publisher. Ends at once when there is none of this session. Returns the function that stops it. */
   tap(sessionId: string, sink: FrameSink): () => void {
-    const session = this.#sessions.get(sessionId)
-    if (session !== undefined && session.role instanceof Publisher)
-      return tap(session.role.source, sink, this.#options.now())
+    const role = this.#sessions.get(sessionId)?.role
+    if (role instanceof Publisher) return tap(role.source, sink, this.#options.now())
     sink.end()
     return () => undefined
   }
@@ -201,7 +206,10 @@ export class Relay {
   /** Does what time asks for. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const { role } of this.#sessions.values()) if (role instanceof Publisher) role.tick(nowMs)
+    for (const { role } of this.#sessions.values()) {
+      if (role instanceof Publisher) role.tick(nowMs)
+      else role.pace(nowMs)
+    }
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
@@ -209,15 +217,15 @@ export class Relay {
       const gone = goneBecause(session, nowMs)
       if (gone !== null) this.#end(session, gone)
     }
+    this.#tendFeeds()
     for (const room of this.#rooms.values()) for (const id of room.impatient(nowMs)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
     for (const session of this.#sessions.values()) this.#tellBytes(session)
   }
 
-  close(): void {
-    for (const session of this.#sessions.values()) this.#end(session, 'kicked')
-    for (const [sessionId, { room }] of this.#feeds) this.#endFeed(sessionId, room, 'kicked')
+  #tendFeeds(): void {
+    this.#feeds.tend(this.#options.now(), (sessionId, room) => this.#rooms.get(room)?.isWatched(sessionId) === true)
   }
 
   #begin(wish: {
@@ -249,8 +257,8 @@ export class Relay {
     }
     this.#sessions.set(sessionId, session)
     this.#directory.name(session, credentials.ufrag)
-    const transport = this.#transportOf(credentials, role instanceof Publisher)
-    return { ok: true, answer: buildAnswer(offer, transport, answers), etag: session.etag }
+    const answer = buildAnswer(offer, this.#transportOf(credentials, role instanceof Publisher), answers)
+    return { ok: true, answer, etag: session.etag }
   }
 
   #transportOf({ ufrag, pwd }: Credentials, transportCc: boolean): AnswerTransport {
@@ -290,10 +298,7 @@ export class Relay {
     const { id, room, role, peer } = session
     const nowMs = this.#options.now()
     this.#options.emit({ kind: 'connected', sessionId: id, address: peer.address })
-    if (role instanceof Viewer) {
-      role.begin(peer, nowMs)
-      return
-    }
+    if (role instanceof Viewer) return role.begin(peer, nowMs)
     role.begin(peer)
     this.#replace(this.#roomOf(room).put(role.source, nowMs))
   }
@@ -323,13 +328,12 @@ export class Relay {
     this.#options.emit({ kind: 'ended', sessionId: session.id, reason })
   }
 
-  #endFeed(sessionId: string, room: string, reason: EndReason): void {
-    const known = this.#feeds.get(sessionId)
-    if (known === undefined) return
-    this.#feeds.delete(sessionId)
-    known.feed.end()
-    this.#rooms.get(room)?.remove(sessionId, this.#options.now())
-    this.#forgetIfEmpty(room)
+  #endFeed(sessionId: string, reason: EndReason): void {
+    const held = this.#feeds.take(sessionId)
+    if (held === undefined) return
+    held.feed.end()
+    this.#rooms.get(held.room)?.remove(sessionId, this.#options.now())
+    this.#forgetIfEmpty(held.room)
     this.#options.emit({ kind: 'ended', sessionId, reason })
   }
 
@@ -357,28 +361,6 @@ export class Relay {
       video: video && { codec: video, profileLevelId: this.#profiles.get(source) ?? null },
       audio: source.audio && { codec: 'opus', profileLevelId: null },
     }
-  }
-
-  #sinkFor({ codec, name, rtxPayloadType }: ChosenCodec, holder: { peer: Peer | null }): Sink {
-    const random = this.#options.random.bytes(10)
-    const ssrc = random.readUInt32BE(0) | 1
-    const rtxSsrc = (random.readUInt32BE(4) & ~1) >>> 0
-    return new Sink({
-      ssrc: ssrc >>> 0,
-      kind: name === 'opus' ? 'audio' : 'video',
-      payloadTypes: new Map([[name, codec.payloadType]]),
-      rtx:
-        rtxPayloadType === null
-          ? null
-          : { ssrc: rtxSsrc, payloadTypes: new Map([[codec.payloadType, rtxPayloadType]]) },
-      peer: {
-        sendRtp: (head, payload) => holder.peer?.sendRtp(head, payload),
-        get native() {
-          return holder.peer?.native ?? null
-        },
-      },
-      firstIndex: random.readUInt16BE(8) & 0x7fff,
-    })
   }
 
   #createFanout(): Fanout {

@@ -55,6 +55,12 @@ export class Room {
     this.#seats.delete(sessionId)
   }
 
+  /** Whether anybody is shown the source of this session. */
+  isWatched(sessionId: string): boolean {
+    for (const { shown } of this.#seats.values()) if (shown?.sessionId === sessionId) return true
+    return false
+  }
+
   /** The sessions of viewers that wait in vain, or have waited for too long. */
   impatient(nowMs: number): string[] {
     const isOver = (sinceMs: number | null): boolean => sinceMs !== null && nowMs - sinceMs > PATIENCE_MS

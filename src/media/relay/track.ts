@@ -1,6 +1,6 @@
 import type { AudioCodec, VideoCodec } from '../frame.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
-import { type MediaPacket, PacketRing } from './packet.ts'
+import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
 import { Timeline } from './timeline.ts'
 
 /** Enough for two seconds of a fast stream: what viewers may ask for again, and what a late one begins with. */
@@ -40,6 +40,7 @@ export class Track {
   readonly timeline: Timeline
   readonly fanout: Fanout
   readonly #ring: PacketRing
+  readonly #memory = new PayloadMemory()
   readonly #listeners = new Set<PacketListener>()
   readonly #askForKeyframe: (() => void) | null
   #ssrc: number | null = null
@@ -89,7 +90,7 @@ export class Track {
       index,
       timestamp: (raw.timestamp + this.#timestampOffset) >>> 0,
       marker: raw.marker,
-      payload: raw.payload,
+      payload: this.#memory.keep(raw.payload),
       isKeyStart: raw.isKeyStart,
     }
     this.#ring.put(packet)
@@ -104,11 +105,6 @@ export class Track {
   /** The publisher's RTP time in this track's own, for sender reports. */
   ownTimestamp(publishers: number): number {
     return (publishers + this.#timestampOffset) >>> 0
-  }
-
-  /** The track's own index of a publisher's, which `packet` takes. */
-  ownIndex(publishers: number): number {
-    return publishers + this.#indexOffset
   }
 
   /** Calls `listener` with every packet as it comes. Returns the function that stops it. */

@@ -1,12 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { AudioTrack, Frame, FrameSink, FrameSource, Track, VideoTrack } from '../frame.ts'
+import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, Track, VideoTrack } from '../frame.ts'
 import { Hub } from '../hub.ts'
-import { MATROSKA_INPUT } from '../packager/arguments.ts'
+import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 import type { Ffmpeg } from '../packager/ffmpeg.ts'
 import { Conversion } from './conversion.ts'
 import { FlvReader } from './flvTags.ts'
 import { Ingest } from './ingest.ts'
+import { InStep } from './inStep.ts'
 import { MESSAGE } from './messages.ts'
 import { OggOpusReader } from './ogg.ts'
 
@@ -22,7 +23,7 @@ export interface WebRtcMediaOptions {
 
 export interface WebRtcMedia {
   /** H.264 without reordering, and Opus. Converts while somebody listens. Ends with its source, or when it is stopped. */
-  readonly media: FrameSource
+  readonly media: RestingSource
   /** Ends the conversion and its processes. Idempotent. */
   readonly stop: () => Promise<void>
 }
@@ -52,11 +53,6 @@ const WITHOUT_REORDERING = [
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]
 
-/** Arguments as one types them; nothing is quoted. */
-function words(text: string): string[] {
-  return text.split(' ')
-}
-
 /** What WebRTC can carry of a source of H.264 and AAC: AAC becomes Opus, and video with B-frames is encoded anew. */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
   const listeners = new Set<FrameSink>()
@@ -66,6 +62,7 @@ export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): W
   const start = (): Converter => {
     const converter = new Converter(options)
     running = { converter, unsubscribe: source.subscribe(converter) }
+    converter.isLive = true
     return converter
   }
   const stop = async (): Promise<void> => {
@@ -85,13 +82,42 @@ export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): W
     }
   }
   return {
-    media: { subscribe },
+    media: { subscribe, announce: (listener) => announce(source, options, listener) },
     stop: async () => {
       stopped = true
       await stop()
     },
   }
 }
+
+/** What becomes of the tracks of a source, from what is seen of it. */
+function announce(
+  source: FrameSource,
+  { transcodeBFrames }: WebRtcMediaOptions,
+  listener: (tracks: readonly Track[]) => void,
+): () => void {
+  let all: readonly Track[] = []
+  let isLeftOut = false
+  const tell = (): void => {
+    const [video, sound] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
+    listener([...(video === undefined || isLeftOut ? [] : [video]), ...(sound ? [OPUS] : [])])
+  }
+  return source.subscribe({
+    tracks: (tracks) => {
+      all = tracks
+      isLeftOut = false
+      tell()
+    },
+    frame: (frame) => {
+      if (transcodeBFrames || isLeftOut || !isReordered(frame)) return
+      isLeftOut = true
+      tell()
+    },
+    end: () => undefined,
+  })
+}
+
+const isReordered = ({ kind, timeUs, decodeTimeUs }: Frame): boolean => kind === 'video' && timeUs !== decodeTimeUs
 
 type VideoWay = 'unknown' | 'as it is' | 'anew' | 'left out'
 
@@ -100,6 +126,9 @@ class Converter implements FrameSink {
   readonly #options: WebRtcMediaOptions
   readonly #sound: Conversion
   readonly #pictures: Conversion
+  readonly #step: InStep
+  /** What came before was kept for those who come late. Pictures begin there, but sound of then would only be late. */
+  isLive = false
   #video: VideoTrack | null = null
   /** The video as it is sent; null until it is known. */
   #sentVideo: VideoTrack | null = null
@@ -109,7 +138,8 @@ class Converter implements FrameSink {
 
   constructor(options: WebRtcMediaOptions) {
     this.#options = options
-    const { name } = options
+    const { name, clock } = options
+    this.#step = new InStep(clock, (frame) => this.media.frame(frame))
     this.#sound = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#soundBegins() })
     this.#pictures = new Conversion({
       ...options,
@@ -130,8 +160,8 @@ class Converter implements FrameSink {
   }
 
   frame(frame: Frame): void {
-    if (frame.kind === 'audio') this.#sound.frame(frame)
-    else this.#picture(frame)
+    if (frame.kind === 'video') this.#picture(frame)
+    else if (this.isLive) this.#sound.frame(frame)
   }
 
   end(): void {
@@ -139,6 +169,7 @@ class Converter implements FrameSink {
   }
 
   stop(): Promise<void> {
+    this.#step.flush()
     this.media.end()
     this.#stopped ??= Promise.all([this.#sound.stop(), this.#pictures.stop()]).then(() => undefined)
     return this.#stopped
@@ -146,15 +177,15 @@ class Converter implements FrameSink {
 
   /** The first frame tells most encoders apart: with B-frames it is shown later than it is decoded. */
   #picture(frame: Frame): void {
-    const isReordered = frame.timeUs !== frame.decodeTimeUs
-    if (this.#way === 'unknown' || (isReordered && this.#way === 'as it is')) this.#choose(isReordered)
-    if (this.#way === 'as it is') this.media.frame(frame)
+    const reordered = isReordered(frame)
+    if (this.#way === 'unknown' || (reordered && this.#way === 'as it is')) this.#choose(reordered)
+    if (this.#way === 'as it is') this.#step.picture(frame)
     if (this.#way === 'anew') this.#pictures.frame(frame)
   }
 
-  #choose(isReordered: boolean): void {
+  #choose(reordered: boolean): void {
     const { transcodeBFrames, log, name } = this.#options
-    this.#way = !isReordered ? 'as it is' : transcodeBFrames ? 'anew' : 'left out'
+    this.#way = !reordered ? 'as it is' : transcodeBFrames ? 'anew' : 'left out'
     if (this.#way === 'as it is') this.#sentVideo = this.#video
     else log.warn({ name, video: this.#way }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
     if (this.#way === 'anew' && this.#video) this.#pictures.track(this.#video)
@@ -163,6 +194,7 @@ class Converter implements FrameSink {
 
   #tellTracks(): void {
     const audio = this.#hasAudio ? [OPUS] : []
+    this.#step.flush()
     this.media.tracks(this.#sentVideo === null ? audio : [this.#sentVideo, ...audio])
   }
 
@@ -170,7 +202,7 @@ class Converter implements FrameSink {
     const reader = new OggOpusReader()
     return (output) => {
       for (const { timeUs, data } of reader.push(output) ?? []) {
-        this.media.frame({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
+        this.#step.sound({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
       }
     }
   }
@@ -183,7 +215,7 @@ class Converter implements FrameSink {
         this.#sentVideo = video
         this.#tellTracks()
       },
-      frame: (frame) => this.media.frame(frame),
+      frame: (frame) => this.#step.picture(frame),
       end: () => undefined,
     })
     return (output) => {

@@ -1,20 +1,25 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import type { TranscodeEvent, TranscodeJob } from '../../core/life/transcoder.ts'
-import type { Frame, FrameSink, FrameSource, Track } from '../frame.ts'
+import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
+import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
-import { MuxFeed } from '../packager/muxFeed.ts'
 import { ladderArguments } from './arguments.ts'
+import { type Parting, Pushed } from './pushed.ts'
 import type { PushSources } from './sources.ts'
 
 export interface JobTools {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly sources: PushSources
+  readonly reach: ReachSource
 }
 
 const STOP_GRACE_MS = 2000
+/** How long a process may take to encode what is left of a source; the next one waits for it. */
+const DRAIN_MS = 5000
+/** Sources that come one after the other start at most one process in this time. */
+const START_EVERY_MS = 1000
 const LOOK_EVERY_MS = 150
 /** A source that is dialled is dialled again after 1 s, 2 s, 4 s … at most so long. */
 const DIAL_PAUSE_MAX_MS = 15_000
@@ -24,16 +29,22 @@ export class Job {
   readonly #job: TranscodeJob
   readonly #folder: string
   readonly #tools: JobTools
-  readonly #tell: (event: TranscodeEvent) => void
+  readonly #tell: (event: TranscodeEvent | TranscodeLog) => void
   readonly #stopping = new AbortController()
   #process: FfmpegProcess | null = null
+  #startedAtMs = Number.NEGATIVE_INFINITY
   #unwatch = (): void => undefined
-  #unsubscribe = (): void => undefined
-  /** Waits for the source no longer. */
+  #newest: FrameSource | null = null
+  /** Lets go of the source. */
   #leave = (): void => undefined
   #work: Promise<void> = Promise.resolve()
 
-  constructor(job: TranscodeJob, folder: string, tools: JobTools, tell: (event: TranscodeEvent) => void) {
+  constructor(
+    job: TranscodeJob,
+    folder: string,
+    tools: JobTools,
+    tell: (event: TranscodeEvent | TranscodeLog) => void,
+  ) {
     this.#job = job
     this.#folder = folder
     this.#tools = tools
@@ -57,7 +68,6 @@ export class Job {
   async stop(goesOn: boolean): Promise<void> {
     this.#stopping.abort()
     this.#unwatch()
-    this.#unsubscribe()
     this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
@@ -66,37 +76,45 @@ export class Job {
 
   /** A new source follows the old one: its process ends first, because both write the same files. */
   #take(media: FrameSource): void {
-    this.#unsubscribe()
+    this.#newest = media
     this.#leave()
-    this.#process?.end()
     this.#work = this.#work.then(() => this.#push(media)).catch((error: unknown) => this.#broken(String(error)))
   }
 
+  /** Once, and again when its tracks have changed: a source that goes on begins with a keyframe that it has kept. */
   async #push(media: FrameSource): Promise<void> {
-    if (this.#stopping.signal.aborted) return
-    await new Promise<void>((done) => {
-      this.#leave = done
-      const pushed = new Pushed({
-        begin: (tracks) => this.#begin(tracks),
-        ended: (exit, sourceIsOver) => this.#ended(exit, sourceIsOver),
-        done,
-      })
-      this.#unsubscribe = media.subscribe(pushed)
-    })
-    this.#unsubscribe()
-    await this.#process?.exited
+    let parting: Parting = 'changed'
+    while (parting === 'changed') {
+      await this.#pauseUntilMs(this.#startedAtMs + START_EVERY_MS)
+      if (media !== this.#newest || this.#stopping.signal.aborted) return
+      parting = await this.#feed(media)
+    }
   }
 
-  /** The source has begun, or begins anew with other tracks. Null: ffmpeg cannot be started, which was told. */
+  async #feed(media: FrameSource): Promise<Parting> {
+    const { promise, resolve } = Promise.withResolvers<Parting>()
+    this.#leave = () => resolve('over')
+    const unsubscribe = media.subscribe(new Pushed({ begin: (tracks) => this.#begin(tracks), part: resolve }))
+    const parting = await promise
+    unsubscribe()
+    const exit = await this.#process?.stop(DRAIN_MS)
+    this.#process = null
+    if (parting === 'over') this.#sourceIsLost()
+    if (parting === 'failed' && exit) this.#broken(reasonOf(exit))
+    return parting
+  }
+
+  /** The source has begun. Null: there cannot be a process for it, which was told. */
   #begin(tracks: readonly Track[]): FfmpegProcess | null {
-    this.#process?.end()
     const sound = tracks.some(({ kind }) => kind === 'audio')
     if (!tracks.some(({ kind }) => kind === 'video')) {
       this.#broken('the source has no video')
       return null
     }
-    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: null }), true)
-    if (process !== null) this.#sourceIsThere(process)
+    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: null }), true)
+    if (process === null) return null
+    this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
+    this.#sourceIsThere(process)
     return process
   }
 
@@ -115,6 +133,7 @@ export class Job {
       return null
     }
     this.#process = started.value
+    this.#startedAtMs = this.#tools.clock.monotonic()
     return started.value
   }
 
@@ -147,9 +166,13 @@ export class Job {
     }
   }
 
-  #ended({ code, tail }: FfmpegExit, sourceIsOver: boolean): void {
-    if (sourceIsOver) this.#tell({ kind: 'sourceLost' })
-    else this.#broken(`ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`)
+  #sourceIsLost(): void {
+    this.#tell({ kind: 'sourceLost' })
+    this.#log('warn', 'The source is gone')
+  }
+
+  #log(level: TranscodeLog['level'], message: string): void {
+    this.#tell({ kind: 'log', level, message })
   }
 
   #broken(message: string): void {
@@ -160,67 +183,49 @@ export class Job {
   async #dial(url: string): Promise<void> {
     let [failures, sound] = [0, true]
     while (!this.#stopping.signal.aborted) {
-      let seen = false
-      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: url }), false, () => {
+      const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
+      if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
+      if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
+      const pulled = reached.ok ? await this.#pull(reached.value, sound) : { seen: false, tail: reached.error.message }
+      if (pulled === null) return
+      if (pulled.seen) this.#sourceIsLost()
+      // A source without sound: what was asked of it is not there, and the next try does not ask.
+      if (!pulled.seen && sound && /matches no streams/.test(pulled.tail)) sound = false
+      failures = pulled.seen ? 1 : failures + 1
+      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
+      const again = `it is dialled again in ${pauseMs / 1000} s`
+      if (!pulled.seen) this.#log('warn', `The source does not answer; ${again}: ${withoutSource(pulled.tail, url)}`)
+      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+    }
+  }
+
+  /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
+  async #pull(reached: Reached, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
+    let seen = false
+    try {
+      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: reached }), false, () => {
         if (!seen && process) this.#sourceIsThere(process)
         seen = true
       })
-      if (process === null) return
+      if (process === null) return null
       const { tail } = await process.exited
-      if (seen) this.#tell({ kind: 'sourceLost' })
-      // A source without sound: what was asked of it is not there, and the next try does not ask.
-      if (!seen && sound && /matches no streams/.test(tail)) sound = false
-      failures = seen ? 1 : failures + 1
-      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
-      await this.#tools.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
+      return { seen, tail }
+    } finally {
+      reached.close()
     }
   }
+
+  /** On the monotonic clock. A job that is stopped waits no longer. */
+  async #pauseUntilMs(atMs: number): Promise<void> {
+    const pauseMs = atMs - this.#tools.clock.monotonic()
+    if (pauseMs > 0) await this.#tools.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
+  }
 }
+
+const reasonOf = ({ code, tail }: FfmpegExit): string => `ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`
 
 const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
 
-interface PushedParts {
-  /** Starts the process for these tracks; null when that is impossible. */
-  readonly begin: (tracks: readonly Track[]) => FfmpegProcess | null
-  readonly ended: (exit: FfmpegExit, sourceIsOver: boolean) => void
-  /** The source is over. */
-  readonly done: () => void
-}
-
-/** Between a source and the process that is fed from it. */
-class Pushed implements FrameSink {
-  readonly #mux: MuxFeed
-  #process: FfmpegProcess | null = null
-  #isOver = false
-  #failed = false
-
-  constructor({ begin, ended, done }: PushedParts) {
-    this.#mux = new MuxFeed({
-      begin: (tracks) => {
-        this.#process = begin(tracks)
-        this.#failed = this.#process === null
-        const mine = this.#process
-        // Of several, an older one ends because the tracks changed, which is no failure either.
-        void mine?.exited.then((exit) => ended(exit, this.#isOver || this.#process !== mine))
-      },
-      write: (bytes) => this.#process?.write(bytes) ?? false,
-      end: () => {
-        this.#isOver = true
-        this.#process?.end()
-        done()
-      },
-    })
-  }
-
-  tracks(tracks: readonly Track[]): void {
-    this.#mux.tracks(tracks)
-  }
-
-  frame(frame: Frame): void {
-    if (!this.#failed) this.#mux.frame(frame)
-  }
-
-  end(): void {
-    this.#mux.end()
-  }
-}
+/** The last thing that was said, without the address and its passphrase. */
+const withoutSource = (tail: string, url: string): string =>
+  lastLine(tail).replaceAll(url, 'the source').replaceAll(/\?\S*/g, '')

@@ -7,6 +7,8 @@ import * as sessions from './0003_sessions.ts'
 import * as live from './0004_live.ts'
 import * as runs from './0005_runs.ts'
 import * as recordings from './0006_recordings.ts'
+import * as served from './0007_served.ts'
+import * as nodeUrls from './0008_node_urls.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
@@ -16,6 +18,8 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0004_live': live.up,
   '0005_runs': runs.up,
   '0006_recordings': recordings.up,
+  '0007_served': served.up,
+  '0008_node_urls': nodeUrls.up,
 }
 
 /** The database was written by a newer version of this program. */

@@ -73,7 +73,8 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
     .returning([...DELIVERY_COLUMNS]),
 )
 
-const copyPayload = statement((db, p: { of: string; id: string }) =>
+/** What is sent again is the very bytes of the first time. */
+export const copyPayload = statement((db, p: { of: string; id: string }) =>
   db
     .insertInto('delivery_payloads')
     .columns(['id', 'data', 'body', 'content_type', 'headers'])

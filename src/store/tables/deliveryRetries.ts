@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { type Session, statement } from '../session.ts'
+import { copyPayload } from './deliveries.ts'
 
 const WAITING = sql.lit('waiting')
 
@@ -24,18 +25,6 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBef
         ])
         .where('first.id', '=', p.of)
         .where('first.attempt', 'is not', null),
-    ),
-)
-
-const copyPayload = statement((db, p: { of: string; id: string }) =>
-  db
-    .insertInto('delivery_payloads')
-    .columns(['id', 'data', 'body', 'content_type', 'headers'])
-    .expression((eb) =>
-      eb
-        .selectFrom('delivery_payloads as first')
-        .select([sql<string>`cast(${p.id} as text)`.as('new_id'), 'data', 'body', 'content_type', 'headers'])
-        .where('first.id', '=', p.of),
     ),
 )
 

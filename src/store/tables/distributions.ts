@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
 import type { Distribution, DistributionRules } from '../../core/live/types.ts'
-import { inSlices, type Session, statement } from '../session.ts'
-import type { DistributionBytes, DistributionKey, DistributionListQuery } from '../store.ts'
+import { type Session, statement } from '../session.ts'
+import type { DistributionKey, DistributionListQuery } from '../store.ts'
 import { beyond } from './keyset.ts'
 import { Resource } from './resource.ts'
 
@@ -71,16 +70,6 @@ const forgetKeys = statement((db, p: { id: string }) =>
   db.deleteFrom('distribution_keys').where('distribution_id', '=', p.id),
 )
 
-const bytesOf = statement((db, p: { distributionId: string }) =>
-  db
-    .selectFrom('distribution_bytes')
-    .selectAll()
-    .where('distribution_id', '=', p.distributionId)
-    .orderBy('hour_ms')
-    .orderBy('country')
-    .orderBy('tracking_id'),
-)
-
 export const getDistribution = distributions.get.bind(distributions)
 export const insertDistribution = distributions.insert.bind(distributions)
 export const replaceDistribution = distributions.replace.bind(distributions)
@@ -112,47 +101,4 @@ export async function pageDistributions(session: Session, query: DistributionLis
     return page.orderBy('name').orderBy('id').limit(limit)
   })
   return distributions.read(rows)
-}
-
-export async function addDistributionBytes(session: Session, rows: readonly DistributionBytes[]): Promise<void> {
-  // In one order, so that two nodes that add to the same rows never wait for each other.
-  const values = rows.toSorted(byKey).map((row) => ({
-    distribution_id: row.distributionId,
-    hour_ms: row.hourMs,
-    country: row.country,
-    tracking_id: row.trackingId,
-    account_id: row.accountId,
-    bytes_out: row.bytesOut,
-  }))
-  await inSlices(values, (slice) =>
-    session.change((db) =>
-      db
-        .insertInto('distribution_bytes')
-        .values(slice)
-        .onConflict((c) =>
-          c
-            .columns(['distribution_id', 'hour_ms', 'country', 'tracking_id'])
-            .doUpdateSet({ bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out` }),
-        ),
-    ),
-  )
-}
-
-function byKey(a: DistributionBytes, b: DistributionBytes): number {
-  const [left, right] = [a, b].map((row) =>
-    JSON.stringify([row.distributionId, row.hourMs, row.country, row.trackingId]),
-  )
-  return (left ?? '') < (right ?? '') ? -1 : 1
-}
-
-export async function bytesOfDistribution(session: Session, distributionId: string): Promise<DistributionBytes[]> {
-  const rows = await session.all(bytesOf, { distributionId })
-  return rows.map((row) => ({
-    accountId: row.account_id,
-    distributionId: row.distribution_id,
-    hourMs: row.hour_ms,
-    country: row.country,
-    trackingId: row.tracking_id,
-    bytesOut: row.bytes_out,
-  }))
 }

@@ -1,4 +1,4 @@
-import { type Session, statement } from '../session.ts'
+import { inSlices, type Session, statement } from '../session.ts'
 import type { Newest, StoredIngest } from '../store.ts'
 import { beyond } from './keyset.ts'
 import { Resource } from './resource.ts'
@@ -48,6 +48,15 @@ export async function ingestsOf(session: Session, channelId: string): Promise<St
 
 export async function findIngestByKeyHash(session: Session, hash: Uint8Array): Promise<StoredIngest | undefined> {
   return ingests.read(await session.all(byKeyHash, { hash }))[0]
+}
+
+export async function keyHashesOf(session: Session, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>()
+  await inSlices(ids, async (slice) => {
+    const rows = await session.ask((db) => db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice))
+    for (const { id, key_hash: hash } of rows) if (hash !== null) found.set(id, hash)
+  })
+  return found
 }
 
 export async function pageIngests(session: Session, query: Newest & { channelId: string }): Promise<StoredIngest[]> {

@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Cause } from '../../core/life/engine.ts'
 import type { RunTable } from '../runsSchema.ts'
 import { type Session, statement } from '../session.ts'
-import type { Run, RunConfig, RunQuery } from '../store.ts'
+import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { beyond } from './keyset.ts'
 
 const byId = statement((db, p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id))
@@ -13,6 +13,29 @@ const end = statement((db, p: { id: string; type: string; by: string; atMs: numb
     .set({ stop_type: p.type, stop_id: p.by, ended_at_ms: p.atMs })
     .where('id', '=', p.id)
     .where('ended_at_ms', 'is', null),
+)
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('runs')
+    .where(
+      'id',
+      'in',
+      db.selectFrom('runs').select('id').where('ended_at_ms', '<', p.beforeMs).orderBy('ended_at_ms').limit(p.limit),
+    ),
+)
+
+/** Of a channel, those that were open at some moment of a time; oldest first. */
+const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('channel_id', '=', p.channelId)
+    .where('started_at_ms', '<', p.untilMs)
+    .where((eb) => eb.or([eb('ended_at_ms', 'is', null), eb('ended_at_ms', '>', p.fromMs)]))
+    .orderBy('started_at_ms')
+    .orderBy('id')
+    .limit(p.limit),
 )
 
 export async function getRun(session: Session, id: string): Promise<Run | undefined> {
@@ -26,6 +49,13 @@ export async function insertRun(session: Session, run: Run): Promise<void> {
 
 export async function endRun(session: Session, id: string, stop: Cause, atMs: number): Promise<void> {
   await session.run(end, { id, type: stop.type, by: stop.id, atMs })
+}
+
+export const pruneRuns = (session: Session, beforeMs: number, limit: number): Promise<number> =>
+  session.run(prune, { beforeMs, limit })
+
+export async function runsWithin(session: Session, query: RunsWithin): Promise<Run[]> {
+  return (await session.all(within, query)).map(fromRow)
 }
 
 export async function pageRuns(session: Session, query: RunQuery): Promise<Run[]> {

@@ -94,6 +94,24 @@ const skips = statement((db, p: { id: string; limit: number }) =>
     .limit(p.limit),
 )
 
+const pruneSkipped = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('scheduler_skips')
+    .where((eb) =>
+      eb(
+        eb.refTuple('scheduler_id', 'start_ms'),
+        'in',
+        eb
+          .selectFrom('scheduler_skips as old')
+          .select(['old.scheduler_id', 'old.start_ms'])
+          .where('old.at_ms', '<', p.beforeMs)
+          .orderBy('old.at_ms')
+          .limit(p.limit)
+          .$asTuple('scheduler_id', 'start_ms'),
+      ),
+    ),
+)
+
 export const getScheduler = schedulers.get.bind(schedulers)
 export const lockScheduler = schedulers.lock.bind(schedulers)
 export const insertScheduler = schedulers.insert.bind(schedulers)
@@ -160,3 +178,6 @@ export async function skippedOccurrences(session: Session, id: string, limit: nu
     reason: row.reason,
   }))
 }
+
+export const pruneSkips = (session: Session, beforeMs: number, limit: number): Promise<number> =>
+  session.run(pruneSkipped, { beforeMs, limit })

@@ -58,6 +58,16 @@ describe('an engine', () => {
     expect(twice.retryAtMs).toBe(8000)
   })
 
+  test('that keeps failing goes on at once, and with short pauses again, when another source comes', () => {
+    const died: EngineEvent = { kind: 'died', message: 'it cannot be decoded' }
+    const failing = through([...PLAYING, died, { kind: 'tick' }, died, { kind: 'tick' }, died, { kind: 'tick' }, died])
+    expect(failing.life.failures).toBeGreaterThan(1)
+    const { life, words } = through([{ kind: 'source' }], failing.life)
+    expect(words).toEqual(['ingesting'])
+    expect(life).toMatchObject({ failures: 0, retryAtMs: null, message: null, idleSinceMs: null })
+    expect(advanceEngine(life, died, 0).life.retryAtMs).toBe(1000)
+  })
+
   test('in error can be stopped, at once', () => {
     expect(through([...UP, { kind: 'died', message: 'x' }, STOP]).words.slice(-3)).toEqual([
       'stopped',

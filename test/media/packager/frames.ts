@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { AudioCodec, Frame, FrameSink, FrameSource, Track, VideoCodec } from '../../../src/media/frame.ts'
+import type { AudioCodec, Frame, FrameSink, RestingSource, Track, VideoCodec } from '../../../src/media/frame.ts'
 
 const run = promisify(execFile)
 
@@ -116,7 +116,7 @@ function bytesOf(dump: string): Uint8Array {
 }
 
 /** A source that plays what was recorded, again and again, as fast as it happened (or `speed` times that). */
-export class Player implements FrameSource {
+export class Player implements RestingSource {
   readonly #recorded: Recorded
   readonly #speed: number
   readonly #sinks = new Map<FrameSink, { waiting: boolean }>()
@@ -146,6 +146,11 @@ export class Player implements FrameSource {
     for (const frame of this.#cache) sink.frame(frame)
     this.#sinks.set(sink, { waiting: this.#cache.length === 0 })
     return () => void this.#sinks.delete(sink)
+  }
+
+  announce(listener: (tracks: readonly Track[]) => void): () => void {
+    listener(this.#tracks)
+    return () => undefined
   }
 
   get subscribers(): number {

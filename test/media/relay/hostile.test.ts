@@ -19,6 +19,7 @@ async function relayWithPublisher() {
     maxBitrate: 1_000_000,
     maxSessions: 2,
     send: (datagram) => sent.push(datagram),
+    want: () => undefined,
     emit: () => undefined,
   })
   const publisher = new TestPublisher()

@@ -49,6 +49,22 @@ describe('a track', () => {
     )
   })
 
+  it('keeps the bytes of its packets, not the blocks that they came in', () => {
+    const { track } = new Camera('a')
+    for (let index = 0; index < 3000; index++) {
+      const block = Buffer.alloc(65_536, index)
+      track.take({ ...raw(1, index), payload: block.subarray(0, 1000) }, index)
+    }
+    const kept = Array.from({ length: 3000 }, (_, index) => track.packet(index)?.payload).filter(
+      (one) => one !== undefined,
+    )
+    const blocks = new Set(kept.map(({ buffer }) => buffer))
+    const held = [...blocks].reduce((sum, { byteLength }) => sum + byteLength, 0)
+    expect(kept.map((payload) => payload[999])).toEqual(kept.map((_, at) => (3000 - kept.length + at) & 255))
+    expect(kept.length).toBeGreaterThan(1000)
+    expect(held).toBeLessThan(kept.length * 1000 * 1.1)
+  })
+
   it('goes on with the next number and a later time when a publisher changes its SSRC', () => {
     const { track } = new Camera('a')
     track.take(raw(1, 500), 1000)

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { refusal } from '../../../core/live/errors.ts'
+import type { RequestLimits } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
+import { analyticsRoutes } from './analyticsRoutes.ts'
 import { type ActorOf, actorWith, requireCredential } from './auth.ts'
 import { channelRoutes } from './channelRoutes.ts'
 import { distributionRoutes } from './distributionRoutes.ts'
@@ -18,6 +20,7 @@ import { liveWebhookRoutes } from './webhookRoutes.ts'
 export interface LiveApiOptions {
   version: string
   peerOf: PeerOf
+  limits: RequestLimits
   /** The methods of the routes that match a path. */
   methodsAt: (path: string) => readonly string[]
 }
@@ -36,7 +39,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))
   const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf) }
   await app.register(async (managed) => {
-    managed.addHook('onRequest', requireCredential(ctx))
+    managed.addHook('onRequest', requireCredential(ctx, options.limits))
     channelRoutes(managed, api)
     ingestRoutes(managed, api)
     engineRoutes(managed, api)
@@ -45,6 +48,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
     lifeRoutes(managed, api)
     liveWebhookRoutes(managed, api)
     schedulerRoutes(managed, api)
+    analyticsRoutes(managed, api)
     unbuiltRoutes(managed)
   })
 }

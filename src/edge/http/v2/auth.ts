@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateCredential } from '../../../commands/authenticate.ts'
 import type { Actor, Context } from '../../../commands/context.ts'
 import { refusal } from '../../../core/live/errors.ts'
+import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendLiveFailure } from './problem.ts'
 
@@ -15,13 +16,19 @@ declare module 'fastify' {
 const HOW_TO = 'Send Authorization: Basic base64(key:secret). Make one with: sluice credential create --name NAME'
 
 /** Lets only holders of a Basic credential through (RFC 7617), and of scope `read` only to read. Before the body is read. */
-export function requireCredential(ctx: Context) {
+export function requireCredential(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const presented = basic(request.headers.authorization)
     if (presented === null) return refuse(reply, 'No Basic credential was sent.')
     const found = await authenticateCredential(ctx, presented.key, presented.secret)
-    if (!found) return refuse(reply, 'This credential is not valid.')
+    if (!found) {
+      const wait = limits.failed(request)
+      if (wait > 0) return refuseMore(reply, wait, 'Too many requests with a wrong credential came from this address')
+      return refuse(reply, 'This credential is not valid.')
+    }
     request.credential = found
+    const pause = limits.request(found.id)
+    if (pause > 0) return refuseMore(reply, pause, 'This credential has made too many requests')
     if (found.scope === 'write' || request.method === 'GET' || request.method === 'HEAD') return undefined
     return sendLiveFailure(reply, refusal('insufficient_scope', 'This credential may only read (its scope is read)'))
   }
@@ -30,6 +37,11 @@ export function requireCredential(ctx: Context) {
 function refuse(reply: FastifyReply, why: string): FastifyReply {
   reply.header('WWW-Authenticate', 'Basic realm="sluice", charset="UTF-8"')
   return sendLiveFailure(reply, refusal('unauthorized', `${why} ${HOW_TO}`))
+}
+
+function refuseMore(reply: FastifyReply, waitMs: number, why: string): FastifyReply {
+  sayRetryAfter(reply, waitMs)
+  return sendLiveFailure(reply, refusal('rate_limited', `${why}; try again after the seconds of Retry-After`))
 }
 
 /** Key and secret of a Basic header, or null. The scheme's name is case-insensitive (RFC 9110 section 11.1). */

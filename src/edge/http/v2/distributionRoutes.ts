@@ -72,10 +72,14 @@ function byId(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
 
 function keys(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
   const path = '/distributions/:distributionId/security/keys'
-  app.get<ById>(
+  app.get<ById & Asked>(
     path,
-    describe(TAG, 'List the keys, without their values', { answer: Type.Object({ data: Type.Array(KeyRecord) }) }),
-    async (request, reply) => sendData(reply, await listKeys(ctx, ownerOf(request), request.params.distributionId)),
+    describe(TAG, 'List the keys, newest first, without their values', {
+      querystring: Type.Object(pageQuery),
+      answer: page(KeyRecord),
+    }),
+    async (request, reply) =>
+      sendWhole(reply, await listKeys(ctx, ownerOf(request), request.params.distributionId, request.query)),
   )
   app.post<ById>(
     path,

@@ -2,24 +2,26 @@ import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import { createLadder, deleteLadder, listLadders, readLadder, updateLadder } from '../../../commands/v2/ladders.ts'
 import { listRegions, readRegionRecord } from '../../../commands/v2/regions.ts'
-import { one } from '../../../core/live/fields.ts'
+import { one, page, pageQuery } from '../../../core/live/fields.ts'
 import { CreateLadder, LadderRecord, RegionRecord, UpdateLadder } from '../../../core/live/ladderSchema.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone } from './problem.ts'
+import { sendData, sendDone, sendWhole } from './problem.ts'
 
 type ById = { Params: { ladderId: string } }
+type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'abr'
+const querystring = Type.Object(pageQuery)
 
 /** ABR ladders, and the regions of the configuration: what engines are made with. */
 export function ladderRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
   const answer = one(LadderRecord)
-  app.get(
+  app.get<Asked>(
     '/abr',
-    describe(TAG, 'List the ABR ladders', { answer: Type.Object({ data: Type.Array(LadderRecord) }) }),
-    async (request, reply) => reply.send({ data: await listLadders(ctx, ownerOf(request)) }),
+    describe(TAG, 'List the ABR ladders, newest first', { querystring, answer: page(LadderRecord) }),
+    async (request, reply) => sendWhole(reply, await listLadders(ctx, ownerOf(request), request.query)),
   )
   app.post('/abr', describe(TAG, 'Create an ABR ladder', { body: CreateLadder, answer }), async (request, reply) =>
     sendData(reply, await createLadder(ctx, actorOf(request), request.body)),
@@ -41,10 +43,10 @@ export function ladderRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): v
 }
 
 function regions(app: FastifyInstance, ctx: LiveApi['ctx']): void {
-  app.get(
+  app.get<Asked>(
     '/regions',
-    describe('regions', 'List the regions', { answer: Type.Object({ data: Type.Array(RegionRecord) }) }),
-    (_request, reply) => reply.send({ data: listRegions(ctx) }),
+    describe('regions', 'List the regions by name', { querystring, answer: page(RegionRecord) }),
+    async (request, reply) => sendWhole(reply, await listRegions(ctx, ownerOf(request), request.query)),
   )
   app.get<{ Params: { regionId: string } }>(
     '/regions/:regionId',

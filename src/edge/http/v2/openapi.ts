@@ -16,6 +16,14 @@ const Problem = Type.Object(
   { $id: 'Problem', description: 'The request was refused, or something is wrong on the server side (5xx).' },
 )
 
+const TOO_MANY = {
+  429: {
+    description: 'Too many requests of this credential, or too many wrong ones of this address.',
+    headers: { 'Retry-After': { type: 'integer', description: 'Seconds.' } },
+    content: { 'application/json': { schema: Problem } },
+  },
+}
+
 /** What a route tells about itself; `answer` is the whole body of a 200, absent: 204 without one. */
 export interface LiveRouteText {
   body?: TSchema
@@ -36,7 +44,7 @@ export function describe(tag: string, summary: string, text: LiveRouteText): { s
       security: [{ credential: [] }],
       ...(text.body ? { body: text.body } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),
-      response: { ...success, '4xx': Problem, '5xx': Problem },
+      response: { ...success, ...TOO_MANY, '4xx': Problem, '5xx': Problem },
     },
   }
 }
@@ -49,7 +57,12 @@ declare module 'fastify' {
 }
 
 interface LiveDocument {
+  paths?: Record<string, Record<string, { responses?: Record<string, Described> }>>
   components?: { schemas?: Record<string, unknown> }
+}
+
+interface Described {
+  content?: Record<string, { schema?: unknown }>
 }
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document of their own. */
@@ -83,10 +96,24 @@ export async function collectLiveOpenApi(app: FastifyInstance, version: string):
 
 /** The document without the schemas of the other interface, which live in the same process. */
 export function liveOpenApi(app: FastifyInstance): unknown {
-  const whole = app.liveDocument()
+  const whole = nameProblems(structuredClone(app.liveDocument()))
   const text = JSON.stringify({ ...whole, components: { ...whole.components, schemas: {} } })
   const schemas = whole.components?.schemas ?? {}
   return { ...whole, components: { ...whole.components, schemas: reachable(text, schemas) } }
+}
+
+/** What is refused looks the same everywhere: it is described once. */
+function nameProblems(document: LiveDocument): LiveDocument {
+  const answers = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path))
+  for (const [status, { content }] of answers.flatMap(({ responses = {} }) => Object.entries(responses))) {
+    const json = content?.['application/json']
+    if (json && !status.startsWith('2')) json.schema = { $ref: '#/components/schemas/Problem' }
+  }
+  const { $id: _, ...schema } = Problem as typeof Problem & { $id: string }
+  return {
+    ...document,
+    components: { ...document.components, schemas: { ...document.components?.schemas, Problem: schema } },
+  }
 }
 
 /** The schemas that are named, directly or by others that are. */

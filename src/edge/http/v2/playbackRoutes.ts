@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Result } from '../../../base/result.ts'
+import { err, ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
 import { PlaybackTickets, type TicketKind } from '../../../commands/v2/playback.ts'
 import { deviceOf } from '../../../core/live/device.ts'
@@ -13,7 +13,7 @@ import { preflight } from '../cors.ts'
 import type { Lane, LaneOptions } from '../lane.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
-import { countServed, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
+import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
 import { playbackLane } from './playbackLane.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { orNull } from './segmentCache.ts'
@@ -59,18 +59,17 @@ async function sendMaster(
   request: FastifyRequest<Asked>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const rules = await parts.playbacks.find(request.params.distributionId)
-  if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
-  const granted = withToken(parts, rules, request)
-  if (!granted.ok) return refuse(reply, granted.error)
+  const admitted = await admittedTo(parts, request, withToken)
+  if (!admitted.ok) return refuse(reply, admitted.error)
+  const { rules, grant } = admitted.value
   const playing = await variantsFor(parts, rules)
   if (playing.length === 0) return refuse(reply, NOT_LIVE)
   const most = rules.distribution.maxBitrate ?? Number.POSITIVE_INFINITY
   const variants = playing.filter(({ bandwidth }) => bandwidth <= most)
   if (variants.length === 0) return refuse(reply, NOTHING_FITS)
-  const ticket = ticketFor(parts, rules, 'playlist', granted.value)
+  const ticket = ticketFor(parts, rules, 'playlist', grant)
   const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
-  return send(parts, rules, granted.value, request, reply, {
+  return send(parts, rules, grant, request, reply, {
     bytes: Buffer.from(masterPlaylist(addressed)),
     type: PLAYLIST,
     cache: 'no-store',
@@ -93,19 +92,18 @@ async function sendPiece(
   request: FastifyRequest<Piece>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { distributionId, engineId, rendition, file } = request.params
-  const rules = await parts.playbacks.find(distributionId)
-  if (!rules) return refuse(reply, noSuch('distribution', distributionId))
+  const { engineId, rendition, file } = request.params
   const kind = file === 'index.m3u8' ? 'playlist' : 'media'
-  const granted = withTicket(parts, rules, kind, request)
-  if (!granted.ok) return refuse(reply, granted.error)
+  const admitted = await admittedTo(parts, request, withTicket(kind))
+  if (!admitted.ok) return refuse(reply, admitted.error)
+  const { rules, grant } = admitted.value
   if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
   const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
-  const bytes = isNamed ? await pieceOf(parts, join(parts.folderOf(engineId), rendition, file)) : null
+  const bytes = isNamed ? await pieceOf(parts, placeOf(parts, engineId, rendition, file)) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
-  if (kind === 'playlist') return sendPlaylist(parts, rules, granted.value, request, reply, bytes.toString())
+  if (kind === 'playlist') return sendPlaylist(parts, rules, grant, request, reply, bytes.toString())
   const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
-  return send(parts, rules, granted.value, request, reply, answer)
+  return send(parts, rules, grant, request, reply, answer)
 }
 
 /**
@@ -137,22 +135,43 @@ async function sendThumbnail(
   request: FastifyRequest<Asked>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const rules = await parts.playbacks.find(request.params.distributionId)
-  if (!rules) return refuse(reply, noSuch('distribution', request.params.distributionId))
-  const granted = withToken(parts, rules, request)
-  if (!granted.ok) return refuse(reply, granted.error)
+  const admitted = await admittedTo(parts, request, withToken)
+  if (!admitted.ok) return refuse(reply, admitted.error)
+  const { rules, grant } = admitted.value
   for (const engine of rules.engines.filter(({ status }) => status === 'playing')) {
     const bytes = await fileOf(join(parts.folderOf(engine.id), 'thumbnail.jpeg'))
     if (bytes === null || bytes.length === 0) continue
-    return send(parts, rules, granted.value, request, reply, { bytes, type: 'image/jpeg', cache: 'private, no-cache' })
+    return send(parts, rules, grant, request, reply, { bytes, type: 'image/jpeg', cache: 'private, no-cache' })
   }
   return refuse(reply, NOT_LIVE)
+}
+
+interface Admitted {
+  readonly rules: PlaybackRules
+  /** What this viewer may. */
+  readonly grant: Grant
+}
+
+/** How a viewer shows that it may. */
+type Proof = (parts: PlaybackParts, rules: PlaybackRules, request: FastifyRequest<Asked>) => Result<Grant, LiveFailure>
+
+/** What is asked for and by whom, or why not. */
+async function admittedTo(
+  parts: PlaybackParts,
+  request: FastifyRequest<Asked>,
+  proof: Proof,
+): Promise<Result<Admitted, LiveFailure>> {
+  const { distributionId } = request.params
+  const rules = await parts.playbacks.find(distributionId)
+  if (!rules) return err(noSuch('distribution', distributionId))
+  const granted = proof(parts, rules, request)
+  return granted.ok ? ok({ rules, grant: granted.value }) : granted
 }
 
 function withToken(
   parts: PlaybackParts,
   rules: PlaybackRules,
-  request: FastifyRequest<{ Querystring: { token?: unknown } }>,
+  request: FastifyRequest<Asked>,
 ): Result<Grant, LiveFailure> {
   const { token } = request.query
   const presented = bearer(request.headers.authorization) ?? (typeof token === 'string' ? token : null)
@@ -160,17 +179,14 @@ function withToken(
 }
 
 /** The playlist before has put a ticket on the address; who comes with a token all the same is fine too. */
-function withTicket(
-  parts: PlaybackParts,
-  rules: PlaybackRules,
-  kind: TicketKind,
-  request: FastifyRequest<Piece>,
-): Result<Grant, LiveFailure> {
-  const viewer = viewerOf(parts, request)
-  const grant = rules.keys.length === 0 ? null : parts.tickets.read(request.query.t, kind, rules, viewer.nowMs)
-  if (grant === null) return withToken(parts, rules, request)
-  const refused = refuseViewer(rules, viewer)
-  return refused ? { ok: false, error: refused } : { ok: true, value: grant }
+function withTicket(kind: TicketKind): Proof {
+  return (parts, rules, request) => {
+    const viewer = viewerOf(parts, request)
+    const grant = rules.keys.length === 0 ? null : parts.tickets.read(request.query.t, kind, rules, viewer.nowMs)
+    if (grant === null) return withToken(parts, rules, request)
+    const refused = refuseViewer(rules, viewer)
+    return refused ? err(refused) : ok(grant)
+  }
 }
 
 function ticketFor(

@@ -11,9 +11,10 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/regions/:regionId/sdi', 'there are no capture devices'],
   ['/regions/:regionId/ndi', 'there are no NDI sources'],
   ['/enhancements/speech/*', 'speech is not transcribed'],
-  ['/channels/:channelId/analytics/*', 'bytes are counted, and not reported here'],
-  ['/distributions/:distributionId/analytics/*', 'bytes are counted, and not reported here'],
-  ['/monitoring/*', 'the status of an engine is all that it tells'],
+  ['/channels/:channelId/analytics/*', 'only bytes and transcoding minutes are counted'],
+  ['/distributions/:distributionId/analytics/*', 'only bytes are counted'],
+  ['/monitoring/*', 'packets and frames are not measured; see GET /v2/monitoring/channels/{id}'],
+  ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
 /** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */

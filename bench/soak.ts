@@ -1,0 +1,154 @@
+/**
+ * Whether memory stays where it is while people come and go: viewers over WHEP, one after another and many at once, who say
+ * goodbye, hang up or vanish; publishers; an encoder over RTMP with a viewer over HLS. After a warm-up the resident memory of
+ * the server and of its relay processes is looked at every 10 seconds. It takes half of a core, and as long as it is told:
+ *   node bench/soak.ts [--minutes 30]
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { encoder } from '../test/e2e/encoder.ts'
+import { type Audience, startAudience } from './lib/audience.ts'
+import { median, report } from './lib/report.ts'
+import { startServer } from './lib/server.ts'
+
+const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
+const SOAK_MS = Number(values.minutes) * 60_000
+/** Until heaps are as large as they get, and rings are full. */
+const WARM_UP_MS = Math.min(SOAK_MS / 5, 180_000)
+const SAMPLE_MS = 10_000
+const ROUND_MS = 5000
+const STAY_MS = 2000
+const VIEWERS = 12
+const CROWD = 50
+const BITRATE = 400_000
+const FLAT = 1.1
+
+/** One look at the memory, in MiB. */
+interface Sample {
+  readonly server: number
+  readonly relays: number
+}
+
+const server = await startServer()
+const audience = await startAudience()
+const streams = [{ streamName: 'bench' }, { streamName: 'guest' }, { streamName: 'encoder' }]
+const { token: publish } = await server.api('POST', '/api/publish_token', { label: 'b', streams })
+const { token } = await server.api('POST', '/api/subscribe_token', { label: 'b', streams })
+await audience.publish(server.whip('bench'), publish, BITRATE)
+
+const done = { joins: 0, publishers: 1, encoders: 0, segments: 0 }
+
+async function join(who: Audience, stream: string, count: number, atOnce: number): Promise<void> {
+  await who.join({ url: server.whep(stream), token, count, atOnce })
+  done.joins += count
+}
+
+/** Some come, stay for a moment and leave. */
+async function comeAndGo(count: number, atOnce: number, goodbye: boolean): Promise<void> {
+  await join(audience, 'bench', count, atOnce)
+  await sleep(STAY_MS)
+  await audience.leave(goodbye)
+}
+
+/** A publisher with viewers of its own, all of whom vanish without a word. */
+async function guests(): Promise<void> {
+  const guest = await startAudience()
+  await guest.publish(server.whip('guest'), publish, BITRATE)
+  done.publishers += 1
+  await join(guest, 'guest', 4, 4)
+  await join(guest, 'bench', 4, 4)
+  await guest.vanish()
+}
+
+/** An encoder, watched over HLS and over WHEP. */
+async function broadcast(): Promise<void> {
+  const encoding = encoder(server.rtmp('encoder', publish))
+  try {
+    done.segments += await watchHls(server.hls('encoder', token))
+    await join(audience, 'encoder', 4, 2)
+    done.encoders += 1
+  } finally {
+    await encoding.stop()
+  }
+}
+
+/** Follows the playlists to their segments. Answers how many there were. */
+async function watchHls(url: string): Promise<number> {
+  const master = await text(url)
+  const media = new URL(master.trim().split('\n').at(-1) ?? '', url)
+  const segments = (await text(media.href)).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  for (const segment of segments) await text(new URL(segment, media).href)
+  return segments.length
+}
+
+/** The feed, and its first segment, take a while. */
+async function text(url: string): Promise<string> {
+  for (let triesLeft = 30; ; triesLeft--) {
+    const response = await fetch(url)
+    const body = await response.text()
+    if (response.ok) return body
+    if (triesLeft === 0 || ![404, 503].includes(response.status)) throw new Error(`${url}: ${response.status} ${body}`)
+    await sleep(500)
+  }
+}
+
+async function round(number: number): Promise<void> {
+  if (number % 30 === 29) await comeAndGo(CROWD, CROWD, true)
+  else if (number % 20 === 9) await broadcast()
+  else if (number % 10 === 4) await guests()
+  await comeAndGo(VIEWERS, number % 3 === 0 ? 1 : 4, number % 2 === 0)
+}
+
+async function churn(untilMs: number): Promise<void> {
+  for (let number = 0; performance.now() < untilMs; number++) {
+    const nextMs = performance.now() + ROUND_MS
+    await round(number)
+    await sleep(Math.max(0, nextMs - performance.now()))
+  }
+}
+
+async function watch(untilMs: number): Promise<Sample[]> {
+  const samples: Sample[] = []
+  await sleep(WARM_UP_MS)
+  while (performance.now() < untilMs) {
+    const [own = 0, ...relays] = server.memory()
+    const sample = { server: own, relays: relays.reduce((sum, one) => sum + one, 0) }
+    samples.push(sample)
+    const minutes = (performance.now() - beganMs) / 60_000
+    const { joins } = done
+    console.log(`${minutes.toFixed(1)} min: ${own.toFixed(0)} + ${sample.relays.toFixed(0)} MiB, ${joins} joins`)
+    await sleep(SAMPLE_MS)
+  }
+  return samples
+}
+
+/** The last third against the first: what grows without an end shows there, whatever a single look happens to see. */
+function judge(what: string, sizes: readonly number[]): void {
+  const third = Math.max(1, Math.floor(sizes.length / 3))
+  const ratio = median(sizes.slice(-third)) / median(sizes.slice(0, third))
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map((size) => size.toFixed(0))
+  report({
+    what: `Resident memory of ${what}, last third / first third of ${values.minutes} minutes`,
+    ratio,
+    target: `at most ${FLAT}`,
+    met: ratio <= FLAT,
+    detail: `${least} to ${most} MiB, median ${median(sizes).toFixed(0)}`,
+  })
+}
+
+const beganMs = performance.now()
+const endsMs = beganMs + SOAK_MS
+const [samples] = await Promise.all([watch(endsMs), churn(endsMs)])
+const { joins, publishers, encoders, segments } = done
+console.log(`${joins} joins, ${publishers} publishers over WHIP, ${encoders} over RTMP, ${segments} HLS segments`)
+judge(
+  'the server',
+  samples.map((sample) => sample.server),
+)
+judge(
+  'its relay processes',
+  samples.map((sample) => sample.relays),
+)
+await audience.stop()
+await server.stop()
+process.exit()

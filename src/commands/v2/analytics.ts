@@ -1,0 +1,174 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import {
+  RECORDS_MAX,
+  readSeriesQuery,
+  readSpanQuery,
+  runTimes,
+  type SeriesQuestion,
+  type SeriesRecord,
+  spanOf,
+  stepOf,
+  tooMuch,
+  toSeries,
+} from '../../core/live/analytics.ts'
+import { type LiveFailure, noSuch, validationFailed } from '../../core/live/errors.ts'
+import { readPageQuery } from '../../core/live/listQuery.ts'
+import { instant } from '../../core/live/moments.ts'
+import { Problems } from '../../core/tokens/problems.ts'
+import type { ServedQuery, ServedSum } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import type { KeysetPage } from '../keysetPage.ts'
+import { type Answered, isId, livePage } from './shared.ts'
+
+/** What a report is about. */
+export interface Subject {
+  readonly kind: 'channel' | 'distribution'
+  readonly id: string
+}
+
+type Query = Record<string, unknown>
+type Of = Pick<ServedQuery, 'channelId' | 'distributionId'>
+
+const WHOLE_TIME = { stepMs: 900_000, offsetMs: 0 }
+
+/** Bytes that were served, by time. */
+export async function servedSeries(
+  ctx: Context,
+  accountId: string,
+  subject: Subject,
+  query: Query,
+): Answered<SeriesRecord[]> {
+  const read =
+    subject.kind === 'channel'
+      ? readSeriesQuery(query, {
+          groups: ['channel', 'distribution', 'streaming-format'],
+          ids: 'distributionIds',
+          formats: true,
+        })
+      : readSeriesQuery(query, { groups: ['distribution', 'streaming-format'], formats: true })
+  if (!read.ok) return read
+  const of = await ownedBy(ctx, accountId, subject)
+  if (!of.ok) return of
+  const question: SeriesQuestion<'channel' | 'distribution' | 'streaming-format'> = read.value
+  // All of it is HLS.
+  if (question.formats && !question.formats.includes('hls')) return ok(toSeries(question, []))
+  const sums = await ctx.store.read.served.sum({
+    ...of.value,
+    ...question,
+    ...(question.ids ? { distributionIds: question.ids } : {}),
+    groupBy: question.groupBy === 'distribution' ? ['slotMs', 'distributionId'] : ['slotMs'],
+    slot: { stepMs: stepOf(question.resolution), offsetMs: question.offsetMs },
+    limit: RECORDS_MAX + 1,
+  })
+  if (sums.length > RECORDS_MAX) return err(tooMuch)
+  const idOf = ({ distributionId }: ServedSum): string =>
+    question.groupBy === 'streaming-format' ? 'hls' : distributionId || subject.id
+  return ok(
+    toSeries(
+      question,
+      sums.map((sum) => ({ slotMs: sum.slotMs, id: idOf(sum), amount: sum.bytesOut })),
+    ),
+  )
+}
+
+/** What the report of a country is called when the country is not known: reserved for that in ISO 3166. */
+const UNKNOWN_COUNTRY = 'ZZ'
+
+/** Bytes that were served, by the country of the viewer, the most first. */
+export async function servedCountries(
+  ctx: Context,
+  accountId: string,
+  subject: Subject,
+  query: Query,
+): Answered<{ countryCode: string; amount: number }[]> {
+  const span = readSpanQuery(query)
+  if (!span.ok) return span
+  const of = await ownedBy(ctx, accountId, subject)
+  if (!of.ok) return of
+  const asked = { ...of.value, ...span.value, groupBy: ['country'], slot: WHOLE_TIME, limit: RECORDS_MAX } as const
+  const sums = await ctx.store.read.served.sum(asked)
+  const amounts = sums.map((sum) => ({ countryCode: sum.country || UNKNOWN_COUNTRY, amount: sum.bytesOut }))
+  return ok(amounts.sort((a, b) => b.amount - a.amount || (a.countryCode < b.countryCode ? -1 : 1)))
+}
+
+/** Bytes that were served under one tracking id; without one: to viewers who have none. */
+export interface TrackedBytes {
+  trackingId?: string
+  amount: number
+}
+
+/** One page of the bytes that were served, by tracking id. */
+export async function servedTrackingIds(
+  ctx: Context,
+  accountId: string,
+  subject: Subject,
+  query: Query,
+): Answered<KeysetPage<TrackedBytes>> {
+  const read = readPageQuery<{ start: number; end: number }>(query, { start: instant, end: instant })
+  if (!read.ok) return read
+  const { limit, cursor, filters } = read.value
+  const problems = new Problems()
+  const span = problems.settle(spanOf(filters, problems) ?? { fromMs: 0, untilMs: 0 })
+  if (!span.ok) return err(validationFailed(span.error))
+  const of = await ownedBy(ctx, accountId, subject)
+  if (!of.ok) return of
+  const asked = { ...of.value, ...span.value, groupBy: ['trackingId'], slot: WHOLE_TIME } as const
+  const page = await livePage(ctx, {
+    scope: { list: 'served_tracking_ids', filters: { accountId, ...subject, ...span.value } },
+    limit,
+    cursor,
+    keyOf: (row: ServedSum) => [row.trackingId],
+    read: ([after], count) =>
+      ctx.store.read.served.sum({
+        ...asked,
+        limit: count,
+        ...(typeof after === 'string' ? { afterTrackingId: after } : {}),
+      }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toTracked) }) : page
+}
+
+const toTracked = ({ trackingId, bytesOut }: ServedSum): TrackedBytes => ({
+  ...(trackingId === '' ? {} : { trackingId }),
+  amount: bytesOut,
+})
+
+/** Minutes that engines ran, with or without a source, by time. A run that is open counts up to now. */
+export async function transcodingMinutes(
+  ctx: Context,
+  accountId: string,
+  channelId: string,
+  query: Query,
+): Answered<SeriesRecord[]> {
+  const read = readSeriesQuery(query, { groups: ['channel', 'engine'], ids: 'engineIds' })
+  if (!read.ok) return read
+  const of = await ownedBy(ctx, accountId, { kind: 'channel', id: channelId })
+  if (!of.ok) return of
+  const { fromMs, untilMs, groupBy, ids } = read.value
+  const runs = await ctx.store.read.runs.within({ channelId, fromMs, untilMs, limit: RECORDS_MAX + 1 })
+  if (runs.length > RECORDS_MAX) return err(tooMuch)
+  const nowMs = ctx.clock.now()
+  const times = runs
+    .filter(({ engineId }) => ids?.includes(engineId) ?? true)
+    .map(({ engineId, startedAtMs, endedAtMs }) => ({
+      id: groupBy === 'engine' ? engineId : channelId,
+      startedAtMs,
+      endedAtMs: endedAtMs ?? nowMs,
+    }))
+  const amounts = runTimes(read.value, times)
+  if (!amounts.ok) return amounts
+  return ok(toSeries(read.value, amounts.value).map(inMinutes))
+}
+
+/** To a hundredth. */
+const inMinutes = ({ timestamp, records }: SeriesRecord): SeriesRecord => ({
+  timestamp,
+  records: records.map(({ id, amount }) => ({ id, amount: Math.round(amount / 600) / 100 })),
+})
+
+async function ownedBy(ctx: Context, accountId: string, { kind, id }: Subject): Promise<Result<Of, LiveFailure>> {
+  const { channels, distributions } = ctx.store.read
+  const found = isId(id) ? await (kind === 'channel' ? channels : distributions).get(accountId, id) : undefined
+  if (!found) return err(noSuch(kind, id))
+  return ok(kind === 'channel' ? { channelId: id } : { distributionId: id })
+}

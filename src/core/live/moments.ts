@@ -1,0 +1,23 @@
+import { err, ok, type Result } from '../../base/result.ts'
+
+/** A moment exactly as JSON has it. */
+export function moment(text: string): Result<number, string> {
+  const ms = /^.{10}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text) ? parse(text) : null
+  return ms === null ? err('must be a moment as YYYY-MM-DDTHH:mm:ss.sssZ') : ok(ms)
+}
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** A moment in any usual form of ISO 8601; a day alone means its beginning, UTC. */
+export function instant(text: string): Result<number, string> {
+  const ms = INSTANT.test(text) ? parse(text) : null
+  return ms === null ? err('must be a time in ISO 8601 with a zone, such as 2026-01-31T09:00:00Z, or a day') : ok(ms)
+}
+
+/** Null: there is no such time. The engine would read 30 February as 2 March. */
+function parse(text: string): number | null {
+  const day = text.slice(0, 10)
+  const [dayMs, ms] = [Date.parse(day), Date.parse(text)]
+  if (Number.isNaN(dayMs) || Number.isNaN(ms)) return null
+  return new Date(dayMs).toISOString().startsWith(day) ? ms : null
+}

@@ -1,0 +1,28 @@
+import { type Kysely, sql } from 'kysely'
+import type { EngineName } from '../session.ts'
+import { Maker } from './maker.ts'
+
+/**
+ * Served bytes by the quarter of an hour, which is what time zones differ by, and by channel, so that those of a
+ * distribution that is gone are still its channel's. And what it takes to find records that are older than they are kept,
+ * and engines that run.
+ */
+export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+  const make = new Maker(db, engine)
+  const table = 'distribution_bytes'
+  await db.schema.alterTable(table).renameColumn('hour_ms', 'slot_ms').execute()
+  await db.schema
+    .alterTable(table)
+    .addColumn('channel_id', 'text', (column) => column.notNull().defaultTo(''))
+    .execute()
+  await sql`update distribution_bytes set channel_id = coalesce(
+    (select channel_id from distributions where distributions.id = distribution_bytes.distribution_id), '')`.execute(db)
+  await db.schema.dropIndex('distribution_bytes_account').execute()
+  await make.index('distribution_bytes_channel', table, ['channel_id', 'slot_ms'])
+  await make.index('distribution_bytes_slot', table, ['slot_ms'])
+  await make.index('runs_ended', 'runs', ['ended_at_ms'], 'ended_at_ms is not null')
+  await make.index('scheduler_skips_at', 'scheduler_skips', ['at_ms'])
+  // Looked for every second, among those of all engines that ever ran.
+  await make.index('engine_lives_wanted', 'engine_lives', ['wanted'])
+  await make.index('engine_lives_node', 'engine_lives', ['node'])
+}

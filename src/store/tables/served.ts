@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
+
+export async function addServed(session: Session, rows: readonly ServedBytes[]): Promise<void> {
+  // In one order, so that two nodes that add to the same rows never wait for each other.
+  const values = rows.toSorted(byKey).map((row) => ({
+    distribution_id: row.distributionId,
+    slot_ms: row.slotMs,
+    country: row.country,
+    tracking_id: row.trackingId,
+    account_id: row.accountId,
+    channel_id: row.channelId,
+    bytes_out: row.bytesOut,
+  }))
+  await inSlices(values, (slice) =>
+    session.change((db) =>
+      db
+        .insertInto('distribution_bytes')
+        .values(slice)
+        .onConflict((c) =>
+          c
+            .columns(['distribution_id', 'slot_ms', 'country', 'tracking_id'])
+            .doUpdateSet({ bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out` }),
+        ),
+    ),
+  )
+}
+
+function byKey(a: ServedBytes, b: ServedBytes): number {
+  const [left, right] = [a, b].map((row) =>
+    JSON.stringify([row.distributionId, row.slotMs, row.country, row.trackingId]),
+  )
+  return (left ?? '') < (right ?? '') ? -1 : 1
+}
+
+/** How each field is read from the rows. */
+const FIELDS = {
+  slotMs: ({ slot: { stepMs, offsetMs } }: ServedQuery) =>
+    sql`slot_ms - (slot_ms + cast(${offsetMs} as bigint)) % cast(${stepMs} as bigint)`,
+  distributionId: () => sql`distribution_id`,
+  country: () => sql`country`,
+  trackingId: () => sql`tracking_id`,
+}
+
+export async function sumServed(session: Session, query: ServedQuery): Promise<ServedSum[]> {
+  const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, afterTrackingId, limit } = query
+  const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
+  const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
+  const answer = await session.execute(
+    sql`select ${sql.join([...selected, sql`cast(sum(bytes_out) as bigint) as "bytesOut"`])}
+      from distribution_bytes
+      where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
+      ${channelId === undefined ? sql`` : sql`and channel_id = ${channelId}`}
+      ${distributionId === undefined ? sql`` : sql`and distribution_id = ${distributionId}`}
+      ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
+      ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
+      group by ${grouped} order by ${grouped} limit ${limit}`.compile(session.engine.db),
+  )
+  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
+  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, bytesOut: 0, ...row }))
+}
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('distribution_bytes')
+    .where((eb) =>
+      eb(
+        eb.refTuple('distribution_id', 'slot_ms'),
+        'in',
+        eb
+          .selectFrom('distribution_bytes as old')
+          .select(['old.distribution_id', 'old.slot_ms'])
+          .where('old.slot_ms', '<', p.beforeMs)
+          .limit(p.limit)
+          .$asTuple('distribution_id', 'slot_ms'),
+      ),
+    ),
+)
+
+export const pruneServed = (session: Session, beforeMs: number, limit: number): Promise<number> =>
+  session.run(prune, { beforeMs, limit })

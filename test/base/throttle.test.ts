@@ -1,0 +1,49 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Throttle } from '../../src/base/throttle.ts'
+
+describe('a throttle', () => {
+  test('lets through its budget at once, and then one at a time', () => {
+    const throttle = new Throttle(3, 10)
+    const take = (nowMs: number) => throttle.take('a', nowMs)
+    expect([take(0), take(0), take(0)]).toEqual([0, 0, 0])
+    expect([take(0), throttle.waitOf('a', 5000), take(19_999)]).toEqual([20_000, 15_000, 1])
+    expect([take(20_000), take(20_000)]).toEqual([0, 20_000])
+    expect(throttle.take('b', 20_000)).toBe(0)
+    // After a minute of peace it is as if nothing had been.
+    expect([0, 1, 2, 3].map(() => take(200_000))).toEqual([0, 0, 0, 20_000])
+  })
+
+  test('never lets more than its budget through in a minute, nor less to whoever waits as it says', () => {
+    const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200 })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), pauses, (perMinute, steps) => {
+        const throttle = new Throttle(perMinute, 10)
+        const passed: number[] = []
+        let nowMs = 0
+        for (const pause of steps) {
+          nowMs += pause
+          const wait = throttle.take('a', nowMs)
+          if (wait === 0) passed.push(nowMs)
+          else expect(throttle.waitOf('a', nowMs + wait)).toBe(0)
+        }
+        // A budget that comes back while it is spent: at most twice of it in any minute, and on the whole one a minute.
+        for (const from of passed) {
+          expect(passed.filter((ms) => ms >= from && ms < from + 60_000).length).toBeLessThanOrEqual(2 * perMinute)
+        }
+        expect(passed.length).toBeLessThanOrEqual(perMinute + Math.ceil((nowMs / 60_000) * perMinute))
+      }),
+    )
+  })
+
+  test('remembers only so many keys, and of those the ones that were seen last', () => {
+    const throttle = new Throttle(1, 3)
+    for (const [at, key] of ['a', 'b', 'c', 'd'].entries()) throttle.take(key, at)
+    expect(['a', 'b', 'c', 'd'].map((key) => throttle.waitOf(key, 4) > 0)).toEqual([false, true, true, true])
+  })
+
+  test('without a budget stops nobody', () => {
+    const throttle = new Throttle(Number.POSITIVE_INFINITY, 3)
+    for (let times = 0; times < 1000; times += 1) expect(throttle.take('a', 0)).toBe(0)
+  })
+})

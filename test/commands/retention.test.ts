@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { pruneRecords } from '../../src/commands/retention.ts'
+import { runLive, type LiveClient } from '../support/v2.ts'
+import { servedBy } from '../support/served.ts'
+
+const DAY_MS = 86_400_000
+const AT = Date.UTC(2026, 0, 1)
+
+let live: LiveClient
+beforeAll(async () => {
+  live = await runLive()
+})
+afterAll(() => live.close())
+
+it('runs, what schedulers skipped and served bytes are kept for as long as is configured, and no longer', async () => {
+  const { ctx } = live.running.app
+  const { accountId } = live.running
+  const [engineId, channelId, distributionId, schedulerId] = ['en_1', 'ch_1', 'di_1', 'sc_1']
+  const run = (id: string, endedAtMs: number | null) => ({
+    id,
+    accountId,
+    channelId,
+    engineId,
+    config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
+    start: { type: 'api', id: '' } as const,
+    stop: null,
+    startedAtMs: AT - DAY_MS,
+    endedAtMs,
+    heartbeatAtMs: AT,
+  })
+  await ctx.store.transaction(async (tx) => {
+    await tx.runs.insert(run('rn_ended', AT))
+    await tx.runs.insert(run('rn_open', null))
+    await tx.schedulers.skip([{ schedulerId, startMs: AT, endMs: AT, atMs: AT, reason: 'x' }])
+    await tx.served.add([
+      { accountId, channelId, distributionId, slotMs: AT, country: '', trackingId: '', bytesOut: 1 },
+    ])
+  })
+  const left = async () => {
+    const runs = await ctx.store.read.runs.page({ engineId, limit: 10 })
+    const skips = await ctx.store.read.schedulers.skips(schedulerId, 10)
+    return [runs.map(({ id }) => id), skips.length, (await servedBy(ctx.store, distributionId)).length]
+  }
+  const keep = { accessLogDays: 1, auditDays: 1, deliveryDays: 1, sessionDays: 1, usageDays: 20, runDays: 30 }
+  const after = (days: number) => pruneRecords({ ...ctx, clock: new ManualClock(AT + days * DAY_MS + 1) }, keep)
+  await after(19.9)
+  expect(await left()).toEqual([['rn_open', 'rn_ended'], 1, 1])
+  await after(20)
+  expect(await left()).toEqual([['rn_open', 'rn_ended'], 1, 0])
+  await after(30)
+  expect(await left()).toEqual([['rn_open'], 0, 0])
+})

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { strangerOf, type LiveClient, runLive, WHOLE_CHANNEL } from '../support/v2.ts'
+
+const DAY_MS = 86_400_000
+const FIRST = Date.UTC(2026, 0, 1)
+const TIME = 'start=2026-01-01&end=2026-01-04'
+
+let live: LiveClient
+let channelId: string
+let [web, app] = ['', '']
+beforeAll(async () => {
+  live = await runLive()
+  const channel = await live.made('POST', '/channels', {
+    ...WHOLE_CHANNEL,
+    distributions: [{ name: 'Web' }, { name: 'App' }],
+  })
+  channelId = channel.id
+  ;[web, app] = channel.distributions.map(({ id }: { id: string }) => id)
+  const served = (distributionId: string, slotMs: number, bytesOut: number, country = '', trackingId = '') => ({
+    accountId: live.running.accountId,
+    channelId,
+    distributionId,
+    slotMs,
+    country,
+    trackingId,
+    bytesOut,
+  })
+  await live.running.app.ctx.store.transaction((tx) =>
+    tx.served.add([
+      served(web, FIRST, 100, 'NZ', 'a'),
+      served(web, FIRST + 23 * 3_600_000, 20, 'AT', 'b'),
+      served(app, FIRST + DAY_MS, 3, 'NZ'),
+      served(app, FIRST - 1, 1000),
+      served(app, FIRST + 3 * DAY_MS, 1000),
+    ]),
+  )
+})
+afterAll(() => live.close())
+
+const report = async (path: string) => (await live.v2('GET', path)).json.data
+const bytesOf = (query: string) => report(`/channels/${channelId}/analytics/bytes-transferred?${query}`)
+
+describe('the bytes of a channel', () => {
+  test('are told by time, with every step, of its distributions too', async () => {
+    const [one, two, three] = ['01', '02', '03'].map((day) => `2026-01-${day}T00:00:00.000Z`)
+    expect(await bytesOf(`${TIME}&resolution=day`)).toEqual([
+      { timestamp: one, records: [{ id: channelId, amount: 120 }] },
+      { timestamp: two, records: [{ id: channelId, amount: 3 }] },
+      { timestamp: three, records: [] },
+    ])
+    const [first, second] = await bytesOf(`${TIME}&resolution=day&groupBy=distribution`)
+    expect([first.records, second.records]).toEqual([[{ id: web, amount: 120 }], [{ id: app, amount: 3 }]])
+    expect(await bytesOf(`${TIME}&resolution=month&groupBy=streaming-format`)).toEqual([
+      { timestamp: one, records: [{ id: 'hls', amount: 123 }] },
+    ])
+    expect(await bytesOf(`${TIME}&resolution=month&distributionIds=${app}`)).toEqual([
+      { timestamp: one, records: [{ id: channelId, amount: 3 }] },
+    ])
+    expect(await bytesOf(`${TIME}&resolution=month&streamingFormats=hesp`)).toEqual([{ timestamp: one, records: [] }])
+    const own = `/distributions/${web}/analytics/bytes-transferred?${TIME}&resolution=month`
+    expect(await report(own)).toEqual([{ timestamp: one, records: [{ id: web, amount: 120 }] }])
+  })
+
+  test('are told by the days of the zone that is asked for', async () => {
+    const days = await bytesOf('start=2026-01-01&end=2026-01-02&resolution=day&utcOffset=120')
+    expect(days).toEqual([
+      { timestamp: '2025-12-31T22:00:00.000Z', records: [{ id: channelId, amount: 100 }] },
+      { timestamp: '2026-01-01T22:00:00.000Z', records: [{ id: channelId, amount: 20 }] },
+    ])
+  })
+
+  test('are told by country and by tracking id', async () => {
+    const at = `/channels/${channelId}/analytics/bytes-transferred`
+    expect(await report(`${at}/countries?${TIME}`)).toEqual([
+      { countryCode: 'NZ', amount: 103 },
+      { countryCode: 'AT', amount: 20 },
+    ])
+    expect((await live.v2('GET', `${at}/tracking-ids?${TIME}`)).json).toEqual({
+      data: [{ amount: 3 }, { trackingId: 'a', amount: 100 }, { trackingId: 'b', amount: 20 }],
+      pagination: { hasMore: false },
+    })
+    const [unknown] = await report(`${at}/countries?start=2026-01-04&end=2026-01-05`)
+    expect(unknown).toEqual({ countryCode: 'ZZ', amount: 1000 })
+  })
+
+  test('stay when the distribution that served them is deleted', async () => {
+    const extra = await live.made('POST', `/channels/${channelId}/distributions`, { name: 'Gone' })
+    const of = { accountId: live.running.accountId, channelId, distributionId: extra.id, country: '', trackingId: '' }
+    await live.running.app.ctx.store.transaction((tx) =>
+      tx.served.add([{ ...of, slotMs: FIRST + 40 * DAY_MS, bytesOut: 9 }]),
+    )
+    await live.v2('DELETE', `/distributions/${extra.id}`)
+    const [february] = await bytesOf('start=2026-02-01&end=2026-03-01&resolution=month&groupBy=distribution')
+    expect(february.records).toEqual([{ id: extra.id, amount: 9 }])
+    const own = `/distributions/${extra.id}/analytics/bytes-transferred?${TIME}&resolution=day`
+    expect((await live.v2('GET', own)).status).toBe(404)
+  })
+})
+
+test('transcoding minutes are those of the runs, by engine or channel, an open one up to now', async () => {
+  const engines = await live.made('GET', `/channels/${channelId}/engines`)
+  const [first, second] = engines.map(({ id }: { id: string }) => id)
+  const { app: running, accountId } = live.running
+  const run = (engineId: string, startedAtMs: number, endedAtMs: number | null) => ({
+    id: `rn_${engineId}${startedAtMs}`.slice(0, 40),
+    accountId,
+    channelId,
+    engineId,
+    config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
+    start: { type: 'api', id: '' } as const,
+    stop: null,
+    startedAtMs,
+    endedAtMs,
+    heartbeatAtMs: startedAtMs,
+  })
+  const nowMs = running.ctx.clock.now()
+  await running.ctx.store.transaction(async (tx) => {
+    await tx.runs.insert(run(first, FIRST + 90 * 60_000, FIRST + 150 * 60_000))
+    await tx.runs.insert(run(second, FIRST + 119.5 * 60_000, FIRST + 120 * 60_000))
+    await tx.runs.insert(run(second, nowMs - 600_000, null))
+  })
+  const at = `/channels/${channelId}/analytics/transcoding-minutes`
+  const hours = 'start=2026-01-01T01:00:00Z&end=2026-01-01T03:00:00Z&resolution=hour'
+  const byEngine = await report(`${at}?${hours}&groupBy=engine`)
+  const ids = (records: { id: string }[]) => Object.fromEntries(records.map((one) => [one.id, one]))
+  expect(byEngine.map(({ records }: { records: { id: string }[] }) => ids(records))).toEqual([
+    { [first]: { id: first, amount: 30 }, [second]: { id: second, amount: 0.5 } },
+    { [first]: { id: first, amount: 30 } },
+  ])
+  expect(await report(`${at}?${hours}&engineIds=${second}`)).toEqual([
+    { timestamp: '2026-01-01T01:00:00.000Z', records: [{ id: channelId, amount: 0.5 }] },
+    { timestamp: '2026-01-01T02:00:00.000Z', records: [] },
+  ])
+  const around = [nowMs - DAY_MS, nowMs + DAY_MS].map((ms) => new Date(ms).toISOString())
+  const days = await report(`${at}?start=${around[0]}&end=${around[1]}&resolution=day`)
+  const minutes = days.flatMap(({ records }: { records: { amount: number }[] }) => records.map((one) => one.amount))
+  expect(minutes.reduce((sum: number, one: number) => sum + one, 0)).toBeGreaterThanOrEqual(9.98)
+})
+
+test('a report refuses what it does not take, what is another account’s, and what is not counted', async () => {
+  const at = `/channels/${channelId}/analytics`
+  const answer = async (path: string, headers = {}) => {
+    const { status, json } = await live.v2('GET', path, undefined, headers)
+    return [status, json.code, json.details?.map(({ path: of }: { path: string }) => of)]
+  }
+  expect(await answer(`${at}/bytes-transferred?resolution=week&country=NZ`)).toEqual([
+    400,
+    'validation_failed',
+    expect.arrayContaining(['start', 'end', 'resolution', 'country']),
+  ])
+  expect(await answer(`${at}/bytes-transferred/countries?start=2026-01-02&end=2026-01-01`)).toEqual([
+    400,
+    'validation_failed',
+    ['end'],
+  ])
+  expect(await answer(`${at}/bytes-transferred/tracking-ids?${TIME}&cursor=x`)).toEqual([
+    400,
+    'invalid_cursor',
+    undefined,
+  ])
+  const foreign = { authorization: await strangerOf(live) }
+  expect(await answer(`${at}/bytes-transferred?${TIME}&resolution=day`, foreign)).toEqual([404, 'not_found', undefined])
+  expect(await answer(`${at}/transcoding-minutes?${TIME}&resolution=day`, foreign)).toEqual([
+    404,
+    'not_found',
+    undefined,
+  ])
+  expect(await answer(`${at}/viewing-minutes?${TIME}&resolution=day`)).toEqual([501, 'not_supported', undefined])
+})

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { Directory } from '../../../src/media/relay/directory.ts'
+import type { Endpoint } from '../../../src/media/relay/socket.ts'
+
+const at = (port: number): Endpoint => ({ via: 0, address: '192.0.2.7', port })
+
+test('an address that is checked again and again stays, however many others a peer tries', () => {
+  const directory = new Directory<{ name: string }>()
+  const peer = { name: 'with many interfaces' }
+  for (let port = 2; port < 100; port++) {
+    directory.locate(peer, at(1))
+    directory.locate(peer, at(port))
+  }
+  expect(directory.at(at(1))).toBe(peer)
+  expect(directory.at(at(99))).toBe(peer)
+  expect(directory.at(at(50))).toBeUndefined()
+})
+
+test('an address belongs to who was checked there last, and to nobody once that one is gone', () => {
+  const directory = new Directory<{ name: string }>()
+  const [first, second] = [{ name: 'first' }, { name: 'second' }]
+  directory.locate(first, at(1))
+  directory.locate(second, at(1))
+  directory.remove(first)
+  expect(directory.at(at(1))).toBe(second)
+  directory.remove(second)
+  expect(directory.at(at(1))).toBeUndefined()
+})
+
+test('of the names that a peer had, the present one and the one before lead to it', () => {
+  const directory = new Directory<{ name: string }>()
+  const peer = { name: 'restarts' }
+  for (const name of ['a', 'b', 'c']) directory.name(peer, name)
+  expect(['a', 'b', 'c'].map((name) => directory.named(name))).toEqual([undefined, peer, peer])
+})

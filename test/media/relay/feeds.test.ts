@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
+import { Hub } from '../../../src/media/hub.ts'
+import { createJsFanout } from '../../../src/media/relay/fanout.ts'
+import { FeedPipe } from '../../../src/media/relay/feedPipe.ts'
+import { Feeds } from '../../../src/media/relay/feeds.ts'
+import { FrameFeed } from '../../../src/media/relay/frameFeed.ts'
+import type { ToRelay } from '../../../src/media/relay/messages.ts'
+import type { Source } from '../../../src/media/relay/source.ts'
+
+const VIDEO: Track = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
+const OPUS: Track = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+
+/** A keyframe of one NAL unit, as in MP4. */
+const picture = (timeUs: number): Frame => {
+  const data = Buffer.from([0, 0, 0, 2, 0x65, 0x88])
+  return { kind: 'video', timeUs, decodeTimeUs: timeUs, key: true, data }
+}
+
+/** A feed from elsewhere, without its frames, until `feeds` wants them. */
+function feedOf(ready: (source: Source) => void = () => undefined): FrameFeed {
+  const options = { sessionId: 'f', sourceId: null, createFanout: createJsFanout, ended: () => undefined, now: () => 0 }
+  return new FrameFeed({ ...options, ready })
+}
+
+test('a feed is wanted with its first viewer, and for ten seconds after its last', () => {
+  const said: string[] = []
+  const feeds = new Feeds((sessionId, isWanted) => said.push(`${sessionId} ${isWanted}`))
+  const viewers = new Set<string>()
+  const tend = (nowMs: number) => feeds.tend(nowMs, (sessionId, room) => viewers.has(`${room} ${sessionId}`))
+  feeds.add('f', 'a/b', feedOf())
+  feeds.add('g', 'a/b', feedOf())
+  tend(0)
+  expect(said).toEqual([])
+  viewers.add('a/b f')
+  tend(1000)
+  tend(2000)
+  viewers.clear()
+  tend(11_900)
+  expect(said).toEqual(['f true'])
+  tend(12_000)
+  expect(said).toEqual(['f true', 'f false'])
+  viewers.add('a/b f')
+  tend(12_001)
+  expect(said.at(-1)).toBe('f true')
+})
+
+test('a viewer is answered although the feed rests, and gets nothing of an earlier time', () => {
+  const sources: Source[] = []
+  const feed = feedOf((source) => sources.push(source))
+  feed.tracks([VIDEO, OPUS])
+  feed.frame(picture(0))
+  const kept = () => sources.at(-1)?.layers[0]?.track.sinceKeyframe().length
+  expect(kept()).toBe(1)
+  feed.rest()
+  expect(sources.at(-1)?.audio).not.toBeNull()
+  expect(kept()).toBe(0)
+  feed.frame(picture(60e6))
+  expect(kept()).toBe(1)
+})
+
+test('the tracks of a feed are told at once, its frames while they are wanted', () => {
+  const [hub, told]: [Hub, ToRelay[]] = [new Hub(), []]
+  const announced = new Set<(tracks: readonly Track[]) => void>()
+  const source = {
+    subscribe: (sink: FrameSink) => hub.subscribe(sink),
+    announce(listener: (tracks: readonly Track[]) => void) {
+      announced.add(listener)
+      return () => announced.delete(listener)
+    },
+  }
+  const pipe = new FeedPipe({ sessionId: 'f', source, tell: (message) => told.push(message) })
+  const kinds = () => told.splice(0).map(({ kind }) => kind)
+  pipe.open()
+  for (const announce of announced) announce([VIDEO])
+  hub.tracks([VIDEO])
+  hub.frame(picture(0))
+  expect(kinds()).toEqual(['tracks'])
+  pipe.want(true)
+  pipe.want(true)
+  hub.frame(picture(40_000))
+  for (const announce of announced) announce([VIDEO, OPUS])
+  expect(kinds()).toEqual(['tracks', 'frame', 'frame'])
+  pipe.want(false)
+  hub.frame(picture(80_000))
+  expect(kinds()).toEqual(['rest'])
+  pipe.stop()
+  pipe.want(true)
+  expect([kinds(), announced.size]).toEqual([[], 0])
+})

@@ -1,0 +1,85 @@
+import { queryObjects } from 'node:v8'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DtlsServer } from 'werift'
+import { systemRandom } from '../../src/base/random.ts'
+import type { EngineEvent } from '../../src/media/engine.ts'
+import { createIdentity } from '../../src/media/relay/dtls.ts'
+import { NativePeer, openNative } from '../../src/media/relay/fanoutNative.ts'
+import { Peer } from '../../src/media/relay/peer.ts'
+import { Relay } from '../../src/media/relay/relay.ts'
+import { Sink } from '../../src/media/relay/sink.ts'
+import { openUdp, type UdpPort } from '../../src/media/relay/socket.ts'
+import { Track } from '../../src/media/relay/track.ts'
+import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
+
+/** What the relay makes for somebody who comes, and what holds keys and ciphers outside of the heap. */
+const MADE = { DtlsServer, NativePeer, Peer, Sink, Track }
+const HOST = '127.0.0.1'
+const LONG_MS = 60_000
+
+const events: EngineEvent[] = []
+let relay: Relay
+let udp: UdpPort
+let ticking: NodeJS.Timeout
+/** Time that went by at once. */
+let skippedMs = 0
+
+beforeAll(async () => {
+  udp = await openUdp({ host: HOST, port: 0 }, (datagram, from) => relay.receive(datagram, from))
+  const native = openNative(udp)
+  relay = new Relay({
+    identity: await createIdentity(),
+    random: systemRandom,
+    now: () => performance.now() + skippedMs,
+    hosts: () => [{ transport: 'udp', address: HOST, port: udp.port }],
+    native: native.ok ? native.value : null,
+    maxBitrate: 2_500_000,
+    maxSessions: 100,
+    send: (datagram, to) => udp.send(datagram, to),
+    emit: (event) => events.push(event),
+    want: () => undefined,
+  })
+  ticking = setInterval(() => relay.tick(), 20)
+})
+
+afterAll(async () => {
+  clearInterval(ticking)
+  await udp.close()
+})
+
+const engine = {
+  publish: async (offer: Parameters<Relay['publish']>[0]) => relay.publish(offer),
+  view: async (offer: Parameters<Relay['view']>[0]) => relay.view(offer),
+}
+
+/** How many there are of each in memory, after a collection. */
+const alive = (): Record<string, number> =>
+  Object.fromEntries(Object.entries(MADE).map(([name, kind]) => [name, queryObjects(kind, { format: 'count' })]))
+
+const ended = (): string[] => events.flatMap((event) => (event.kind === 'ended' ? event.sessionId : []))
+
+async function seeing(names: readonly string[]): Promise<TestViewer[]> {
+  const viewers = await Promise.all(names.map((name) => viewFrom(engine, name)))
+  await expect.poll(() => viewers.every(({ packets }) => packets.length > 0)).toBe(true)
+  return viewers
+}
+
+async function comeAndGo(): Promise<void> {
+  const publishers = [await publishTo(engine, 'first')]
+  await expect.poll(() => events.some(({ kind }) => kind === 'connected')).toBe(true)
+  const viewers = await seeing(['cut', 'left', 'lost'])
+  publishers.push(await publishTo(engine, 'replacing'))
+  relay.end('cut')
+  await viewers[1]?.close()
+  await expect.poll(ended).toEqual(expect.arrayContaining(['first', 'cut', 'left']))
+  // Who was let in and never came, who vanishes without a word: time ends them.
+  relay.view({ sessionId: 'never', room: 'a1b2c3/show', sourceId: null, offer: await new TestViewer().offer() })
+  await Promise.all([...publishers, ...viewers].map((one) => one.vanish()))
+  skippedMs += LONG_MS
+  await expect.poll(ended).toHaveLength(6)
+}
+
+test('nothing of those who have left stays in memory, however they left', async () => {
+  await comeAndGo()
+  await expect.poll(alive, { interval: 500 }).toEqual({ DtlsServer: 0, NativePeer: 0, Peer: 0, Sink: 0, Track: 0 })
+})
