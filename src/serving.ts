@@ -28,6 +28,7 @@ import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import { Handover } from './edge/http/handover.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
@@ -137,10 +138,17 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
   const { engine, packager, playback } = media
+  const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
+  const { nodeUrl } = server
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
   return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
+    ...(packager
+      ? {
+          hls: { hls: packager.hls, handover, ...tickets },
+          recordings: recordingFiles(packager, recordingsPlace(config)),
+        }
+      : {}),
     ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
@@ -297,7 +305,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
       dir: recordingsDir(config),
       minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
       newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
-      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+      book: recordingBook(ctx, recordingsPlace(config)),
     },
   })
   const unwatch = ctx.live.watchFeeds((feed, what) => {
@@ -313,7 +321,11 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   }
 }
 
-const recordingFiles = ({ files, recordings }: Packager): RecordingRouteOptions => ({
+/** The machine and the directory: nodes that share the database do not share their disks. */
+const recordingsPlace = (config: Config): string => `${hostname()}:${resolve(recordingsDir(config))}`
+
+const recordingFiles = ({ files, recordings }: Packager, place: string): RecordingRouteOptions => ({
+  place,
   pathOf: (id) => files.finished(id),
   removeDeleted: () => recordings.removeDeleted(),
 })
@@ -333,6 +345,7 @@ async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<vo
   const node = await startNode(ctx, {
     place: `${hostname()}:${resolve(config.data.dir)}`,
     pid: process.pid,
+    url: config.server.nodeUrl || null,
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
   })

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Context } from '../../../commands/context.ts'
 import type { Hls } from '../../../media/packager/hls.ts'
+import type { Handover } from '../handover.ts'
 import type { PeerOf } from '../peer.ts'
 import type { Tickets } from './tickets.ts'
 import type { Viewers } from './viewers.ts'
@@ -11,6 +12,7 @@ export interface HlsRouteOptions {
   readonly key: KeyObject
   /** A session is over when nothing was asked for in this time. */
   readonly sessionMs: number
+  readonly handover: Handover
 }
 
 /** What viewers are served with, by the routes and by the lane. */

@@ -80,22 +80,21 @@ async function sweep({ ctx, viewers, sessionMs }: HlsParts, signal: AbortSignal)
 }
 
 async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
-  const { ctx, viewers } = parts
+  const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
   const viewer = viewers.newcomer()
   const { sourceId } = request.query
-  const admitted = await admitViewer(
-    ctx,
-    approachOf(request, parts.peerOf, { action: 'view', protocol: 'hls', accountId, streamName }),
-    {
-      sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
-      cut: async ({ id }) => {
-        viewers.forget(id)
-        viewer.cut()
-      },
+  const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { approach, isHandedOver } = handover.received(request, approachOf(request, parts.peerOf, wish))
+  const admitted = await admitViewer(ctx, approach, {
+    sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
+    isHandedOver,
+    cut: async ({ id }) => {
+      viewers.forget(id)
+      viewer.cut()
     },
-  )
-  if (!admitted.ok) return refuse(reply, { status: admitted.status, text: admitted.message })
+  })
+  if (!admitted.ok) return refuse(reply, handover.refusalOf(admitted, request, approach))
   viewer.sessionId = admitted.session.id
   viewer.feedId = admitted.feed.feedId
   viewers.add(viewer)
@@ -174,8 +173,9 @@ function attend({ ctx }: HlsParts, viewer: Viewer, reply: FastifyReply): void {
 }
 
 /** Not being published is a 404 here: what players of HLS take for "try again". */
-function refuse(reply: FastifyReply, { status, text }: Refused): FastifyReply {
+function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
+  const { status, text } = refused
   reply.header('Cache-Control', 'no-store')
-  if (status !== 409) return sendRefusal(reply, { status, text })
+  if (status !== 409) return sendRefusal(reply, refused)
   return sendRefusal(reply.header('Retry-After', '2'), { status: 404, text })
 }
