@@ -1,6 +1,6 @@
 /*
  * Seals the packets of a track for each of its viewers (SRTP: RFC 3711, RFC 7714) and hands them to the kernel, many with
- * one call. The fast back end of src/media/relay/fanout.ts: JavaScript decides everything, and what arrives here was parsed
+ * one call; and opens those of a publisher. The fast back end of src/media/relay/fanout.ts: JavaScript decides everything, and what arrives here was parsed
  * and bounded there. All state belongs to one instance of the module and is freed with it; nothing is global.
  *
  * Needs no library: the cipher functions are those that the node binary exports.
@@ -13,6 +13,7 @@
 #include <netinet/udp.h>
 #include <node_api.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <stdbool.h>
@@ -34,6 +35,8 @@ enum {
   MAX_PAYLOAD = 1460,
   MAX_TAG = 16,
   MAX_PACKET = HEADER + MAX_PAYLOAD + MAX_TAG,
+  /* What a datagram can hold. */
+  MAX_SEALED = 65535,
   /* Packets of one track that wait for `flush`. */
   MAX_QUEUE = 16,
   /* Messages of one sendmmsg. */
@@ -241,6 +244,35 @@ static size_t seal(target *peer, unsigned char *out, const head *rtp, const unsi
   put32(out + 8, rtp->ssrc);
   return peer->profile == GCM ? seal_gcm(peer, out, payload, length, rtp->ssrc, rtp->index)
                               : seal_cm(peer, out, payload, length, rtp->ssrc, rtp->index);
+}
+
+/* ---- Opening ---- */
+
+static bool open_gcm(target *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
+  unsigned char iv[16], tag[16], rest[16];
+  size_t body = length - clear - 16;
+  int done = 0;
+  make_iv(peer, iv, 2, 12, ssrc, index);
+  memcpy(tag, data + clear + body, sizeof tag);
+  return EVP_DecryptInit_ex(peer->cipher, NULL, NULL, NULL, iv) == 1 &&
+         EVP_DecryptUpdate(peer->cipher, NULL, &done, data, (int)clear) == 1 &&
+         (body == 0 || EVP_DecryptUpdate(peer->cipher, data + clear, &done, data + clear, (int)body) == 1) &&
+         EVP_CIPHER_CTX_ctrl(peer->cipher, EVP_CTRL_AEAD_SET_TAG, sizeof tag, tag) == 1 &&
+         EVP_DecryptFinal_ex(peer->cipher, rest, &done) == 1;
+}
+
+static bool open_cm(target *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
+  unsigned char iv[16], rollovers[4], tag[20];
+  size_t tag_length = 0, body = length - clear - 10;
+  int done = 0;
+  make_iv(peer, iv, 4, 14, ssrc, index);
+  put32(rollovers, (uint32_t)(index >> 16));
+  bool ok = EVP_MAC_init(peer->mac, NULL, 0, NULL) == 1 && EVP_MAC_update(peer->mac, data, clear + body) == 1 &&
+            EVP_MAC_update(peer->mac, rollovers, sizeof rollovers) == 1 &&
+            EVP_MAC_final(peer->mac, tag, &tag_length, sizeof tag) == 1;
+  if (!ok || CRYPTO_memcmp(tag, data + clear + body, 10) != 0) return false;
+  return EVP_EncryptInit_ex(peer->cipher, NULL, NULL, NULL, iv) == 1 &&
+         (body == 0 || EVP_EncryptUpdate(peer->cipher, data + clear, &done, data + clear, (int)body) == 1);
 }
 
 /* ---- Sending ---- */
@@ -584,6 +616,26 @@ static napi_value seal_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* open(target, sealed, clear, ssrc, index) -> whether it is genuine. What follows the `clear` bytes is decrypted in place. */
+static napi_value open_one(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 5);
+  target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  size_t length;
+  unsigned char *sealed = (unsigned char *)bytes(&call, 1, HEADER + 10, MAX_SEALED, &length);
+  uint32_t clear = u32(&call, 2), ssrc = u32(&call, 3);
+  int64_t index = i64(&call, 4);
+  napi_value result = NULL;
+  if (!call.ok || peer == NULL || index < 0 || clear > length) return refuse(env);
+  bool is_genuine = false;
+  if (peer->profile == GCM && length - clear >= 16) {
+    is_genuine = open_gcm(peer, sealed, clear, length, ssrc, (uint64_t)index);
+  } else if (peer->profile == CM && length - clear >= 10) {
+    is_genuine = open_cm(peer, sealed, clear, length, ssrc, (uint64_t)index);
+  }
+  napi_get_boolean(env, is_genuine, &result);
+  return result;
+}
+
 /* Whether `fd` is a datagram socket that is bound to the address, of 4 or 16 bytes, and the port. */
 static bool is_bound_to(int fd, const unsigned char *address, size_t address_length, uint32_t port) {
   int type = 0;
@@ -664,7 +716,7 @@ NAPI_MODULE_INIT() {
   } doors[] = {{"addTarget", add_target}, {"route", route},           {"removeTarget", remove_target},
                {"addList", add_list},     {"removeList", remove_list}, {"addOutlet", add_outlet},
                {"queue", queue},          {"removeOutlet", remove_outlet}, {"flush", flush},
-               {"seal", seal_one},        {"openSocket", open_socket}, {"closeSocket", close_socket}};
+               {"seal", seal_one},        {"open", open_one},           {"openSocket", open_socket}, {"closeSocket", close_socket}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->batch_fd = -1;

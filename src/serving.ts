@@ -24,9 +24,11 @@ import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
+import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
+import { Handover } from './edge/http/handover.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
@@ -136,10 +138,17 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
   const { engine, packager, playback } = media
-  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hls.sessionSeconds * 1000 }
+  const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
+  const { nodeUrl } = server
+  const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
   return buildServer(ctx, {
-    ...(engine ? { webRtc: { engine, iceServers, maxPending } } : {}),
-    ...(packager ? { hls: { hls: packager.hls, ...tickets }, recordings: recordingFiles(packager) } : {}),
+    ...(engine ? { webRtc: { engine, iceServers, maxPending, nodeUrl, handover } } : {}),
+    ...(packager
+      ? {
+          hls: { hls: packager.hls, handover, ...tickets },
+          recordings: recordingFiles(packager, recordingsPlace(config)),
+        }
+      : {}),
     ...(playback ? { playback: playback.options } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
@@ -151,6 +160,10 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     demo: server.demo,
   })
 }
+
+/** A player asks once in a segment, which a source of rare keyframes makes twice as long; then it may be late once. */
+const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
+  Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
 async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   const { host, port, shutdownGraceSeconds } = app.config.server
@@ -234,7 +247,8 @@ async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, folder: liveDir(config) })
+  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, folder: liveDir(config) })
   await transcoder.start()
   const place = `${hostname()}:${resolve(config.data.dir)}`
   const keeper = new EngineKeeper(ctx, {
@@ -291,7 +305,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
       dir: recordingsDir(config),
       minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
       newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
-      book: recordingBook(ctx, `${hostname()}:${resolve(recordingsDir(config))}`),
+      book: recordingBook(ctx, recordingsPlace(config)),
     },
   })
   const unwatch = ctx.live.watchFeeds((feed, what) => {
@@ -307,7 +321,11 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   }
 }
 
-const recordingFiles = ({ files, recordings }: Packager): RecordingRouteOptions => ({
+/** The machine and the directory: nodes that share the database do not share their disks. */
+const recordingsPlace = (config: Config): string => `${hostname()}:${resolve(recordingsDir(config))}`
+
+const recordingFiles = ({ files, recordings }: Packager, place: string): RecordingRouteOptions => ({
+  place,
   pathOf: (id) => files.finished(id),
   removeDeleted: () => recordings.removeDeleted(),
 })
@@ -327,6 +345,7 @@ async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<vo
   const node = await startNode(ctx, {
     place: `${hostname()}:${resolve(config.data.dir)}`,
     pid: process.pid,
+    url: config.server.nodeUrl || null,
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
   })

@@ -17,10 +17,10 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
-/** A server as `npm start` starts it, on a store of its own, with an account and an API secret. */
-export async function startServer(): Promise<BenchServer> {
+/** A server as `npm start` starts it, on a store of its own, with an account and an API secret. `settings`: its environment. */
+export async function startServer(settings: Record<string, string> = {}): Promise<BenchServer> {
   const folder = newDirectory()
-  const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info' }
+  const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info', ...settings }
   // Also when the bench breaks.
   process.on('exit', endServers)
   const server = await serve(['--data', folder], env, ENTRY)

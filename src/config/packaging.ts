@@ -48,9 +48,10 @@ export const packaging = {
     }),
     sessionSeconds: integer({
       default: 20,
-      min: 1,
+      min: 6,
       max: 3600,
-      about: 'How long after its last request a viewer of HLS is taken to have left, in seconds.',
+      about:
+        'How long after its last request a viewer of HLS is taken to have left, in seconds; at least three segments.',
     }),
   },
   recordings: {

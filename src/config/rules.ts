@@ -31,6 +31,14 @@ export const storageUrl: TextRule = (value) => {
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }
 
+/** Nothing, or where clients come to: `https://host`, perhaps with a port and a path. */
+export const httpUrl: TextRule = (value) => {
+  if (value === '') return undefined
+  const url = URL.parse(value)
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'is not a URL of http or https'
+  return url.search + url.hash + url.username === '' ? undefined : 'has more than a host, a port and a path'
+}
+
 export const notEmpty: TextRule = (value) => (value.trim() === '' ? 'is empty' : undefined)
 
 /** Nothing, or the base64 of exactly 32 bytes, written canonically. */

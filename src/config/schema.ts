@@ -9,6 +9,7 @@ import {
   headerPrefix,
   headerSecret,
   hostToListenOn,
+  httpUrl,
   iceServer,
   notEmpty,
   storageUrl,
@@ -31,6 +32,13 @@ const schema = {
       min: 0,
       max: 65_535,
       about: 'The TCP port that the HTTP server listens on; 0 takes any free one and logs it.',
+    }),
+    nodeUrl: text({
+      default: '',
+      allowed: 'nothing, or a URL such as https://node1.example.com',
+      rule: httpUrl,
+      about:
+        'Where clients reach this node of several; a viewer who asks another node for a feed of this one is sent here.',
     }),
     trustedProxies: list({
       default: [],

@@ -17,6 +17,8 @@ export interface Dialling {
   readonly timeoutMs: number
   /** Undefined: the certificate authorities that Node trusts. */
   readonly trust: SecureContext | undefined
+  /** What is spoken over TLS (RFC 7301); none: it is not said. */
+  readonly protocols: readonly string[]
 }
 
 /** Addresses tried for one name; the time is shared among them. */
@@ -42,14 +44,14 @@ export async function dial(
     const socket = await connectToAny(addresses, portOf(url), how, deadline.signal)
     if (url.protocol !== 'https:') return socket
     reached('tls')
-    return await secure(socket, hostOf(url), how.trust, deadline.signal)
+    return await secure(socket, hostOf(url), how, deadline.signal)
   } finally {
     deadline.cancel()
   }
 }
 
 /** The allowed addresses of a host. One that is not allowed condemns the whole name: nobody honest mixes the two. */
-async function addressesOf(host: string, how: Dialling, signal: AbortSignal): Promise<string[]> {
+export async function addressesOf(host: string, how: Dialling, signal: AbortSignal): Promise<string[]> {
   const addresses = isAddress(host) ? [host] : await untilAborted(how.resolve(host, signal), signal)
   const forbidden = addresses.find((address) => !how.allows(address))
   if (forbidden !== undefined) throw notAllowed(`the host leads to ${forbidden}, which is not a public address`)
@@ -98,7 +100,7 @@ async function connectTo(address: string, port: number, how: Dialling, signal: A
 async function secure(
   socket: Socket,
   host: string,
-  trust: SecureContext | undefined,
+  { trust, protocols }: Dialling,
   signal: AbortSignal,
 ): Promise<TLSSocket> {
   const secured = connectTls({
@@ -107,7 +109,7 @@ async function secure(
     // Server name indication carries names only (RFC 6066 section 3).
     ...(isAddress(host) ? {} : { servername: host }),
     ...(trust ? { secureContext: trust } : {}),
-    ALPNProtocols: ['http/1.1'],
+    ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
     // Said out loud, or an environment variable could switch it off.
     rejectUnauthorized: true,
   })

@@ -97,6 +97,7 @@ function settingsFrom(options: EgressOptions): Settings {
     totalTimeoutMs: options.totalTimeoutMs ?? 15_000,
     maxAnswerBytes: options.maxAnswerBytes ?? 16_384,
     trust: options.caFile === undefined ? undefined : trustAlso(options.caFile),
+    protocols: ['http/1.1'],
   }
 }
 

@@ -18,6 +18,12 @@ export interface LiveFeed extends FeedFacts {
   readonly media: FrameSource
 }
 
+/** A feed on the air at another node. */
+export interface FeedElsewhere extends Pick<FeedFacts, 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
+  /** Where clients reach that node; null when it is not known. */
+  readonly url: string | null
+}
+
 /** What this node keeps of somebody who is on. */
 export interface LiveEntry {
   readonly session: LiveSession
@@ -64,7 +70,7 @@ export class Live {
   readonly #byToken = new Index<number>()
   readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
   readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
-  #elsewhere: ReadonlyMap<string, boolean> = new Map()
+  #elsewhere: ReadonlyMap<string, FeedElsewhere[]> = new Map()
 
   constructor(maxSessions: number) {
     this.#max = maxSessions
@@ -162,17 +168,18 @@ export class Live {
     const here = this.feedsOf(accountId, streamName)
     const there = this.#elsewhere.get(streamKey(accountId, streamName))
     if (here.length === 0 && there === undefined) return undefined
-    return { secured: there === true || here.some((feed) => feed.secured) }
+    return { secured: [...here, ...(there ?? [])].some((feed) => feed.secured) }
+  }
+
+  /** The feed of one source at another node, as `feed` chooses it. */
+  elsewhere(accountId: string, streamName: string, sourceId: string | null): FeedElsewhere | undefined {
+    const there = this.#elsewhere.get(streamKey(accountId, streamName)) ?? []
+    return there.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? there[0] : undefined)
   }
 
   /** Takes note of what is on the air at other nodes. */
-  setElsewhere(feeds: readonly Pick<FeedFacts, 'accountId' | 'streamName' | 'secured'>[]): void {
-    const streams = new Map<string, boolean>()
-    for (const { accountId, streamName, secured } of feeds) {
-      const key = streamKey(accountId, streamName)
-      streams.set(key, secured || streams.get(key) === true)
-    }
-    this.#elsewhere = streams
+  setElsewhere(feeds: readonly FeedElsewhere[]): void {
+    this.#elsewhere = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
   }
 
   #tell(feed: LiveFeed, what: 'started' | 'ended'): void {

@@ -40,7 +40,7 @@ export interface DB extends LiveTables {
   /** Who sends, and until when it is believed to be alive. */
   delivery_nodes: { id: string; alive_until_ms: number }
   /** Processes that serve. */
-  nodes: { id: string; place: string; pid: number; seen_at_ms: number; alive_until_ms: number }
+  nodes: { id: string; place: string; pid: number; seen_at_ms: number; alive_until_ms: number; url: string | null }
   sessions: SessionTable
   feeds: FeedTable
   /** By stream: when somebody tried to view it in vain, and whether it has, or just had, viewers. */

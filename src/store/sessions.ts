@@ -43,6 +43,8 @@ export interface Node {
   readonly seenAtMs: number
   /** Believed to be alive until then. */
   readonly aliveUntilMs: number
+  /** Where clients reach it; null when that was not configured. */
+  readonly url: string | null
 }
 
 export interface Stream {
@@ -85,7 +87,7 @@ export interface FeedReads {
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
   /** Those of all other nodes. */
-  elsewhere(node: string, limit: number): Promise<StoredFeed[]>
+  elsewhere(node: string, limit: number): Promise<(StoredFeed & Pick<Node, 'url'>)[]>
 }
 
 export interface NodeReads {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { EngineKeeper } from '../../src/commands/v2life/keeper.ts'
-import type { TranscodeEvent, TranscodeJob, Transcoder } from '../../src/core/life/transcoder.ts'
+import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../src/core/life/transcoder.ts'
 import { openApp, type App } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,10 +15,10 @@ import { silentLog } from '../support/app.ts'
 
 /** Does nothing by itself; a test says what happens. */
 class Scripted implements Transcoder {
-  readonly jobs = new Map<string, (event: TranscodeEvent) => void>()
+  readonly jobs = new Map<string, (event: TranscodeEvent | TranscodeLog) => void>()
   launches: TranscodeJob[] = []
 
-  launch(job: TranscodeJob, tell: (event: TranscodeEvent) => void): void {
+  launch(job: TranscodeJob, tell: (event: TranscodeEvent | TranscodeLog) => void): void {
     this.launches.push(job)
     this.jobs.set(job.engineId, tell)
   }
@@ -78,7 +78,7 @@ async function started(settings: { timeout?: number } = {}) {
   const { keeper, settle } = keeperWith(transcoder)
   await startChannel(app.ctx, actor, made.channelId)
   await settle()
-  const tell = async (event: TranscodeEvent): Promise<void> => {
+  const tell = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
     transcoder.jobs.get(made.engineId)?.(event)
     await keeper.tend()
   }
@@ -94,6 +94,26 @@ describe('a node', () => {
     expect((await engineOf(engineId))?.status).toBe('stopping')
     await settle()
     expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
+  })
+
+  test('takes no word of an earlier process for one of the present, and one that died may tell of another source', async () => {
+    const { channelId, engineId, transcoder, keeper, settle, tell } = await started()
+    const early = transcoder.jobs.get(engineId)
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'it broke' })
+    await tell({ kind: 'source' })
+    expect((await engineOf(engineId))?.status).toBe('ingesting')
+    await tell({ kind: 'died', message: 'it broke again' })
+    clock.advance(1000)
+    await settle()
+    expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['starting', 2])
+    early?.({ kind: 'source' })
+    await keeper.tend()
+    expect((await engineOf(engineId))?.status).toBe('starting')
+    await tell({ kind: 'ready' })
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
   })
 
   test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
@@ -153,6 +173,34 @@ describe('a node', () => {
     expect(await engineOf(engineId)).toMatchObject({ status: 'starting', statusMessage: null })
     await stopChannel(app.ctx, actor, channelId)
     await settle()
+    await keeper.stop()
+  })
+
+  test('tells webhooks what a process has to say, and why an engine is in error, of the engine that runs here alone', async () => {
+    const { engineId, channelId, tell, keeper, settle } = await started()
+    const logged = async () => {
+      const events = await app.ctx.store.read.outbox.pending(1000)
+      const mine = events.filter(({ event, data }) => event.startsWith('engine.log.') && data.includes(engineId))
+      return mine.map(({ event, data }) => [event, (JSON.parse(data) as { data: object }).data])
+    }
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'log', level: 'warn', message: 'The source does not answer' })
+    const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
+    expect(await engineOf(engineId)).toMatchObject(waiting)
+    await tell({ kind: 'log', level: 'info', message: 'The source has h264 video' })
+    expect(await engineOf(engineId)).toMatchObject(waiting)
+    await tell({ kind: 'died', message: 'no more' })
+    const all = [
+      ['engine.log.warn', { message: 'The source does not answer' }],
+      ['engine.log.info', { message: 'The source has h264 video' }],
+      ['engine.log.error', { message: 'no more' }],
+    ]
+    expect(await logged()).toEqual(all)
+    expect((await engineOf(engineId))?.status).toBe('error')
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await tell({ kind: 'log', level: 'warn', message: 'too late' })
+    expect(await logged()).toEqual(all)
     await keeper.stop()
   })
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { LiveWebhook, NewDelivery, Run, Scheduler, StoredLife } from '../../src/store/store.ts'
+import { newChannel, newEngine } from './store.live.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
@@ -97,6 +98,37 @@ function livesAndRuns(stores: Stores): void {
       })
       const [ended] = await stores.other.read.runs.page({ channelId: run.channelId, limit: 5 })
       expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
+    })
+
+    test('a life goes with its engine, unless a node holds it or somebody wants it', async () => {
+      const channel = newChannel()
+      const idle = { accountId: 'nobody', channelId: channel.id, failures: 0, idleSinceMs: null, retryAtMs: null }
+      const lives = [
+        { wanted: false, node: null },
+        { wanted: true, node: null },
+        { wanted: false, node: 'node 2' },
+        { wanted: false, node: null },
+      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, aliveUntilMs: null, runId: null }))
+      const left = () =>
+        stores.store.transaction(async (tx) => {
+          const found: boolean[] = []
+          for (const { engineId } of lives) found.push((await tx.lives.get(engineId)) !== undefined)
+          return found
+        })
+      await stores.store.transaction(async (tx) => {
+        await tx.channels.insert(channel)
+        for (const life of lives) {
+          await tx.engines.insert(newEngine(channel, { id: life.engineId }))
+          await tx.lives.put(life)
+        }
+        for (const { engineId } of lives.slice(0, 3)) await tx.engines.delete(engineId)
+      })
+      expect(await left()).toEqual([false, true, true, true])
+      await stores.store.transaction((tx) => tx.channels.delete(channel.id))
+      expect(await left()).toEqual([false, true, true, false])
+      await stores.store.transaction(async (tx) => {
+        for (const { engineId } of lives) await tx.lives.delete(engineId)
+      })
     })
 
     test('runs are paged newest first, by channel or engine, and filtered by their times', async () => {

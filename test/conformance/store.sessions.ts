@@ -237,6 +237,7 @@ export function sessionsSuite(stores: Stores): void {
       pid: 1,
       seenAtMs: 10,
       aliveUntilMs: 20,
+      url: 'https://one.example',
       ...over,
     })
 

@@ -25,7 +25,8 @@ async function figures() {
 /** How well the video came through, or went out. */
 async function quality() {
   const streams = [...(await held.pc.getStats()).values()].filter(({ kind }) => kind === 'video')
-  const names = ['freezeCount', 'packetsLost', 'nackCount', 'retransmittedPacketsReceived', 'retransmittedPacketsSent']
+  const counts = ['freezeCount', 'totalFreezesDuration', 'packetsLost', 'nackCount', 'pliCount']
+  const names = [...counts, 'retransmittedPacketsReceived', 'retransmittedPacketsSent']
   const media = streams.filter(({ type }) => type === 'inbound-rtp' || type === 'outbound-rtp')
   return Object.fromEntries(names.map((name) => [name, sum(media, name)]))
 }

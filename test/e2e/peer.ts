@@ -16,8 +16,11 @@ export interface Figures {
 /** Sums of the video of a connection so far, as WebRTC's statistics name them; 0 where the direction has none. */
 export interface Quality {
   freezeCount: number
+  /** Seconds. */
+  totalFreezesDuration: number
   packetsLost: number
   nackCount: number
+  pliCount: number
   retransmittedPacketsReceived: number
   retransmittedPacketsSent: number
 }

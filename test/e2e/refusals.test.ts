@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { RtmpClient } from '../media/rtmp/client.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -103,9 +104,80 @@ describe.each(KINDS)('refused over %s, in the words of the interface', (_, kind)
   })
 })
 
-test('a stream that nobody publishes', async () => {
+/** What a player of HLS is told, as a page of `origin` and from `address`. */
+async function triedHls(token: string, { stream = name, origin = '', address = '' } = {}): Promise<string> {
+  const headers = {
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+    ...(origin === '' ? {} : { origin }),
+    ...(address === '' ? {} : { 'x-forwarded-for': address }),
+  }
+  const response = await fetch(stage.hls(stream), { headers })
+  return `${response.status} ${await response.text()}`
+}
+
+/** What an encoder is told. */
+async function triedRtmp(token: string, stream = name): Promise<string> {
+  const { port, pathname } = new URL(stage.rtmp(stream, token).replace('rtmp:', 'http:'))
+  const client = await RtmpClient.open(Number(port))
+  await client.publish('v2/pub', `${pathname.slice('/v2/pub/'.length)}?token=${token}`).catch(() => undefined)
+  const { description } = await client.status()
+  client.socket.destroy()
+  return `401 ${description}`
+}
+
+async function disabled(kind: Kind): Promise<string> {
+  const { id, token } = await stage.token(kind, { streams })
+  await stage.api('PUT', `/api/${kind}_token/${id}`, { isActive: false })
+  return token
+}
+
+describe.each([
+  ['HLS', 'subscribe'],
+  ['RTMP', 'publish'],
+] as const)('refused over %s, in the words of the interface', (protocol, kind) => {
+  const refusal = (token: string, stream = name) =>
+    protocol === 'HLS' ? triedHls(token, { stream }) : triedRtmp(token, stream)
+
+  test('by what the token is, and what it is for', async () => {
+    const invalid = '401 Unauthorized: Invalid token'
+    expect(await refusal('')).toBe(invalid)
+    expect(await refusal('f'.repeat(64))).toBe(invalid)
+    expect(await refusal(await made(kind === 'publish' ? 'subscribe' : 'publish'))).toBe(invalid)
+    expect(await refusal(await disabled(kind))).toBe('401 Unauthorized: Token disabled')
+    expect(await refusal(await made(kind), 'other')).toBe('401 Unauthorized: StreamName is not valid for token')
+    const country = await made(kind, { allowedCountries: ['NZ'] })
+    expect(await refusal(country)).toBe('401 Unauthorized: Country not allowed')
+    const spent = await made(kind, { expires: 1 })
+    const after = async () => (await triedFrom('127.0.0.1', kind, spent)) === '401 Unauthorized: Token expired'
+    await expect.poll(after, SOON).toBe(true)
+    expect(await refusal(spent)).toBe('401 Unauthorized: Token expired')
+  })
+})
+
+test('a player of HLS is refused by its page and its address', async () => {
+  const page = await made('subscribe', { allowedOrigins: ['*.allowed.test'] })
+  const foreign = '401 Unauthorized: Origin not allowed'
+  expect(await triedHls(page)).toBe(foreign)
+  expect(await triedHls(page, { origin: 'https://elsewhere.test' })).toBe(foreign)
+  const listed = await made('subscribe', { allowedIpAddresses: ['198.51.100.0/24'] })
+  expect(await triedHls(listed, { address: '203.0.113.7' })).toBe('401 Unauthorized: IP Address not allowed')
+  const bound = await made('subscribe', { bindIpsOnUsage: 1 })
+  expect(await triedFrom('198.51.100.7', 'subscribe', bound)).toBe('admitted')
+  expect(await triedHls(bound, { address: '198.51.100.8' })).toBe('401 Unauthorized: IP Address not allowed')
+})
+
+test('an encoder cannot use a token for pages or addresses, and is told why', async () => {
+  const page = await made('publish', { allowedOrigins: ['*.allowed.test'] })
+  expect(await triedRtmp(page)).toBe('401 Unauthorized: Origin not allowed (RTMP has no origin)')
+  const filters = '401 Unauthorized: IP filters are not supported with RTMP'
+  expect(await triedRtmp(await made('publish', { allowedIpAddresses: ['127.0.0.1'] }))).toBe(filters)
+  expect(await triedRtmp(await made('publish', { bindIpsOnUsage: 1 }))).toBe(filters)
+})
+
+test('a stream that nobody publishes: over HLS a 404, which players try again', async () => {
   const { token } = await stage.token('subscribe', { streams: [{ streamName: 'silent' }] })
   expect(await tried('subscribe', token, { stream: 'silent' })).toBe('409 Stream not being published')
+  expect(await triedHls(token, { stream: 'silent' })).toBe('404 Stream not being published')
 })
 
 describe('self-signed tokens', () => {

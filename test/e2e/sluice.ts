@@ -38,8 +38,9 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   const dir = newDirectory()
   const env = { SLUICE_SERVER_TRUSTED_PROXIES: '127.0.0.1', SLUICE_WEBRTC_PORT: '0', ...settings }
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
-  const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'])).stdout.trim()
-  const accounts = await command(['--data', dir, 'account', 'list', '--json'])
+  const around = { env: settings }
+  const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'], around)).stdout.trim()
+  const accounts = await command(['--data', dir, 'account', 'list', '--json'], around)
   const [{ id: accountId }] = JSON.parse(accounts.stdout) as [{ id: string }]
   const api: Stage['api'] = async (method, path, body) => {
     const response = await fetch(server.url + path, {
@@ -49,7 +50,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     })
     return { status: response.status, data: ((await response.json()) as { data: unknown }).data }
   }
-  const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'])).stdout.trim()
+  const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()
   const v2: Stage['v2'] = async (method, path, body) => {
     const authorization = `Basic ${Buffer.from(credential).toString('base64')}`
     const response = await fetch(`${server.url}/v2${path}`, {

@@ -95,7 +95,8 @@ test('of several layers each viewer gets the largest that it can receive, and ch
   const jumps = steps(packets.map(pictureId), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
   expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
-  expect((await watcher.figures()).width).toBeGreaterThan(SMALLEST)
+  // A browser without enough of the processor takes that for congestion; it climbs back.
+  await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
 })
 

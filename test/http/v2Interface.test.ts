@@ -55,6 +55,22 @@ describe('the interface', () => {
     expect(await live.made('GET', `/channels/${made.id}`)).toMatchObject({ name: 'Stage' })
   })
 
+  it('tells in one answer how a channel and all of its parts are', async () => {
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+    await live.v2('PATCH', `/distributions/${made.distributions[0].id}`, { enabled: false })
+    const told = await live.made('GET', `/monitoring/channels/${made.id}`)
+    expect(told).toEqual({
+      id: made.id,
+      name: 'Stage',
+      status: 'stopped',
+      ingests: made.ingests.map(({ id, type }: { id: string; type: string }) => ({ id, protocol: type.split('-')[0] })),
+      engines: made.engines.map(({ id }: { id: string }) => ({ id, status: 'stopped' })),
+      distributions: [{ id: made.distributions[0].id, status: 'disabled' }],
+    })
+    const theirs = await live.v2('GET', `/monitoring/channels/${made.id}`, undefined, { authorization: stranger })
+    expect(theirs.status).toBe(404)
+  })
+
   it('speaks in its own envelope of paths, methods, bodies and limits', async () => {
     const codes = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
       const { status, json } = await live.v2(method, path, body, headers)
@@ -75,7 +91,11 @@ describe('the interface', () => {
     expect(await codes('GET', `/channels/${'x'.repeat(600)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
-    expect(await codes('GET', '/channels/ch_x/drm/configs')).toEqual([501, 'not_supported'])
+    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/engines/en_x', '/logs']) {
+      expect(await codes('GET', path)).toEqual([501, 'not_supported'])
+    }
+    expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])
+    expect(await codes('GET', '/channels?status=gone')).toEqual([400, 'validation_failed'])
     for (const limit of ['0', '101', '-1', '1.5', 'many', '']) {
       expect(await codes('GET', `/channels?limit=${limit}`)).toEqual([400, 'invalid_limit'])
     }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type LiveClient, runLive, WHOLE_CHANNEL } from '../support/v2.ts'
 
 interface Received {
   headers: IncomingMessage['headers']
@@ -85,6 +85,29 @@ describe('a webhook of the live interface', () => {
     const log = await until(async () => ((await logs(hook.id)).data.length === 2 ? logs(hook.id) : undefined), 'a log')
     expect(log.data[0]).toMatchObject({ id: expect.stringMatching(/^lg_/), statusCode: 200, attempt: 1 })
     expect(log.data.map((entry: { requestData: unknown }) => entry.requestData)).toEqual(expect.arrayContaining(bodies))
+    await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
+  })
+
+  test('is told of everything that is deleted, also of what goes with its channel', async () => {
+    const events = ['ingest.deleted', 'engine.deleting', 'engine.deleted', 'distribution.deleted', 'channel.deleted']
+    const hook = await make({ events })
+    const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+    const [alone, other] = made.engines as { id: string; name: string }[]
+    await live.v2('DELETE', `/engines/${alone?.id}`)
+    await live.v2('DELETE', `/channels/${made.id}`)
+    const entries = await until(async () => {
+      const { data } = await logs(hook.id, '?limit=100')
+      return data.length >= 8 ? data : undefined
+    }, 'eight callbacks')
+    type Entry = { type: string; requestData: { object: { id: string } } }
+    const told = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
+    const engines = [alone, other].flatMap((one) => [`engine.deleting ${one?.id}`, `engine.deleted ${one?.id}`])
+    const ingests = made.ingests.map(({ id }: { id: string }) => `ingest.deleted ${id}`)
+    const rest = [`distribution.deleted ${made.distributions[0].id}`, `channel.deleted ${made.id}`]
+    expect(new Set(told)).toEqual(new Set([...engines, ...ingests, ...rest]))
+    expect(told).toHaveLength(8)
+    const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
+    expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id, name: 'Stage' } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 

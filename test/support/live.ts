@@ -67,7 +67,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
   const { ctx } = app
   const place = settings.place ?? dir
   const pid = settings.place ? 1 : process.pid
-  const node = await startNode(ctx, { place, pid, isRunning, leaseMs })
+  const node = await startNode(ctx, { place, pid, isRunning, leaseMs, url: null })
   const http = await openDoors(app)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')

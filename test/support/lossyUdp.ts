@@ -9,9 +9,13 @@ export interface LossyWay {
   readonly carried: { readonly up: number; readonly down: number }
   /** The share of the packets that is lost each way, from now on. */
   lose(share: number): void
+  /** What goes to peers is no faster than this many bits per second from now on; null: as fast as it comes. */
+  limit(bitrate: number | null): void
   close(): void
 }
 
+/** What would wait longer in front of a slow way is dropped, as routers do. */
+const MAX_WAIT_MS = 300
 /** Senders beyond this are not served. */
 const MAX_PEERS = 64
 
@@ -22,13 +26,21 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
   const random = seeded(seed)
   let share = 0
   const carried = { up: 0, down: 0 }
+  let isOpen = true
+  let bytesPerMs = Number.POSITIVE_INFINITY
   const isLost = (): boolean => random() < share
   const meet = async (port: number): Promise<Socket> => {
     const back = await bound()
+    let freeAtMs = 0
+    const deliver = (packet: Buffer): void => void (isOpen && front.send(packet, port, '127.0.0.1'))
     back.on('message', (packet) => {
-      if (isLost()) return
+      const nowMs = performance.now()
+      const waitsMs = Math.max(0, freeAtMs - nowMs)
+      if (isLost() || waitsMs > MAX_WAIT_MS) return
+      freeAtMs = nowMs + waitsMs + packet.length / bytesPerMs
       carried.down += packet.length
-      front.send(packet, port, '127.0.0.1')
+      if (freeAtMs - nowMs < 1) deliver(packet)
+      else setTimeout(deliver, freeAtMs - nowMs, packet)
     })
     return back
   }
@@ -44,7 +56,9 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
     port: front.address().port,
     carried,
     lose: (wanted) => void (share = wanted),
+    limit: (wanted) => void (bytesPerMs = (wanted ?? Number.POSITIVE_INFINITY) / 8000),
     close() {
+      isOpen = false
       front.close()
       for (const back of peers.values()) void back.then((socket) => socket.close())
     },

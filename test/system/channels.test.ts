@@ -117,6 +117,7 @@ describe('a channel', () => {
     const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
     const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
     expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    expect((await toldOf(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
     await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 

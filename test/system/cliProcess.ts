@@ -128,7 +128,8 @@ export async function listen(secret: string): Promise<Listening> {
 /** Starts a server on a free loopback port and waits until it says that it is ready. `entry`: what is run, if not main.ts. */
 export async function serve(argv: readonly string[], env: Record<string, string> = {}, entry = main): Promise<Served> {
   const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0' }
-  const child = start(['serve', '--host', '127.0.0.1', '--port', '0', ...argv], { ...rtmp, ...env }, entry)
+  const port = env['SLUICE_SERVER_PORT'] ?? '0'
+  const child = start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, entry)
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

@@ -13,7 +13,7 @@ const onAir: Broadcast[] = []
 
 beforeAll(async () => {
   recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
-  sluice = await runApp({ flags: { hls: { sessionSeconds: 2, idleSeconds: 2 } } })
+  sluice = await runApp({ flags: { hls: { sessionSeconds: 6, idleSeconds: 2 } } })
 })
 afterEach(async () => {
   for (const begun of onAir.splice(0)) await begun.end()
@@ -179,9 +179,35 @@ test('a viewer who asks no more has left, and a stream that nobody asks for is p
   const { mediaUrl, media } = await follow()
   const isOn = () => sluice.app.ctx.live.all().some(({ session }) => media.text.includes(session.id))
   expect([isOn(), player.subscribers]).toEqual([true, 1])
-  await until(() => !isOn() && player.subscribers === 0, 12_000)
+  await until(() => !isOn() && player.subscribers === 0, 20_000)
   expect((await get(mediaUrl)).status).toBe(401)
   expect((await follow()).media.status).toBe(200)
+})
+
+test('when another publisher takes the place of the first, players go on with it after a discontinuity', async () => {
+  await live()
+  const { mediaUrl, media } = await follow()
+  const [session] = sluice.app.ctx.live.all().filter(({ session: one }) => media.text.includes(one.id))
+  await live()
+  const playlist = async () => (await get(mediaUrl)).text
+  await until(async () => /#EXT-X-DISCONTINUITY\n(.*\n)+segment-/.test(await playlist()), 10_000)
+  const text = await playlist()
+  expect(text).not.toContain('#EXT-X-ENDLIST')
+  const [newest] = uris(text).slice(-1)
+  expect((await get(new URL(newest!, mediaUrl).href)).status).toBe(200)
+  expect(sluice.app.ctx.live.get(session!.session.id)).toBeDefined()
+  // Who comes now sees the same stream under the address of the new feed.
+  const late = await follow()
+  expect(late.mediaUrl).not.toContain(new URL(mediaUrl).pathname)
+  expect(uris(late.media.text).length).toBeGreaterThan(2)
+})
+
+test('when a secured feed takes the place of an open one, who watches without a token is told that it is over', async () => {
+  await live()
+  const { mediaUrl } = await follow()
+  await live({ token: { subscribeRequiresAuth: true } })
+  await until(async () => (await get(mediaUrl)).text.includes('#EXT-X-ENDLIST'))
+  expect((await get(masterUrl())).status).toBe(401)
 })
 
 test('when the publisher leaves, players are told that it is over', async () => {

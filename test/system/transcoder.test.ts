@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { TranscodeEvent } from '../../src/core/life/transcoder.ts'
+import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
+import { reachSources } from '../../src/delivery/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/packager/ffmpeg.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
@@ -38,12 +39,17 @@ beforeEach(async () => {
   told = []
   sources = new PushSources()
   const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 }))
-  transcoder = createTranscoder({ ffmpeg, sources, clock: systemClock, log: silentLog, folder: join(dir, 'live') })
+  const tools = { clock: systemClock, log: silentLog }
+  const reach = reachSources({ ...tools, allowPrivate: false })
+  transcoder = createTranscoder({ ...tools, ffmpeg, sources, reach, folder: join(dir, 'live') })
   await transcoder.start()
   const source = { kind: 'push', ingestId: 'in_1' } as const
-  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, ({ kind }: TranscodeEvent) => {
-    told.push(kind)
-  })
+  transcoder.launch(
+    { engineId: 'en_1', name: 'test', source, ladder: LADDER },
+    ({ kind }: TranscodeEvent | TranscodeLog) => {
+      if (kind !== 'log') told.push(kind)
+    },
+  )
 })
 afterEach(async () => {
   for (const player of players.splice(0)) player.end()

@@ -2,7 +2,7 @@ import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
-import type { Cut, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
+import type { Cut, FeedElsewhere, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type Approach, type Considered } from '../authorize.ts'
 import type { Context } from '../context.ts'
@@ -13,6 +13,8 @@ import { noteAttempt, noteViewer } from './viewing.ts'
 export interface Door {
   /** Which source of the stream; null: the one without a name. */
   readonly sourceId: string | null
+  /** They were sent here by another node, and are not sent on. */
+  readonly isHandedOver?: boolean
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
   readonly cut: Cut
 }
@@ -21,7 +23,7 @@ export interface Door {
 export interface Refused<S extends number> {
   readonly ok: false
   readonly status: S
-  readonly code: RefusalCode | keyof typeof NOT_NOW
+  readonly code: RefusalCode | keyof typeof NOT_NOW | 'at_another_node'
   readonly message: string
 }
 
@@ -30,6 +32,16 @@ export type PublisherAdmission = { readonly ok: true; readonly session: LiveSess
 export type ViewerAdmission =
   | { readonly ok: true; readonly session: LiveSession; readonly feed: LiveFeed }
   | Refused<401 | 409 | 503>
+  | Elsewhere
+
+/** The feed is at another node, which is reached at `url` and decides for itself. */
+export interface Elsewhere {
+  readonly ok: false
+  readonly status: 307
+  readonly code: 'at_another_node'
+  readonly message: string
+  readonly url: string
+}
 
 /** A token that changes this often under an admission admits nobody. */
 const ATTEMPTS = 3
@@ -47,13 +59,15 @@ export async function admitPublisher(ctx: Context, approach: Approach, door: Doo
 
 /**
  * As `admitPublisher`. Access first, so that nobody without it learns what is on the air; then the feed. The feed is one
- * of this node.
+ * of this node; who wants one of another is told where that is.
  */
 export async function admitViewer(ctx: Context, approach: Approach, door: Door): Promise<ViewerAdmission> {
-  const admitted = await admit(ctx, approach, async (considered) => {
+  const admitted = await admit<Refused<409> | Elsewhere>(ctx, approach, async (considered) => {
     const accountId = considered.decision.allowed ? considered.decision.accountId : ''
     const feed = ctx.live.feed(accountId, approach.streamName, door.sourceId)
     if (feed) return enter(ctx, considered, door)
+    const there = ctx.live.elsewhere(accountId, approach.streamName, door.sourceId)
+    if (there && !door.isHandedOver) return sendTo(ctx, there)
     await noteAttempt(ctx, { accountId, streamName: approach.streamName })
     return refuse(ctx, 409, 'stream_not_published')
   })
@@ -66,13 +80,13 @@ export async function admitViewer(ctx: Context, approach: Approach, door: Door):
 }
 
 /** Null: the token has changed under the decision, so it has to be made again. */
-type Entering<S extends number> = (considered: Considered) => Promise<{ entry: LiveEntry } | Refused<S> | null>
+type Entering<R> = (considered: Considered) => Promise<{ entry: LiveEntry } | R | null>
 
-async function admit<S extends number>(
+async function admit<R>(
   ctx: Context,
   approach: Approach,
-  entering: Entering<S>,
-): Promise<{ entry: LiveEntry } | Refused<S | 401 | 503>> {
+  entering: Entering<R>,
+): Promise<{ entry: LiveEntry } | R | Refused<401 | 503>> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const closed = notNow(ctx)
     if (closed) return closed
@@ -166,6 +180,13 @@ function refuse<S extends 401 | 409>(
 ): Refused<S> {
   ctx.live.counts.refused.add(code)
   return { ok: false, status, code, message }
+}
+
+/** Where they find it; to where nobody can be sent, they are told why they are not let in. */
+function sendTo({ live }: Context, { url }: FeedElsewhere): Elsewhere | Refused<409> {
+  live.counts.refused.add('at_another_node')
+  const why = { ok: false, code: 'at_another_node', message: 'Stream is published at another node' } as const
+  return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
 }
 
 /** Asked before anything is decided, so that a full node costs little. */

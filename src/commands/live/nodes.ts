@@ -9,6 +9,8 @@ export interface NodeOptions {
   /** The same at each start of this machine with this data directory, and at no other. */
   readonly place: string
   readonly pid: number
+  /** Where clients reach it; null: nobody is sent here. */
+  readonly url: string | null
   /** Is this process of the same place running? */
   readonly isRunning: (pid: number) => boolean
   /** How long this node is believed to be alive after its last sign of life. */
@@ -40,10 +42,10 @@ export async function startNode(ctx: Context, options: NodeOptions): Promise<Ser
   }
 }
 
-async function register(ctx: Context, { place, pid, leaseMs }: NodeOptions): Promise<void> {
+async function register(ctx: Context, { place, pid, leaseMs, url }: NodeOptions): Promise<void> {
   const nowMs = ctx.clock.now()
   const id = timeOrderedId(nowMs, ctx.random)
-  const node: Node = { id, place, pid, seenAtMs: nowMs, aliveUntilMs: nowMs + leaseMs }
+  const node: Node = { id, place, pid, seenAtMs: nowMs, aliveUntilMs: nowMs + leaseMs, url }
   await ctx.store.transaction((tx) => tx.nodes.insert(node))
   ctx.live.node = id
 }

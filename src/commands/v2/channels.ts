@@ -4,11 +4,11 @@ import type { ChannelRecord } from '../../core/live/channelSchema.ts'
 import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { readChannelQuery } from '../../core/live/listQuery.ts'
 import { type Channel, type Engine, isIdle } from '../../core/live/types.ts'
-import { Conflict } from '../../store/store.ts'
+import { Conflict, type Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
 import { addChildren, type Children, childrenOf, type ChildRecords, checkChildren, toChildRecords } from './children.ts'
-import { type Answered, checked, isId, livePage, newId, record, withChannel } from './shared.ts'
+import { announce, type Answered, checked, isId, livePage, newId, record, withChannel } from './shared.ts'
 
 /** Makes a channel with everything that its body asks for. Nothing is written when any of it is wrong. */
 export async function createChannel(ctx: Context, actor: Actor, body: unknown): Answered<ChannelRecord & ChildRecords> {
@@ -76,6 +76,7 @@ export async function deleteChannel(ctx: Context, actor: Actor, id: string): Ans
     withChannel(tx, actor.accountId, id, async (channel): Answered<true> => {
       const running = (await tx.engines.ofChannel(id)).find(({ status }) => !isIdle(status))
       if (running || !isIdle(channel.status)) return err(stillRuns(channel, running))
+      await announceParts(tx, channel, nowMs)
       await tx.channels.delete(id)
       await record(tx, actor, nowMs, objectOf(channel), { verb: 'deleted', before: auditView(channel) })
       return ok(true)
@@ -83,6 +84,19 @@ export async function deleteChannel(ctx: Context, actor: Actor, id: string): Ans
   )
   if (gone.ok) ctx.liveChanged({ kind: 'channel', what: 'deleted', accountId: actor.accountId, id })
   return gone
+}
+
+/** What goes with its channel is told of as if it had been deleted alone. */
+async function announceParts(tx: Tx, channel: Channel, atMs: number): Promise<void> {
+  const { id: channelId, name: channelName, accountId } = channel
+  const tell = (type: 'ingest' | 'engine' | 'distribution', { id, name }: { id: string; name: string }, verb: string) =>
+    announce(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
+  for (const ingest of await tx.ingests.ofChannel(channelId)) await tell('ingest', ingest, 'deleted')
+  for (const engine of await tx.engines.ofChannel(channelId)) {
+    await tell('engine', engine, 'deleting')
+    await tell('engine', engine, 'deleted')
+  }
+  for (const one of await tx.distributions.ofChannel(channelId)) await tell('distribution', one, 'deleted')
 }
 
 /** One page of channels, newest first. */

@@ -14,7 +14,18 @@ import type { ChildListQuery, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
 import { hasLadder, noLadder } from './ladders.ts'
-import { type Answered, checked, isId, livePage, newId, record, room, withChannel, withPart } from './shared.ts'
+import {
+  announce,
+  type Answered,
+  checked,
+  isId,
+  livePage,
+  newId,
+  record,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
 
 /** Makes an engine of a channel, stopped. */
 export async function createEngine(
@@ -95,6 +106,7 @@ export async function deleteEngine(ctx: Context, actor: Actor, id: string): Answ
         if (engineIds.length < distribution.engineIds.length)
           await tx.distributions.replace({ ...distribution, engineIds })
       }
+      await announce(tx, { accountId: actor.accountId, atMs: nowMs }, objectOf(engine), 'deleting')
       await tx.engines.delete(id)
       await record(tx, actor, nowMs, objectOf(engine), { verb: 'deleted', before: auditView(engine) })
       return ok(true)

@@ -20,7 +20,7 @@ export class ServedBytes {
 
   add(served: Served): void {
     const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
-    const key = JSON.stringify([served.distributionId, slotMs, served.country, served.trackingId])
+    const key = keyOf(served, slotMs)
     const known = this.#waiting.get(key)
     if (known) known.bytesOut += served.bytesOut
     else this.#waiting.set(key, { ...served, slotMs })
@@ -49,10 +49,14 @@ export class ServedBytes {
 
   #putBack(rows: readonly Row[]): void {
     for (const row of rows) {
-      const key = JSON.stringify([row.distributionId, row.slotMs, row.country, row.trackingId])
+      const key = keyOf(row, row.slotMs)
       const known = this.#waiting.get(key)
       if (known) known.bytesOut += row.bytesOut
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }
 }
+
+/** Made for each answer. Only the last part may hold a space. */
+const keyOf = ({ distributionId, country, trackingId }: Served, slotMs: number): string =>
+  `${distributionId} ${slotMs} ${country} ${trackingId}`

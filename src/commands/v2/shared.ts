@@ -31,6 +31,8 @@ export interface ChangedObject {
   name: string
   /** The channel that it belongs to. */
   channelId?: string
+  /** Looked up where it is not said. */
+  channelName?: string
 }
 
 /**
@@ -45,16 +47,24 @@ export async function record(
   change: { verb: string; before?: unknown; after?: unknown },
 ): Promise<void> {
   const { verb, ...states } = change
-  const { type, id, name, channelId } = object
-  const action = `${type}.${verb}`
-  await audit(tx, actor, atMs, { action, subject: id, ...states })
-  if (type === 'abr_ladder' || !isLiveEvent(action)) return
-  const parent = channelId === undefined ? {} : { parent: { type: 'channel' as const, id: channelId } }
-  await tellLive(
-    tx,
-    { accountId: actor.accountId, atMs },
-    { name: action, object: { type, id, name, ...parent }, data: null },
-  )
+  await audit(tx, actor, atMs, { action: `${object.type}.${verb}`, subject: object.id, ...states })
+  await announce(tx, { accountId: actor.accountId, atMs }, object, verb)
+}
+
+/** Tells webhooks of a change, where there is an event for it. */
+export async function announce(
+  tx: Tx,
+  on: { accountId: string; atMs: number },
+  { type, id, name, channelId, channelName }: ChangedObject,
+  verb: string,
+): Promise<void> {
+  const event = `${type}.${verb}`
+  if (type === 'abr_ladder' || !isLiveEvent(event)) return
+  const object = { type, id, name }
+  if (channelId === undefined) return tellLive(tx, on, { name: event, object, data: null })
+  const parentName = channelName ?? (await tx.channels.get(on.accountId, channelId))?.name ?? ''
+  const parent = { type: 'channel' as const, id: channelId, name: parentName }
+  await tellLive(tx, on, { name: event, object: { ...object, parent }, data: null })
 }
 
 /** Runs `work` with the channel locked, so that changes of one channel follow each other. */

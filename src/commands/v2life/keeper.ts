@@ -1,11 +1,12 @@
 import { type EngineEvent, isTimedOut } from '../../core/life/engine.ts'
-import type { TranscodeJob, Transcoder } from '../../core/life/transcoder.ts'
+import type { TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
 import { type Engine, isPush } from '../../core/live/types.ts'
 import type { StoredLife, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { sourceOf } from '../v2/ingests.ts'
 import { ladderOf } from '../v2/ladders.ts'
-import { stepEngine } from './step.ts'
+import { engineObject, stepEngine } from './step.ts'
+import { tellLive } from './tell.ts'
 
 export interface KeeperOptions {
   readonly transcoder: Transcoder
@@ -199,8 +200,19 @@ export class EngineKeeper {
     this.#options.transcoder.launch(job, (event) => {
       void this.#enqueue(async () => {
         // What an earlier process has told meanwhile is not true of this one.
-        if (this.#launches.get(engine.id) === launch) await this.#apply(engine, event)
+        if (this.#launches.get(engine.id) !== launch) return
+        await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
+        if (event.kind === 'log' && event.level === 'warn') await this.#apply(engine, { ...event, kind: 'waits' })
       })
+    })
+  }
+
+  #log({ accountId, channelId, id }: Engine, { level, message }: TranscodeLog): Promise<void> {
+    return this.#ctx.store.transaction(async (tx) => {
+      const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
+      const on = { accountId, atMs: this.#ctx.clock.now() }
+      if (!channel || !engine) return
+      await tellLive(tx, on, { name: `engine.log.${level}`, object: engineObject(channel, engine), data: { message } })
     })
   }
 

@@ -92,6 +92,15 @@ async function closeRun(tx: Tx, runId: string, cause: Cause, event: EngineEvent,
   await tx.runs.end(runId, cause, endedAtMs)
 }
 
+type Named = Pick<Channel, 'id' | 'name'>
+
+export const engineObject = (channel: Named, { id, name }: Named): EventObject => ({
+  type: 'engine',
+  id,
+  name,
+  parent: { type: 'channel', id: channel.id, name: channel.name },
+})
+
 async function tell(
   tx: Tx,
   channel: Pick<Channel, 'id' | 'name'>,
@@ -100,16 +109,12 @@ async function tell(
   atMs: number,
 ): Promise<void> {
   const on = { accountId: engine.accountId, atMs }
-  const object: EventObject = {
-    type: 'engine',
-    id: engine.id,
-    name: engine.name,
-    parent: { type: 'channel', id: channel.id, name: channel.name },
-  }
+  const object = engineObject(channel, engine)
   for (const effect of effects) {
     if (effect.do === 'tell') {
       const data = effect.status === 'error' ? { message: engine.statusMessage } : null
       await tellLive(tx, on, { name: `engine.${effect.status}`, object, data })
+      if (data) await tellLive(tx, on, { name: 'engine.log.error', object, data })
     }
     const event = transcoderEvent(effect)
     if (event === null) continue

@@ -71,6 +71,9 @@ export interface ChannelFilters {
   externalId: string
 }
 
+/** What other services know too, and clients ask for. No channel is ever that here. */
+const NEVER_SEEN = ['ready', 'deleting', 'deleted'] as const
+
 const IDS_MAX = 100
 const TEXT_MAX = 256
 
@@ -107,7 +110,7 @@ export const readChannelQuery = (query: Record<string, unknown>) =>
   readPageQuery<ChannelFilters>(query, {
     name: plain,
     search: plain,
-    status: readers.someOf(LIVE_STATUSES),
+    status: readers.someOf([...LIVE_STATUSES, ...NEVER_SEEN] as readonly LiveStatus[]),
     id: readers.ids,
     externalId: plain,
   })

@@ -6,7 +6,7 @@ const names = <G extends string, N extends string>(group: G, list: readonly N[])
 const ENGINE_STATES = ['deploying', 'waiting', 'starting', 'ingesting', 'playing', 'stopping', 'stopped'] as const
 const SECURITY = ['security.key.added', 'security.key.deleted', 'security.keys.deleted'] as const
 
-/** Every event, by what it is about. Those that this version never sends can be asked for all the same. */
+/** Every event, by what it is about. */
 export const LIVE_EVENTS = [
   ...names('channel', ['created', 'updated', 'deploying', 'stopped', 'deleted']),
   ...names('engine', ['created', 'updated', ...ENGINE_STATES, 'deleting', 'deleted']),
@@ -34,7 +34,7 @@ export interface EventObject {
   readonly id: string
   readonly name: string
   /** The channel that it is part of. */
-  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name?: string }
+  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name: string }
 }
 
 export interface LiveEvent {

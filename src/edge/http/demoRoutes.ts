@@ -16,23 +16,30 @@ const FILES: readonly (readonly [path: string, file: () => URL, type: keyof type
   ['/hls.js', () => new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs')), 'js'],
 ]
 
-/** Nothing from elsewhere, nothing inline, in nobody's frame. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "media-src 'self' blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Nothing from elsewhere (but media of other nodes, where there are any), nothing inline, in nobody's frame. */
+const policy = (media: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    `connect-src 'self'${media}`,
+    `media-src 'self' blob:${media}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 
-/** A page to broadcast and to watch with: `/demo`. Its files are read when they are asked for, and not kept. */
-export function demoRoutes(app: FastifyInstance): void {
+/**
+ * A page to broadcast and to watch with: `/demo`. Its files are read when they are asked for, and not kept. With
+ * `hasNodes` it may follow where this node sends its viewers.
+ */
+export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {
+  const contentPolicy = policy(hasNodes ? ' http: https:' : '')
   for (const [path, file, type] of FILES) {
-    app.get(`/demo${path}`, (request, reply) => sendFile(request, reply, file(), type))
+    app.get(`/demo${path}`, (request, reply) =>
+      sendFile(request, reply.header('Content-Security-Policy', contentPolicy), file(), type),
+    )
   }
 }
 
@@ -47,7 +54,6 @@ async function sendFile(
   reply.headers({
     ETag: etag,
     'Cache-Control': 'no-cache',
-    'Content-Security-Policy': POLICY,
     'Permissions-Policy': 'camera=(self), microphone=(self), display-capture=(self)',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',

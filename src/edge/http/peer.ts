@@ -7,6 +7,9 @@ export type PeerOf = (socketAddress: string | undefined, headers: IncomingHttpHe
 
 const UNKNOWN: Address = { family: 6, text: '::' }
 
+/** How many addresses are kept as read: those who are on now send one request after the other. */
+const KNOWN_MAX = 10_000
+
 /**
  * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
  * that is not a trusted proxy itself. An entry that is no address ends the walk: what is left of it could be forged.
@@ -20,8 +23,18 @@ export function peerResolver(trustedProxies: readonly string[]): PeerOf {
   }
   const isTrusted = (address: Address): boolean => trusted.check(address.text, address.family === 6 ? 'ipv6' : 'ipv4')
 
+  const known = new Map<string, Address>()
+  const addressOf = (text: string): Address => {
+    const seen = known.get(text)
+    if (seen !== undefined) return seen
+    const address = parseAddress(text) ?? UNKNOWN
+    if (known.size >= KNOWN_MAX) known.clear()
+    known.set(text, address)
+    return address
+  }
+
   return (socketAddress, headers) => {
-    let peer = parseAddress(socketAddress ?? '') ?? UNKNOWN
+    let peer = addressOf(socketAddress ?? '')
     if (trustedProxies.length === 0 || !isTrusted(peer)) return peer
     const forwarded = headers['x-forwarded-for']
     const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').reverse()

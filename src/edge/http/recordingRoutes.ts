@@ -7,6 +7,7 @@ import {
   deleteRecording,
   finishedRecording,
   listRecordings,
+  noFile,
   noRecording,
   readRecording,
 } from '../../commands/recordings.ts'
@@ -21,12 +22,14 @@ import { rangeHeaders, readRange } from './range.ts'
 export interface RecordingRouteOptions {
   /** The finished file of a recording. */
   readonly pathOf: (id: string) => string
+  /** The machine and the directory of the files that are here. */
+  readonly place: string
   /** Removes the files of recordings that were deleted, as far as they are here. */
   readonly removeDeleted: () => Promise<void>
 }
 
 /** A server without files, such as the one that the OpenAPI document is made from. */
-export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', removeDeleted: () => Promise.resolve() }
+export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', place: '', removeDeleted: () => Promise.resolve() }
 
 interface Parts extends RecordingRouteOptions {
   readonly ctx: Context
@@ -87,7 +90,7 @@ async function download(parts: Parts, request: FastifyRequest<ById>, reply: Fast
     (about) => about.size,
     () => null,
   )
-  if (size === null) return sendFailure(reply, noRecording(recordingId))
+  if (size === null) return sendFailure(reply, noFile(found.value, parts.place))
   const range = readRange(request.headers.range, size)
   reply.headers(rangeHeaders(range, size)).type('video/mp4')
   reply.header('Content-Disposition', `attachment; filename="${recordingId}.mp4"`)

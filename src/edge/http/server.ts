@@ -10,7 +10,8 @@ import { checkLane } from './checkLane.ts'
 import { readJsonBodies } from './body.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
-import { HLS_MEDIA, hlsRoutes, type HlsRouteOptions } from './hls/routes.ts'
+import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
+import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
 import type { Lane, LaneOptions } from './lane.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
@@ -63,10 +64,14 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   let closing = false
   const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
   const lanes: Lane[] = [checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...laneOptions })]
+  const isTaken: Lane = (request, response) => {
+    if (closing) return false
+    for (const lane of lanes) if (lane(request, response)) return true
+    return false
+  }
   const app = fastify({
     logger: false,
-    serverFactory: (handler) =>
-      listenerOf(options, (request, response) => closing || !lanes.some((lane) => lane(request, response)), handler),
+    serverFactory: (handler) => listenerOf(options, isTaken, handler),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
     genReqId: requestId,
@@ -99,9 +104,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
-  if (options.demo) demoRoutes(app)
+  if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) await hlsRoutes(app, ctx, peerOf, options.hls)
+  if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
   const { version } = options
   await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt }), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
@@ -117,15 +122,19 @@ function errorsAt(url: string) {
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
+const LOOK_MS = 5000
+
 /** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
-function listenerOf(
-  { requestTimeoutMs }: ServerOptions,
-  isLeft: (request: IncomingMessage, response: ServerResponse) => boolean,
-  handler: Listener,
-): Server {
-  const timeouts = { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs, keepAliveTimeout: 72_000 }
+function listenerOf({ requestTimeoutMs }: ServerOptions, isTaken: Lane, handler: Listener): Server {
+  const timeouts = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: requestTimeoutMs,
+    // Who is too slow is found by looking, which Node does twice a minute by itself.
+    connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
+    keepAliveTimeout: 72_000,
+  }
   return createServer(timeouts, (request, response) => {
-    if (!isLeft(request, response)) return
+    if (isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
   })

@@ -39,6 +39,7 @@ export class HlsStream {
   readonly #segments: SegmentList
   readonly #stopping = new AbortController()
   readonly #waiting = new Set<() => void>()
+  #source: FrameSource
   #process: FfmpegProcess | null = null
   /** Settles when everything that the processes before have written was read. */
   #before: Promise<unknown> = Promise.resolve()
@@ -53,6 +54,7 @@ export class HlsStream {
 
   constructor(options: HlsStreamOptions) {
     this.#options = options
+    this.#source = options.source
     this.#segments = new SegmentList(options.segments)
     this.lastAskedMs = options.clock.monotonic()
     this.#subscribe()
@@ -113,6 +115,16 @@ export class HlsStream {
     }
   }
 
+  /** Goes on with another source: playlists tell of a discontinuity, and no viewer is lost. */
+  follow(source: FrameSource): void {
+    this.#source = source
+    this.#unansweredSinceMs = null
+    // What it still has to write is read; that it ends is no failure.
+    this.#process?.end()
+    this.#process = null
+    this.#subscribe()
+  }
+
   /** Kills a process that hangs; `#watch` does the rest. To be called every second or so. */
   checkProgress(): void {
     const { clock, stallMs, log, name } = this.#options
@@ -132,12 +144,13 @@ export class HlsStream {
   /** The source begins with a keyframe that it has kept, so a process that was started again has pictures at once. */
   #subscribe(): void {
     this.#unsubscribe()
+    const source = this.#source
     const feed = new MuxFeed({
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
-      end: () => void this.#end(),
+      end: () => void this.#end(source),
     })
-    this.#unsubscribe = this.#options.source.subscribe(feed)
+    this.#unsubscribe = source.subscribe(feed)
   }
 
   #write(bytes: Uint8Array): boolean {
@@ -214,9 +227,11 @@ export class HlsStream {
     this.#subscribe()
   }
 
-  async #end(): Promise<void> {
+  async #end(source: FrameSource): Promise<void> {
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#before
+    // Another publisher has taken its place meanwhile.
+    if (source !== this.#source) return
     this.#ended = true
     this.#segments.end()
     this.#tell()

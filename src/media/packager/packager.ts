@@ -64,6 +64,7 @@ export function createPackager(options: PackagerOptions): Packager {
     recordings,
     files,
     feedStarted(feed) {
+      hls.follow(feed)
       if (feed.record) recordings.start(feed)
       if (feed.thumbnails) thumbnails.start(feed)
     },

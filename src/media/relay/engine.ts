@@ -183,8 +183,9 @@ class RelayEngine implements Engine {
 
   #heard(message: FromRelay): void {
     switch (message.kind) {
-      case 'event':
-        return this.#tell(message.event)
+      case 'events':
+        for (const event of message.events) this.#tell(event)
+        return undefined
       case 'want':
         return this.#sessions.get(message.sessionId)?.pipe?.want(message.isWanted)
       case 'tracks':

@@ -7,6 +7,7 @@ import { headFor } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
 import type { Endpoint } from './socket.ts'
 import { deriveKeys, type MasterKeys, PROFILES } from './srtp/keys.ts'
+import type { RtpOpener } from './srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
 import { addressBytes } from './wire/address.ts'
 
@@ -41,6 +42,8 @@ export interface Addon {
     ssrc: number,
     payload: Buffer,
   ): Buffer
+  /** Whether it is genuine; what follows its `clear` bytes is decrypted in place then, and worthless otherwise. */
+  open(target: number, sealed: Buffer, clear: number, ssrc: number, index: number): boolean
   /** A descriptor for the datagram socket of this process that is bound there; 0 when there is none. */
   openSocket(address: Buffer, port: number): number
   closeSocket(fd: number): void
@@ -48,24 +51,31 @@ export interface Addon {
 
 const MAX_QUEUE = 16
 const MAX_PAYLOAD = 1460
+/** Bytes in front of a payload. */
+const HEADER = 12
 
 const PATH = fileURLToPath(
   new URL(`../../../build/native/fanout-${process.platform}-${process.arch}.node`, import.meta.url),
 )
 
 /**
- * Loads the addon where there is one and proves it: what it seals must be what we seal, byte for byte. Otherwise the
+ * Loads the addon where there is one and proves it: what it seals must be what we seal, byte for byte, and what it opens what we open. Otherwise the
  * reason, in a sentence for the log; the back end in JavaScript does it then.
  */
 export function loadNative(path = PATH): Result<Addon, string> {
-  let addon: Addon
+  let addon: Partial<Addon>
   try {
-    addon = createRequire(import.meta.url)(path) as Addon
+    addon = createRequire(import.meta.url)(path) as Partial<Addon>
   } catch {
     return err('The native fan-out is not built, or does not fit this Node.')
   }
-  return sealsAlike(addon) ? ok(addon) : err('The native fan-out does not seal as it should; it is not used.')
+  return isWhole(addon) && sealsAlike(addon)
+    ? ok(addon)
+    : err('The native fan-out does not seal as it should; it is not used.')
 }
+
+/** Of this version: one that was built before can lack what came last. */
+const isWhole = (addon: Partial<Addon>): addon is Addon => addon.open !== undefined
 
 /** The profiles, sizes and indexes at which an implementation could go wrong. */
 export function sealsAlike(addon: Addon): boolean {
@@ -75,14 +85,31 @@ export function sealsAlike(addon: Addon): boolean {
     const target = addTarget(addon, master)
     const areAlike = samples().every(({ head, payload }) => {
       const { payloadType, marker, index, timestamp, ssrc } = head
-      return writer.rtp(head, payload).equals(addon.seal(target, payloadType, marker, index, timestamp, ssrc, payload))
+      const sealed = writer.rtp(head, payload)
+      if (!sealed.equals(addon.seal(target, payloadType, marker, index, timestamp, ssrc, payload))) return false
+      return opensAlike(addon, target, sealed, { head, payload })
     })
     addon.removeTarget(target)
     return areAlike
   })
 }
 
-function samples(): { head: RtpHead; payload: Buffer }[] {
+/** Whether a packet opens, and not when a bit of it is another. */
+function opensAlike(addon: Addon, target: number, sealed: Buffer, { head, payload }: Sample): boolean {
+  const forged = Buffer.from(sealed)
+  const at = forged.length - 1 - (head.index % forged.length)
+  forged[at] = (forged[at] ?? 0) ^ 1
+  if (addon.open(target, forged, HEADER, head.ssrc, head.index)) return false
+  const whole = addon.open(target, sealed, HEADER, head.ssrc, head.index)
+  return whole && sealed.subarray(HEADER, HEADER + payload.length).equals(payload)
+}
+
+interface Sample {
+  readonly head: RtpHead
+  readonly payload: Buffer
+}
+
+function samples(): Sample[] {
   const sizes = [0, 1, 15, 16, 17, 255, 1200, MAX_PAYLOAD]
   const indexes = [0, 1, 0xffff, 0x10000, 0x7fff_ffff, 2 ** 32 + 7, 2 ** 40 + 0xffff]
   return sizes.flatMap((size, at) =>
@@ -136,8 +163,6 @@ function bytesOf(address: string): Buffer | null {
 }
 
 const NOWHERE = Buffer.alloc(4)
-/** Bytes in front of a payload. */
-const HEADER = 12
 
 /** A peer as the addon knows it. It is `RtpSender.native`; `close` it when the peer is gone. */
 export class NativePeer {
@@ -187,6 +212,27 @@ export class NativePeer {
   }
 }
 
+/** Opens what one peer sends. `close` it when the peer is gone. */
+class NativeOpener implements RtpOpener {
+  readonly #addon: Addon
+  readonly #handle: number
+  #isClosed = false
+
+  constructor(addon: Addon, master: MasterKeys) {
+    this.#addon = addon
+    this.#handle = addTarget(addon, master)
+  }
+
+  open(sealed: Buffer, clear: number, ssrc: number, index: number): boolean {
+    return !this.#isClosed && this.#addon.open(this.#handle, sealed, clear, ssrc, index)
+  }
+
+  close(): void {
+    if (!this.#isClosed) this.#addon.removeTarget(this.#handle)
+    this.#isClosed = true
+  }
+}
+
 /** The addon together with the sockets of this process. */
 export class NativeBackEnd {
   readonly #addon: Addon
@@ -203,6 +249,11 @@ export class NativeBackEnd {
 
   createPeer(master: MasterKeys): NativePeer {
     return new NativePeer(this.#addon, this.#sockets, master)
+  }
+
+  /** `master`: the keys of what the peer sends. */
+  createOpener(master: MasterKeys): RtpOpener {
+    return new NativeOpener(this.#addon, master)
   }
 
   close(): void {
@@ -223,7 +274,8 @@ export function openNative(sockets: BoundSockets | null): Result<NativeBackEnd, 
  */
 class NativeFanout implements Fanout {
   readonly #addon: Addon
-  readonly #outlets = new Set<Outlet>()
+  /** With the peer of each as the addon knows it, which it has from its first packet on or never. */
+  readonly #outlets = new Map<Outlet, NativePeer | null>()
   /** Made with the first outlet and freed with the last, because nobody tells a track that it is over. */
   #list: number | null = null
   #isScheduled = false
@@ -235,8 +287,8 @@ class NativeFanout implements Fanout {
 
   add(outlet: Outlet): void {
     this.#flush()
-    this.#outlets.add(outlet)
     const peer = nativeOf(outlet.peer)
+    this.#outlets.set(outlet, peer)
     if (peer === null) return
     this.#list ??= this.#addon.addList()
     const { ssrc, payloadType, indexOffset, timestampOffset, firstIndex } = outlet
@@ -245,7 +297,7 @@ class NativeFanout implements Fanout {
 
   remove(outlet: Outlet): void {
     this.#flush()
-    const peer = nativeOf(outlet.peer)
+    const peer = this.#outlets.get(outlet) ?? null
     if (!this.#outlets.delete(outlet) || this.#list === null) return
     if (peer !== null) this.#addon.removeOutlet(this.#list, peer.handle, outlet.ssrc)
     if (this.#outlets.size > 0) return
@@ -255,10 +307,9 @@ class NativeFanout implements Fanout {
 
   send(packet: MediaPacket): void {
     const isQueued = this.#queue(packet)
-    for (const outlet of this.#outlets) {
+    for (const [outlet, peer] of this.#outlets) {
       if (packet.index < outlet.firstIndex) continue
-      const peer = isQueued ? nativeOf(outlet.peer) : null
-      if (peer?.isRouted === true) peer.count(packet.payload)
+      if (isQueued && peer?.isRouted === true) peer.count(packet.payload)
       else outlet.peer.sendRtp(headFor(outlet, packet), packet.payload)
       outlet.sent(packet)
     }

@@ -14,11 +14,16 @@ export interface Arrival {
 
 /** A larger gap is not asked for piece by piece: a keyframe is cheaper. */
 const MAX_GAP = 200
-/** How long a packet is waited for before it is asked for again, and how often. */
-const RETRY_MS = 40
+/** How often a packet is asked for, and after how long in vain a keyframe is asked for instead. */
 const MAX_TRIES = 8
+const GIVE_UP_MS = 600
+/** How long a packet is waited for before it is asked for again: while nothing is known, and in any case. */
+const FIRST_RETRY_MS = 40
+const SHORTEST_RETRY_MS = 20
+const LONGEST_RETRY_MS = 250
 
 interface Missing {
+  firstAskedAtMs: number
   askedAtMs: number
   tries: number
 }
@@ -30,6 +35,7 @@ export class Inbound {
   readonly #reader: VideoReader | null
   readonly #missing = new Map<number, Missing>()
   readonly #reception: Reception
+  readonly #patience = new Patience()
   #highest = -1
 
   /** `reader`: null for audio. */
@@ -49,20 +55,23 @@ export class Inbound {
   takeRetransmission({ timestamp, marker, payload }: Arrival, nowMs: number): void {
     if (payload.length < 2 || this.#highest < 0) return
     const index = unwrapSequence(this.#highest, payload.readUInt16BE(0))
-    if (this.#missing.has(index)) this.#put({ index, timestamp, marker, payload: payload.subarray(2) }, nowMs)
+    const missing = this.#missing.get(index)
+    if (missing === undefined) return
+    if (missing.tries > 0) this.#patience.took(nowMs - missing.firstAskedAtMs)
+    this.#put({ index, timestamp, marker, payload: payload.subarray(2) }, nowMs)
   }
 
   /** The sequence numbers to ask for now, in order. Gives up on what was asked for too often. */
   missing(nowMs: number): number[] {
     const asked: number[] = []
     for (const [index, one] of this.#missing) {
-      if (nowMs - one.askedAtMs < RETRY_MS) continue
+      if (nowMs - one.askedAtMs < this.#patience.retryMs) continue
       if (one.tries === MAX_TRIES) {
-        this.#missing.delete(index)
-        this.track.requestKeyframe(nowMs)
+        this.#giveUp(index, one, nowMs)
         continue
       }
       one.tries += 1
+      if (one.tries === 1) one.firstAskedAtMs = nowMs
       one.askedAtMs = nowMs
       asked.push(index & 0xffff)
     }
@@ -85,6 +94,12 @@ export class Inbound {
     this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart }, nowMs)
   }
 
+  #giveUp(index: number, { firstAskedAtMs }: Missing, nowMs: number): void {
+    if (nowMs - firstAskedAtMs < GIVE_UP_MS) return
+    this.#missing.delete(index)
+    this.track.requestKeyframe(nowMs)
+  }
+
   #noteGap(index: number, nowMs: number): void {
     const gap = this.#highest < 0 ? 0 : index - this.#highest - 1
     const canAsk = this.#reader !== null
@@ -92,7 +107,8 @@ export class Inbound {
       this.#missing.clear()
       if (canAsk) this.track.requestKeyframe(nowMs)
     } else if (canAsk) {
-      for (let lost = index - gap; lost < index; lost++) this.#missing.set(lost, { askedAtMs: 0, tries: 0 })
+      for (let lost = index - gap; lost < index; lost++)
+        this.#missing.set(lost, { firstAskedAtMs: 0, askedAtMs: 0, tries: 0 })
     }
     this.#highest = Math.max(this.#highest, index)
     while (this.#missing.size > MAX_GAP * 2) {
@@ -100,6 +116,22 @@ export class Inbound {
       if (oldest === undefined) return
       this.#missing.delete(oldest)
     }
+  }
+}
+
+/** How long it takes until what was asked for is there: what is asked for again before that comes twice. */
+class Patience {
+  #tookMs: number | null = null
+
+  /** From when it was first asked for; with a request or an answer lost in between it is too long, so it counts for little. */
+  took(elapsedMs: number): void {
+    const known = this.#tookMs ?? elapsedMs
+    this.#tookMs = elapsedMs < known ? elapsedMs : known + (elapsedMs - known) / 8
+  }
+
+  get retryMs(): number {
+    if (this.#tookMs === null) return FIRST_RETRY_MS
+    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#tookMs * 1.25))
   }
 }
 

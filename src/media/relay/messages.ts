@@ -56,7 +56,8 @@ export type FromRelay =
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'event'; readonly event: EngineEvent }
+  /** In their order; those of one moment are one message. */
+  | { readonly kind: 'events'; readonly events: readonly EngineEvent[] }
   /** Somebody watches this feed from now on, or nobody has for a while. */
   | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
   | Media

@@ -2,7 +2,7 @@ import { Handshake, type Fingerprint, type Identity } from './dtls.ts'
 import type { RtpSender } from './fanout.ts'
 import type { NativeBackEnd, NativePeer } from './fanoutNative.ts'
 import type { Endpoint } from './socket.ts'
-import { SrtpReader } from './srtp/reader.ts'
+import { type RtpOpener, SrtpReader } from './srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
 import { type BindingRequest, bindingError, bindingSuccess, isAuthentic } from './wire/stun.ts'
 import { parseRtcp, type RtcpPacket } from './wire/rtcp.ts'
@@ -54,6 +54,7 @@ export class Peer implements RtpSender {
   seenAtMs: number
   bytesIn = 0
   #native: NativePeer | null = null
+  #opener: RtpOpener | null = null
   #bytesOut = 0
 
   constructor(options: PeerOptions, nowMs: number) {
@@ -65,7 +66,8 @@ export class Peer implements RtpSender {
       fingerprints: [options.fingerprint],
       send: (datagram) => this.#send(datagram),
       connected: ({ inbound, outbound }) => {
-        this.#reader = new SrtpReader(inbound)
+        this.#opener = options.native?.createOpener(inbound) ?? null
+        this.#reader = new SrtpReader(inbound, this.#opener)
         this.#writer = new SrtpWriter(outbound)
         this.#native = options.native?.createPeer(outbound) ?? null
         this.#native?.route(this.#remote)
@@ -156,6 +158,7 @@ export class Peer implements RtpSender {
     this.#handshake.close()
     this.#isClosed = true
     this.#native?.close()
+    this.#opener?.close()
     this.#writer = null
     this.#reader = null
   }

@@ -15,12 +15,24 @@ import type { HostAddress } from './wire/sdp/candidate.ts'
 const MAX_HOSTS = 8
 
 function tell(message: FromRelay): void {
+  tellEvents()
   if (process.connected) process.send?.(message)
+}
+
+/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+let events: EngineEvent[] = []
+
+function tellEvents(): void {
+  if (events.length === 0) return
+  const told = events
+  events = []
+  tell({ kind: 'events', events: told })
 }
 
 /** The frames of a session, to the main process. */
 const tapped = (sessionId: string): FrameSink =>
   framePipe(sessionId, (message, sent) => {
+    tellEvents()
     if (process.connected) process.send?.(message, undefined, undefined, sent)
   })
 
@@ -69,7 +81,7 @@ function emit(event: EngineEvent): void {
     taps.get(event.sessionId)?.()
     taps.delete(event.sessionId)
   }
-  tell({ kind: 'event', event })
+  if (events.push(event) === 1) queueMicrotask(tellEvents)
 }
 
 /** Does what the messages say, in their order. */

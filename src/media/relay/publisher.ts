@@ -47,6 +47,8 @@ export class Publisher {
   readonly source: Source
   readonly #options: PublisherOptions
   readonly #lines: readonly Line[]
+  /** By payload type; 128 at most. */
+  readonly #linesByType = new Map<number, readonly Line[]>()
   readonly #clock = new PublisherClock()
   readonly #inbound = new Map<number, Inbound>()
   readonly #transport = new TransportFeedback()
@@ -95,8 +97,8 @@ export class Publisher {
     for (const packet of packets) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
   }
 
-  /** Call it several times a second. */
-  tick(nowMs: number): void {
+  /** Call it every few hundredths of a second. */
+  pace(nowMs: number): void {
     for (const inbound of this.#inbound.values()) this.#ask(inbound, nowMs)
     for (const { layers } of this.#lines) {
       for (const { track, meter } of layers) {
@@ -133,11 +135,17 @@ export class Publisher {
   }
 
   #lineFor(packet: Buffer, header: RtpHeader): Line | undefined {
-    const byType = this.#lines.filter(
-      ({ chosen }) => chosen.codec.payloadType === header.payloadType || chosen.rtxPayloadType === header.payloadType,
-    )
+    const byType = this.#linesByType.get(header.payloadType) ?? this.#linesOf(header.payloadType)
     if (byType.length <= 1) return byType[0]
     return byType.find(({ media, midId }) => textOf(packet, header, midId) === media.mid)
+  }
+
+  #linesOf(type: number): readonly Line[] {
+    const found = this.#lines.filter(
+      ({ chosen }) => chosen.codec.payloadType === type || chosen.rtxPayloadType === type,
+    )
+    this.#linesByType.set(type, found)
+    return found
   }
 
   /** A stream that was not seen before becomes that of a layer, in the place of an older one of the same layer. */

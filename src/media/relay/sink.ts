@@ -24,23 +24,31 @@ interface Segment {
   readonly outlet: Outlet
 }
 
-/** What was sent before the last switches may still be asked for. */
-const MAX_SEGMENTS = 4
-/** Retransmissions to one viewer: at most this many at once, and this many each second. */
-const RESEND_BURST = 300
-const RESENDS_PER_SECOND = 600
+/** Retransmissions to one viewer, in bytes each second where nobody said otherwise; a second's worth at once. */
+const RESEND_RATE = 360_000
+/** A small packet costs us no less than this one. */
+const LEAST_COST = 500
 /** A packet is not sent again before the last copy can have arrived. */
 const RESEND_INTERVAL_MS = 30
 const MAX_REMEMBERED = 4096
+/** Of a packet on its way: the headers of IP, UDP and RTP and the seal of SRTP. */
+const OVERHEAD = 64
+/** Packets at a time that are only there to fill the way. */
+const MAX_PADDING = 50
+/** Of the packets since a keyframe so many are sent at a time, and after so long all of them, for sources that are faster. */
+const CATCH_UP_PACKETS = 60
+const CATCH_UP_MS = 1000
 /** A keyframe that is at most this old is worth more than a new one that must first be asked for. */
 const FRESH_KEYFRAME_MS = 1000
 
 /** One medium on its way to one viewer: continuous for the viewer, whatever track it comes from. */
 export class Sink {
   readonly options: SinkOptions
-  /** The latest is the one that is shown, unless `#isShowing` says that nothing is. */
-  #segments: Segment[] = []
+  /** The latest: what is shown, unless `#isShowing` says that nothing is. */
+  #segment: Segment | null = null
   #isShowing = false
+  /** Where it is in the packets since the keyframe that it began with; the track's fan-out goes on from their end. */
+  #catchUp: { nextIndex: number; readonly untilMs: number } | null = null
   #waitingFor: Track | null = null
   #stopWaiting = (): void => undefined
   #nextIndex: number
@@ -48,7 +56,9 @@ export class Sink {
   #packets = 0
   #octets = 0
   #rtxIndex: number
-  #resends = RESEND_BURST
+  #copies = 1
+  #resendRate = RESEND_RATE
+  #resendBytes = RESEND_RATE
   #resendsAtMs = 0
   readonly #resentAtMs = new Map<number, number>()
 
@@ -60,7 +70,12 @@ export class Sink {
 
   /** The track it shows; null while it shows none. */
   get track(): Track | null {
-    return this.#isShowing ? (this.#segments.at(-1)?.track ?? null) : null
+    return this.#isShowing ? (this.#segment?.track ?? null) : null
+  }
+
+  /** Whether it is about to show another track. */
+  get isSwitching(): boolean {
+    return this.#waitingFor !== null
   }
 
   /** Whether the viewer agreed to the codec of a track. */
@@ -75,8 +90,9 @@ export class Sink {
    */
   attach(track: Track, nowMs: number): boolean {
     if (!this.takes(track)) return false
-    if (track === this.#waitingFor || (this.#waitingFor === null && track === this.track)) return true
+    if (track === this.#waitingFor) return true
     this.#wait(null)
+    if (track === this.track) return true
     const isFresh = this.track === null && track.keyAgeMs(nowMs) <= FRESH_KEYFRAME_MS
     const isCacheBest = isFresh || !track.isAskable
     const cached = isCacheBest ? track.sinceKeyframe() : []
@@ -86,9 +102,27 @@ export class Sink {
       track.requestKeyframe(nowMs)
     } else {
       this.#begin(track, first, nowMs)
-      for (const packet of cached) this.#send(packet)
+      this.#catchUp = { nextIndex: first.index, untilMs: nowMs + CATCH_UP_MS }
+      this.pace(nowMs)
     }
     return true
+  }
+
+  /** Call it every few hundredths of a second: sends on what was too much to be sent at once when it began. */
+  pace(nowMs: number): void {
+    const [segment, catchUp] = [this.#segment, this.#catchUp]
+    if (segment === null || catchUp === null) return
+    const last = segment.track.last?.index ?? -1
+    let left = nowMs < catchUp.untilMs ? CATCH_UP_PACKETS : last
+    for (; left > 0 && catchUp.nextIndex <= last; catchUp.nextIndex++) {
+      const packet = segment.track.packet(catchUp.nextIndex)
+      if (packet === undefined) continue
+      this.#send(packet)
+      left -= 1
+    }
+    if (catchUp.nextIndex <= last) return
+    this.#catchUp = null
+    segment.track.fanout.add(segment.outlet)
   }
 
   /** Shows nothing from now on; a later `attach` goes on without a jump. */
@@ -103,26 +137,52 @@ export class Sink {
     this.track?.requestKeyframe(nowMs)
   }
 
-  /** Sends again what the viewer misses, as far as it is still there and within bounds. */
+  /** At most so many bytes are sent again each second: where the way is too small, more would only fill it. */
+  limitResends(bytesPerSecond: number | null): void {
+    this.#resendRate = bytesPerSecond ?? RESEND_RATE
+  }
+
+  /** How often what is asked for is sent: a browser asks again after a tenth of a second, in which its picture stands. */
+  repeatResends(copies: 1 | 2): void {
+    this.#copies = this.options.rtx === null ? 1 : copies
+  }
+
+  /**
+   * Sends again what the viewer misses, as far as it is still there and within bounds; nothing from before the last switch,
+   * which began on a keyframe and needs none of it.
+   */
   resend(sequences: readonly number[], nowMs: number): void {
     this.#refill(nowMs)
     for (const sequence of sequences) {
-      if (this.#resends < 1) return
+      if (this.#resendBytes <= 0) return
       const index = this.#nextIndex - 1 + sequenceDistance(sequence, (this.#nextIndex - 1) & 0xffff)
       // What was not sent yet has no content yet: its number may still become that of another packet.
       if (index >= this.#nextIndex) continue
       if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
-      if (!this.#resendOne(index)) continue
-      this.#resends -= 1
+      const bytes = this.#resendOne(index)
+      if (bytes === 0) continue
+      this.#resendBytes -= Math.max(bytes, LEAST_COST) * this.#copies
+      if (this.#copies > 1) this.#resendOne(index)
       this.#resentAtMs.set(index, nowMs)
     }
   }
 
+  /**
+   * Sends about so many bytes that the viewer does not need, to see whether they get through: its latest packet over and over,
+   * as retransmissions, which it throws away. Returns how many; none where those were not agreed.
+   */
+  pad(bytes: number): number {
+    let sent = 0
+    if (this.options.rtx === null || !this.#isShowing) return sent
+    for (let copy = 0; copy < MAX_PADDING && sent < bytes; copy++) sent += this.#resendOne(this.#nextIndex - 1)
+    return sent
+  }
+
   /** What a sender report says now; null while nothing is shown. */
   report(nowMs: number): SenderReport | null {
-    const segment = this.#segments.at(-1)
+    const segment = this.#segment
     const timestamp = segment?.track.timeline.timestampAt(nowMs)
-    if (!this.#isShowing || segment === undefined || timestamp === null || timestamp === undefined) return null
+    if (!this.#isShowing || segment === null || timestamp === null || timestamp === undefined) return null
     return {
       ssrc: this.options.ssrc,
       ...ntpOf(nowMs),
@@ -140,6 +200,7 @@ export class Sink {
         if (!packet.isKeyStart) return
         this.#wait(null)
         this.#begin(track, packet, nowMs)
+        this.#segment?.track.fanout.add(this.#segment.outlet)
         this.#send(packet)
       }) ?? (() => undefined)
   }
@@ -157,21 +218,20 @@ export class Sink {
       peer: this.options.peer,
       sent: (packet) => this.#sent(packet, outlet),
     }
-    this.#segments = [...this.#segments, { track, outlet }].slice(-MAX_SEGMENTS)
+    this.#segment = { track, outlet }
     this.#isShowing = true
-    track.fanout.add(outlet)
   }
 
   #leave(): void {
-    const segment = this.#segments.at(-1)
-    if (this.#isShowing) segment?.track.fanout.remove(segment.outlet)
+    if (this.#isShowing && this.#catchUp === null) this.#segment?.track.fanout.remove(this.#segment.outlet)
+    this.#catchUp = null
     this.#isShowing = false
   }
 
   /** Both tracks know their RTP time by our clock, so the viewer's goes on as fast as time did. */
   #timestampOffset(track: Track, first: MediaPacket, nowMs: number): number {
-    const before = this.#segments.at(-1)
-    if (before === undefined || this.#lastTimestamp === null) return 0
+    const before = this.#segment
+    if (before === null || this.#lastTimestamp === null) return 0
     const now = before.track.timeline.timestampAt(nowMs) ?? this.#lastTimestamp - before.outlet.timestampOffset
     const offset = now + before.outlet.timestampOffset - (track.timeline.timestampAt(nowMs) ?? first.timestamp)
     const isBackwards = timestampDistance(first.timestamp + offset, this.#lastTimestamp) <= 0
@@ -180,7 +240,7 @@ export class Sink {
 
   /** Sends a packet to this viewer alone: the fan-out had its turn. */
   #send(packet: MediaPacket): void {
-    const outlet = this.#segments.at(-1)?.outlet
+    const outlet = this.#segment?.outlet
     if (outlet === undefined) return
     outlet.peer.sendRtp(headFor(outlet, packet), packet.payload)
     outlet.sent(packet)
@@ -195,10 +255,12 @@ export class Sink {
     this.#lastTimestamp = (packet.timestamp + outlet.timestampOffset) >>> 0
   }
 
-  #resendOne(index: number): boolean {
-    const segment = this.#segments.findLast(({ outlet }) => index >= outlet.firstIndex + outlet.indexOffset)
-    const packet = segment?.track.packet(index - segment.outlet.indexOffset)
-    if (segment === undefined || packet === undefined) return false
+  /** Returns the bytes that were sent; 0 when it is not there any more. */
+  #resendOne(index: number): number {
+    const segment = this.#segment
+    if (segment === null || index < segment.outlet.firstIndex + segment.outlet.indexOffset) return 0
+    const packet = segment.track.packet(index - segment.outlet.indexOffset)
+    if (packet === undefined) return 0
     const head = headFor(segment.outlet, packet)
     const { rtx, peer } = this.options
     const rtxType = rtx?.payloadTypes.get(head.payloadType)
@@ -209,12 +271,12 @@ export class Sink {
       const payload = Buffer.concat([sequence, packet.payload])
       peer.sendRtp({ ...head, ssrc: rtx.ssrc, payloadType: rtxType, index: this.#rtxIndex++ }, payload)
     }
-    return true
+    return packet.payload.length + OVERHEAD
   }
 
   #refill(nowMs: number): void {
-    const earned = ((nowMs - this.#resendsAtMs) * RESENDS_PER_SECOND) / 1000
-    this.#resends = Math.min(RESEND_BURST, this.#resends + earned)
+    const earned = ((nowMs - this.#resendsAtMs) * this.#resendRate) / 1000
+    this.#resendBytes = Math.min(this.#resendRate, this.#resendBytes + earned)
     this.#resendsAtMs = nowMs
     if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
   }

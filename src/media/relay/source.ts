@@ -55,3 +55,9 @@ export function chooseLayer(layers: readonly Layer[], available: number | null, 
   const fits = alive.find(({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW))
   return fits ?? alive.at(-1) ?? layers[0]
 }
+
+/** The bit rate of the smallest layer that is alive and larger than `now`; null when there is none. */
+export function nextBitrate(layers: readonly Layer[], now: Layer): number | null {
+  const larger = layers.map(({ meter }) => meter.bitrate).filter((bitrate) => bitrate > now.meter.bitrate)
+  return larger.length === 0 ? null : Math.min(...larger)
+}

@@ -1,10 +1,18 @@
+import { Capacity, type Load } from './capacity.ts'
+import { LossWindow } from './lossWindow.ts'
 import type { Peer } from './peer.ts'
 import { Sink } from './sink.ts'
-import { chooseLayer, type Source } from './source.ts'
-import { type RtcpPacket, writeBye, writeSdes, writeSenderReport } from './wire/rtcp.ts'
+import { chooseLayer, nextBitrate, type Source } from './source.ts'
+import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from './wire/rtcp.ts'
 
 const REPORT_MS = 1000
-const CHOOSE_MS = 2000
+/** The part of what a viewer can receive that may go to what it lost; and no less than a few packets a second. */
+const REPAIRS = 0.25
+const MIN_REPAIRS = 40_000
+/** From this share of lost packets on, a repair that is lost as well is so frequent that two copies are worth their price. */
+const LOSSY = 0.04
+/** What a probe sends is spread over time; a timer that was late makes up for no more than this. */
+const MAX_PACE_MS = 60
 
 /** What a viewer agreed to: a sink for each m-line, with the payload type of its codec. */
 export interface ViewerOptions {
@@ -18,9 +26,10 @@ export class Viewer {
   readonly #cname: string
   #peer: Peer | null = null
   #source: Source | null = null
-  #available: number | null = null
+  readonly #capacity = new Capacity()
+  readonly #losses = new LossWindow()
   #reportedAtMs = 0
-  #choseAtMs = 0
+  #pacedAtMs = 0
 
   constructor({ sinks, cname }: ViewerOptions) {
     this.#sinks = sinks
@@ -51,16 +60,27 @@ export class Viewer {
       if (packet.kind === 'fir') {
         for (const { ssrc } of packet.requests) this.#sinkOf(ssrc)?.requestKeyframe(nowMs)
       }
-      if (packet.kind === 'remb') this.#available = packet.bitrate
+      if (packet.kind === 'remb') this.#capacity.said(packet.bitrate, this.#load(), nowMs)
+      if (packet.kind === 'rr') for (const report of packet.reports) this.#noteLoss(report, nowMs)
     }
   }
 
   /** Call it several times a second. */
   tick(nowMs: number): void {
     if (nowMs - this.#reportedAtMs >= REPORT_MS) this.#report(nowMs)
-    if (nowMs - this.#choseAtMs < CHOOSE_MS || this.#source === null || this.#source.layers.length < 2) return
-    this.#choseAtMs = nowMs
-    this.show(this.#source, nowMs)
+    const { bitrate } = this.#capacity
+    this.#video?.limitResends(bitrate && Math.max(bitrate * REPAIRS, MIN_REPAIRS) / 8)
+    if (this.#source !== null && this.#source.layers.length > 1) this.show(this.#source, nowMs)
+  }
+
+  /** Call it every few hundredths of a second: sends on what waits, and finds out whether a larger layer fits. */
+  pace(nowMs: number): void {
+    for (const sink of this.#sinks) sink.pace(nowMs)
+    if (this.#source === null || this.#source.layers.length < 2) return
+    const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
+    this.#pacedAtMs = nowMs
+    const bitrate = this.#capacity.probe(this.#load(), nowMs)
+    if (bitrate > 0) this.#video?.pad((bitrate * elapsedMs) / 8000)
   }
 
   /** Says that its streams are over, and leaves the tracks. */
@@ -68,6 +88,28 @@ export class Viewer {
     const ssrcs = this.#sinks.map(({ options }) => options.ssrc)
     this.show(null, 0)
     this.#peer?.sendRtcp(writeBye(ssrcs))
+  }
+
+  get #video(): Sink | undefined {
+    return this.#sinks.find(({ options }) => options.kind === 'video')
+  }
+
+  /** Nothing counts while a layer is waited for: what is sent then was found to be too much, or too little. */
+  #load(): Load {
+    const sink = this.#video
+    const layers = this.#source?.layers ?? []
+    const now = layers.find(({ track }) => track === sink?.track)
+    if (now === undefined || sink?.isSwitching === true) return { sent: 0, next: null }
+    return { sent: now.meter.bitrate, next: nextBitrate(layers, now) }
+  }
+
+  #noteLoss(report: ReportBlock, nowMs: number): void {
+    const { ssrc, rtx } = this.#video?.options ?? {}
+    if (report.ssrc !== ssrc && report.ssrc !== rtx?.ssrc) return
+    const share = this.#losses.add(report, nowMs)
+    if (share === null) return
+    this.#capacity.lost(share, this.#load(), nowMs)
+    this.#video?.repeatResends(share > LOSSY ? 2 : 1)
   }
 
   #suits({ layers, audio }: Source): boolean {
@@ -79,7 +121,9 @@ export class Viewer {
 
   #attach(sink: Sink, source: Source, nowMs: number): void {
     const track =
-      sink.options.kind === 'audio' ? source.audio : chooseLayer(source.layers, this.#available, sink.track)?.track
+      sink.options.kind === 'audio'
+        ? source.audio
+        : chooseLayer(source.layers, this.#capacity.bitrate, sink.track)?.track
     if (track !== null && track !== undefined && sink.takes(track)) sink.attach(track, nowMs)
     else sink.detach()
   }

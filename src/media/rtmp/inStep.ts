@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Frame } from '../frame.ts'
 
-/** Sound that is later than this is not waited for until it comes again. */
+/** Sound that is later than this is not waited for any more. */
 const WAIT_MAX_MS = 200
+/** And again when it is no further behind than this; sound that always is would have pictures come in bursts. */
+const IN_REACH_US = 150_000
 
 /**
  * Lets pictures wait for the sound of their time, which is late by its conversion: a browser that gets one before the other
@@ -14,6 +16,7 @@ export class InStep {
   #waiting: { readonly picture: Frame; readonly dueMs: number }[] = []
   /** Until when there was sound; null: none is waited for. */
   #soundUs: number | null = null
+  #pictureUs = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, pass: (frame: Frame) => void) {
     this.#clock = clock
@@ -27,7 +30,8 @@ export class InStep {
 
   sound(sound: Frame): void {
     this.#pass(sound)
-    this.#soundUs = sound.timeUs
+    const isInReach = sound.timeUs >= this.#pictureUs - IN_REACH_US
+    if (this.#soundUs !== null || isInReach) this.#soundUs = sound.timeUs
     this.#release()
   }
 
@@ -44,6 +48,9 @@ export class InStep {
     const until = this.#soundUs ?? Number.POSITIVE_INFINITY
     const found = this.#waiting.findIndex(({ picture }) => picture.decodeTimeUs > until)
     const ready = this.#waiting.splice(0, found === -1 ? this.#waiting.length : found)
-    for (const { picture } of ready) this.#pass(picture)
+    for (const { picture } of ready) {
+      this.#pictureUs = picture.decodeTimeUs
+      this.#pass(picture)
+    }
   }
 }

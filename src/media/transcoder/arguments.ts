@@ -1,3 +1,4 @@
+import type { Dialled } from '../../core/live/dialled.ts'
 import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
@@ -15,19 +16,19 @@ export interface LadderInput {
   /** Whether the source has sound. */
   readonly sound: boolean
   /** Null: Matroska on standard input. */
-  readonly pullUrl: string | null
+  readonly pull: Dialled | null
 }
 
 /**
  * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
  * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`.
  */
-export function ladderArguments({ ladder, sound, pullUrl }: LadderInput): string[] {
+export function ladderArguments({ ladder, sound, pull }: LadderInput): string[] {
   const { video, audioKbps } = ladder
   const withSound = sound && audioKbps !== null
   return [
     '-y',
-    ...(pullUrl === null ? MATROSKA_INPUT : pullInput(pullUrl)),
+    ...(pull === null ? MATROSKA_INPUT : pullInput(pull)),
     '-filter_complex',
     filters(video),
     ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withSound ? ['-map', '0:a:0'] : [])]),
@@ -43,10 +44,10 @@ export function ladderArguments({ ladder, sound, pullUrl }: LadderInput): string
 }
 
 /** Only what a live source is reached by: an address that names a file, or a playlist that does, is none. */
-function pullInput(url: string): string[] {
+function pullInput({ url, options }: Dialled): string[] {
   const whitelist = ['-protocol_whitelist', 'rtmp,rtmps,srt,tcp,udp,tls,crypto']
   const patience = url.startsWith('rtmp') ? ['-rw_timeout', '10000000'] : []
-  return [...whitelist, ...words('-probesize 1000000 -analyzeduration 1000000'), ...patience, '-i', url]
+  return [...whitelist, ...words('-probesize 1000000 -analyzeduration 1000000'), ...patience, ...options, '-i', url]
 }
 
 /** Every rung has exactly its size, with bars where the source has another shape: so a stream never changes within. */

@@ -1,7 +1,7 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import type { TranscodeEvent, TranscodeJob } from '../../core/life/transcoder.ts'
+import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
 import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
 import { ladderArguments } from './arguments.ts'
@@ -12,6 +12,7 @@ export interface JobTools {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly sources: PushSources
+  readonly reach: ReachSource
 }
 
 const STOP_GRACE_MS = 2000
@@ -28,7 +29,7 @@ export class Job {
   readonly #job: TranscodeJob
   readonly #folder: string
   readonly #tools: JobTools
-  readonly #tell: (event: TranscodeEvent) => void
+  readonly #tell: (event: TranscodeEvent | TranscodeLog) => void
   readonly #stopping = new AbortController()
   #process: FfmpegProcess | null = null
   #startedAtMs = Number.NEGATIVE_INFINITY
@@ -38,7 +39,12 @@ export class Job {
   #leave = (): void => undefined
   #work: Promise<void> = Promise.resolve()
 
-  constructor(job: TranscodeJob, folder: string, tools: JobTools, tell: (event: TranscodeEvent) => void) {
+  constructor(
+    job: TranscodeJob,
+    folder: string,
+    tools: JobTools,
+    tell: (event: TranscodeEvent | TranscodeLog) => void,
+  ) {
     this.#job = job
     this.#folder = folder
     this.#tools = tools
@@ -93,7 +99,7 @@ export class Job {
     unsubscribe()
     const exit = await this.#process?.stop(DRAIN_MS)
     this.#process = null
-    if (parting === 'over') this.#tell({ kind: 'sourceLost' })
+    if (parting === 'over') this.#sourceIsLost()
     if (parting === 'failed' && exit) this.#broken(reasonOf(exit))
     return parting
   }
@@ -105,8 +111,10 @@ export class Job {
       this.#broken('the source has no video')
       return null
     }
-    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: null }), true)
-    if (process !== null) this.#sourceIsThere(process)
+    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: null }), true)
+    if (process === null) return null
+    this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
+    this.#sourceIsThere(process)
     return process
   }
 
@@ -158,6 +166,15 @@ export class Job {
     }
   }
 
+  #sourceIsLost(): void {
+    this.#tell({ kind: 'sourceLost' })
+    this.#log('warn', 'The source is gone')
+  }
+
+  #log(level: TranscodeLog['level'], message: string): void {
+    this.#tell({ kind: 'log', level, message })
+  }
+
   #broken(message: string): void {
     this.#tell({ kind: 'died', message })
   }
@@ -166,19 +183,38 @@ export class Job {
   async #dial(url: string): Promise<void> {
     let [failures, sound] = [0, true]
     while (!this.#stopping.signal.aborted) {
-      let seen = false
-      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pullUrl: url }), false, () => {
-        if (!seen && process) this.#sourceIsThere(process)
+      const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
+      if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
+      if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
+      const pulled = reached.ok ? await this.#pull(reached.value, sound) : { seen: false, tail: reached.error.message }
+      if (pulled === null) return
+      if (pulled.seen) this.#sourceIsLost()
+      // A source without sound: what was asked of it is not there, and the next try does not ask.
+      if (!pulled.seen && sound && /matches no streams/.test(pulled.tail)) sound = false
+      failures = pulled.seen ? 1 : failures + 1
+      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
+      const again = `it is dialled again in ${pauseMs / 1000} s`
+      if (!pulled.seen) this.#log('warn', `The source does not answer; ${again}: ${withoutSource(pulled.tail, url)}`)
+      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+    }
+  }
+
+  /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
+  async #pull(reached: Reached, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
+    let seen = false
+    try {
+      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: reached }), false, () => {
+        if (!seen && process) {
+          this.#log('info', 'The source answers')
+          this.#sourceIsThere(process)
+        }
         seen = true
       })
-      if (process === null) return
+      if (process === null) return null
       const { tail } = await process.exited
-      if (seen) this.#tell({ kind: 'sourceLost' })
-      // A source without sound: what was asked of it is not there, and the next try does not ask.
-      if (!seen && sound && /matches no streams/.test(tail)) sound = false
-      failures = seen ? 1 : failures + 1
-      const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
-      await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
+      return { seen, tail }
+    } finally {
+      reached.close()
     }
   }
 
@@ -189,5 +225,10 @@ export class Job {
   }
 }
 
-const reasonOf = ({ code, tail }: FfmpegExit): string =>
-  `ffmpeg ended with ${code ?? 'a signal'}: ${tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''}`
+const reasonOf = ({ code, tail }: FfmpegExit): string => `ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`
+
+const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+
+/** The last thing that was said, without the address and its passphrase. */
+const withoutSource = (tail: string, url: string): string =>
+  lastLine(tail).replaceAll(url, 'the source').replaceAll(/\?\S*/g, '')

@@ -1,8 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { TranscodeEvent, TranscodeJob, Transcoder } from '../../core/life/transcoder.ts'
+import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
 import type { Ffmpeg } from '../packager/ffmpeg.ts'
 import { Job } from './job.ts'
 import type { PushSources } from './sources.ts'
@@ -10,6 +9,7 @@ import type { PushSources } from './sources.ts'
 export interface TranscoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly sources: PushSources
+  readonly reach: ReachSource
   readonly clock: Clock
   readonly log: Logger
   /** Below it each engine has a folder of its own; nothing else may be there. */
@@ -30,7 +30,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log } = options
   const jobs = new Map<string, Job>()
   const leaving = new Map<string, Promise<void>>()
-  const folderOf = (engineId: string): string => join(folder, engineId)
+  const folderOf = (engineId: string): string => `${folder}/${engineId}`
 
   async function kill(engineId: string, goesOn = false): Promise<void> {
     const job = jobs.get(engineId)
@@ -62,7 +62,11 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   }
 
   /** Whatever an earlier job of this engine has to clear away comes first. */
-  async function begin(job: TranscodeJob, mine: Job, tell: (event: TranscodeEvent) => void): Promise<void> {
+  async function begin(
+    job: TranscodeJob,
+    mine: Job,
+    tell: (event: TranscodeEvent | TranscodeLog) => void,
+  ): Promise<void> {
     try {
       await leaving.get(job.engineId)
       await mine.start()

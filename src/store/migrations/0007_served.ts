@@ -4,7 +4,8 @@ import { Maker } from './maker.ts'
 
 /**
  * Served bytes by the quarter of an hour, which is what time zones differ by, and by channel, so that those of a
- * distribution that is gone are still its channel's. And what it takes to find records that are older than they are kept.
+ * distribution that is gone are still its channel's. And what it takes to find records that are older than they are kept,
+ * and engines that run.
  */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const make = new Maker(db, engine)
@@ -21,4 +22,7 @@ export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void>
   await make.index('distribution_bytes_slot', table, ['slot_ms'])
   await make.index('runs_ended', 'runs', ['ended_at_ms'], 'ended_at_ms is not null')
   await make.index('scheduler_skips_at', 'scheduler_skips', ['at_ms'])
+  // Looked for every second, among those of all engines that ever ran.
+  await make.index('engine_lives_wanted', 'engine_lives', ['wanted'])
+  await make.index('engine_lives_node', 'engine_lives', ['node'])
 }

@@ -8,6 +8,7 @@ import * as live from './0004_live.ts'
 import * as runs from './0005_runs.ts'
 import * as recordings from './0006_recordings.ts'
 import * as served from './0007_served.ts'
+import * as nodeUrls from './0008_node_urls.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
@@ -18,6 +19,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0005_runs': runs.up,
   '0006_recordings': recordings.up,
   '0007_served': served.up,
+  '0008_node_urls': nodeUrls.up,
 }
 
 /** The database was written by a newer version of this program. */

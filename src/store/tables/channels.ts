@@ -3,6 +3,7 @@ import type { Channel, LiveStatus } from '../../core/live/types.ts'
 import { inSlices, type Session, statement } from '../session.ts'
 import type { ChannelListQuery } from '../store.ts'
 import { beyond } from './keyset.ts'
+import { forgetLives } from './lives.ts'
 import { Resource } from './resource.ts'
 
 const channels = new Resource<'channels', Channel>('channels', {
@@ -65,6 +66,7 @@ export async function deleteChannel(session: Session, id: string): Promise<void>
   for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
     await session.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
   }
+  await forgetLives(session, id)
   await channels.delete(session, id)
 }
 

@@ -2,6 +2,7 @@ import type { Engine, LiveStatus } from '../../core/live/types.ts'
 import { type Session, statement } from '../session.ts'
 import type { ChildListQuery } from '../store.ts'
 import { beyond } from './keyset.ts'
+import { forgetLives } from './lives.ts'
 import { Resource } from './resource.ts'
 
 const engines = new Resource<'engines', Engine>('engines', {
@@ -55,7 +56,12 @@ const usingLadder = statement((db, p: { abrLadderId: string }) =>
 export const getEngine = engines.get.bind(engines)
 export const insertEngine = engines.insert.bind(engines)
 export const replaceEngine = engines.replace.bind(engines)
-export const deleteEngine = engines.delete.bind(engines)
+
+export async function deleteEngine(session: Session, id: string): Promise<void> {
+  const [engine] = engines.read(await session.ask((db) => db.selectFrom('engines').selectAll().where('id', '=', id)))
+  await engines.delete(session, id)
+  if (engine) await forgetLives(session, engine.channelId)
+}
 
 export async function enginesOf(session: Session, channelId: string): Promise<Engine[]> {
   return engines.read(await session.all(ofChannel, { channelId }))

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { FeedTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
-import type { StoredFeed, Stream } from '../store.ts'
+import type { Node, StoredFeed, Stream } from '../store.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
   db.insertInto('feeds').values({
@@ -22,7 +22,15 @@ const open = statement((db, p: { limit: number }) =>
 )
 
 const elsewhere = statement((db, p: { node: string; limit: number }) =>
-  db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).where('node', '<>', p.node).limit(p.limit),
+  db
+    .selectFrom('feeds')
+    .leftJoin('nodes', 'nodes.id', 'feeds.node')
+    .selectAll('feeds')
+    .select('nodes.url')
+    .where('feeds.ended_at_ms', 'is', null)
+    .where('feeds.node', '<>', p.node)
+    .orderBy('feeds.started_at_ms')
+    .limit(p.limit),
 )
 
 const lockOpen = statement((db, p: Stream, engine) => {
@@ -103,8 +111,12 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
   return (await session.all(open, { limit })).map(fromRow)
 }
 
-export async function feedsElsewhere(session: Session, node: string, limit: number): Promise<StoredFeed[]> {
-  return (await session.all(elsewhere, { node, limit })).map(fromRow)
+export async function feedsElsewhere(
+  session: Session,
+  node: string,
+  limit: number,
+): Promise<(StoredFeed & Pick<Node, 'url'>)[]> {
+  return (await session.all(elsewhere, { node, limit })).map((row) => ({ ...fromRow(row), url: row.url }))
 }
 
 /** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */

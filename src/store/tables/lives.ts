@@ -11,8 +11,9 @@ const busy = statement((db, _none: object) =>
   db
     .selectFrom('engine_lives')
     .selectAll()
-    .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', 'is not', null)]))
-    .orderBy('engine_id'),
+    // Two short ranges, which SQLite reads only when nobody asks for an order, and for `is not null` not at all: without
+    // them all engines that ever ran would be read every second. No node has an empty name.
+    .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', '>', '')])),
 )
 
 const remove = statement((db, p: { engineId: string }) =>
@@ -36,13 +37,28 @@ const beatRuns = statement((db, p: { node: string; nowMs: number }) =>
     ),
 )
 
+const forget = statement((db, p: { channelId: string }) =>
+  db
+    .deleteFrom('engine_lives')
+    .where('channel_id', '=', p.channelId)
+    .where('wanted', '=', 0)
+    .where('node', 'is', null)
+    .where('engine_id', 'not in', (eb) => eb.selectFrom('engines').select('id').where('channel_id', '=', p.channelId)),
+)
+
+/** Of engines of a channel that are gone. What a node still holds, or would bring up again, is left for it to close. */
+export async function forgetLives(session: Session, channelId: string): Promise<void> {
+  await session.run(forget, { channelId })
+}
+
 export async function getLife(session: Session, engineId: string): Promise<StoredLife | undefined> {
   const row = await session.first(byId, { engineId })
   return row && fromRow(row)
 }
 
 export async function busyLives(session: Session): Promise<StoredLife[]> {
-  return (await session.all(busy, {})).map(fromRow)
+  const rows = (await session.all(busy, {})).map(fromRow)
+  return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
 }
 
 export async function putLife(session: Session, life: StoredLife): Promise<void> {

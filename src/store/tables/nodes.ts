@@ -10,6 +10,7 @@ const insert = statement((db, p: Node) =>
     pid: p.pid,
     seen_at_ms: p.seenAtMs,
     alive_until_ms: p.aliveUntilMs,
+    url: p.url,
   }),
 )
 
@@ -62,4 +63,5 @@ const fromRow = (row: Selectable<DB['nodes']>): Node => ({
   pid: row.pid,
   seenAtMs: row.seen_at_ms,
   aliveUntilMs: row.alive_until_ms,
+  url: row.url,
 })

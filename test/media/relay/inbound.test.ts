@@ -79,6 +79,22 @@ describe('what comes from a publisher', () => {
     expect(inbound.missing(1000 + RETRY_MS)).toHaveLength(1)
   })
 
+  it('comes whole from a publisher far away too, and is soon not asked for more often than it can come', () => {
+    const { inbound, passed, camera } = receiver()
+    const [farMs, lost] = [440, 16]
+    const answers: { atMs: number; missed: number }[] = []
+    inbound.take(packet(START), 0)
+    for (let [nowMs, index] = [1000, START]; nowMs <= 10_000; nowMs += 20) {
+      index += nowMs % 500 === 0 && nowMs < 9000 ? 2 : 1
+      inbound.take(packet(index), nowMs)
+      for (const missed of inbound.missing(nowMs)) answers.push({ atMs: nowMs + farMs, missed })
+      for (const { atMs, missed } of answers) if (atMs === nowMs) inbound.takeRetransmission(repair(missed), nowMs)
+    }
+    expect(new Set(passed).size).toBe((passed.at(-1) ?? 0) - (passed[0] ?? 0) + 1)
+    expect(camera.asked).toBe(0)
+    expect(answers.length).toBeLessThan(8 + lost * 2)
+  })
+
   it('is not asked for piece by piece when too much is missing: a keyframe is', () => {
     const { inbound, camera } = receiver()
     inbound.take(packet(START), 0)

@@ -91,7 +91,7 @@ test('a viewer that asks for everything over and over gets a bounded number of p
   for (let index = 1; index <= 1000; index++) source.take(packet(index, { isKeyStart: index === 1 }), 1)
   const all = Array.from({ length: 1000 }, (_, at) => 100 + at)
   for (let ms = 100; ms <= 1100; ms += 10) sink.resend(all, ms)
-  expect(sent.length - 1000).toBeLessThan(1000)
+  expect(sent.length - 1000).toBeLessThan(1500)
 })
 
 /** Steps of a publisher that does its worst: loss, repeats, old packets, new SSRCs, and a viewer that asks and switches. */

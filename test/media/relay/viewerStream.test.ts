@@ -93,6 +93,40 @@ describe('a viewer', () => {
     expect(camera.asked).toBe(0)
   })
 
+  it('that comes long after a keyframe that nobody can be asked for gets the time since then spread, and all in order', () => {
+    const [track, ear] = [new Camera('a', { canBeAsked: false }), new Ear()]
+    const sink = sinkTo(ear)
+    track.send(0, true)
+    for (let sent = 1; sent < 200; sent++) track.send(sent)
+    sink.attach(track.track, 1000)
+    expect(ear.heard.length).toBeLessThan(100)
+    for (let nowMs = 1020; nowMs < 1200; nowMs += 20) {
+      track.send(nowMs)
+      sink.pace(nowMs)
+    }
+    expect(ear.heard.map(({ payload }) => payload)).toEqual(Array.from({ length: 209 }, (_, at) => `a${1000 + at}`))
+  })
+
+  it('that is caught up with is not sent a packet twice, nor one that it left, however fast its source is', () => {
+    const [fast, other, ear] = [new Camera('a', { canBeAsked: false }), new Camera('b'), new Ear()]
+    const sink = sinkTo(ear)
+    fast.send(0, true)
+    for (let sent = 1; sent < 200; sent++) fast.send(1)
+    sink.attach(fast.track, 1000)
+    for (let nowMs = 1020; nowMs < 2100; nowMs += 20) {
+      for (let sent = 0; sent < 10; sent++) fast.send(nowMs)
+      sink.pace(nowMs)
+    }
+    expect(new Set(ear.heard.map(({ payload }) => payload)).size).toBe(ear.heard.length)
+    expect(ear.heard.at(-1)?.payload).toBe(`a${1000 + 199 + 540}`)
+    sink.detach()
+    fast.send(2200)
+    other.send(2200, true)
+    sink.attach(other.track, 2210)
+    sink.pace(2220)
+    expect(ear.heard.at(-1)?.payload).toBe('b1000')
+  })
+
   it('that comes later waits for a keyframe that is asked for, and begins with it', () => {
     const [camera, ear] = [new Camera('a'), new Ear()]
     camera.send(0, true)
@@ -171,6 +205,61 @@ describe('a viewer', () => {
     expect(ear.on(REPAIR)).toHaveLength(2)
   })
 
+  it('that switched is sent nothing again of what was before: it began anew on a keyframe', () => {
+    const [small, large, ear] = [new Camera('a'), new Camera('b'), new Ear()]
+    const sink = sinkTo(ear)
+    for (const camera of [small, large]) camera.send(0, true)
+    sink.attach(small.track, 0)
+    small.send(40)
+    sink.attach(large.track, 50)
+    large.send(80, true)
+    sink.resend([100, 101, 102], 100)
+    expect(ear.on(REPAIR).map(({ payload }) => payload.slice(2))).toEqual(['b1001'])
+  })
+
+  it('whose way is small is sent less again, also of what it asks for at once', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    const sink = sinkTo(ear)
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    for (let sent = 0; sent < 99; sent++) camera.send(sent / 100)
+    sink.limitResends(5000)
+    const all = Array.from({ length: 100 }, (_, at) => 100 + at)
+    for (let nowMs = 1000; nowMs < 3000; nowMs += 50) sink.resend(all, nowMs)
+    expect(ear.on(REPAIR).length).toBeGreaterThan(20)
+    expect(ear.on(REPAIR).length).toBeLessThanOrEqual(10 + 20)
+  })
+
+  it('that loses much is sent two copies of what it asks for, each under a number of its own', () => {
+    const [camera, ear] = [new Camera('a'), new Ear()]
+    const sink = sinkTo(ear)
+    camera.send(0, true)
+    sink.attach(camera.track, 0)
+    sink.repeatResends(2)
+    sink.resend([100], 100)
+    expect(ear.on(REPAIR).map(({ index, payload }) => [index, payload.slice(2)])).toEqual([
+      [100, 'a1000'],
+      [101, 'a1000'],
+    ])
+  })
+
+  it('gets packets that it has as padding, about as many bytes as wanted; none without retransmissions', () => {
+    for (const rtx of [true, false]) {
+      const [camera, ear] = [new Camera('a'), new Ear()]
+      const sink = sinkTo(ear, { rtx })
+      expect(sink.pad(1000)).toBe(0)
+      camera.send(0, true)
+      sink.attach(camera.track, 0)
+      camera.send(40)
+      expect(sink.pad(1000) >= 1000).toBe(rtx)
+      const padding = ear.heard.slice(2)
+      expect(padding.length > 0).toBe(rtx)
+      expect(new Set(padding.map(({ ssrc, payload }) => [ssrc, payload.slice(2)].join()))).toEqual(
+        new Set(rtx ? [`${REPAIR},a1001`] : []),
+      )
+    }
+  })
+
   it('that asks for everything again and again is sent a bounded part of it', () => {
     const [camera, ear] = [new Camera('a'), new Ear()]
     const sink = sinkTo(ear)
@@ -180,6 +269,6 @@ describe('a viewer', () => {
     const all = Array.from({ length: 1000 }, (_, at) => 100 + at)
     for (let nowMs = 1000; nowMs < 2000; nowMs += 50) sink.resend(all, nowMs)
     expect(ear.on(REPAIR).length).toBeGreaterThan(500)
-    expect(ear.on(REPAIR).length).toBeLessThanOrEqual(300 + 600)
+    expect(ear.on(REPAIR).length).toBeLessThanOrEqual(720 + 720)
   })
 })

@@ -54,6 +54,16 @@ test('sound that does not come is not waited for until it is there again', () =>
   expect(passed.slice(5)).toEqual(['audio 120'])
 })
 
+test('sound that an encoder always sends late is waited for once, and pictures flow', () => {
+  const { picture, sound, passed, clock } = stepping()
+  for (let ms = 0; ms < 2000; ms += 40) {
+    picture(300 + ms)
+    sound(ms)
+    expect(passed.filter((one) => one.startsWith('video')).length).toBe(ms / 40 + 1)
+    clock.advance(40)
+  }
+})
+
 test('what waits goes on when other times begin', () => {
   const { picture, sound, passed, flush } = stepping()
   sound(0)

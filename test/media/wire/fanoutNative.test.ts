@@ -5,7 +5,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createJsFanout, type Outlet, type RtpSender } from '../../../src/media/relay/fanout.ts'
 import { type Addon, loadNative, NativeBackEnd, openNative, sealsAlike } from '../../../src/media/relay/fanoutNative.ts'
 import type { MediaPacket } from '../../../src/media/relay/packet.ts'
+import { applyCounter, counterIv, rtpNonce, sealGcm, tagOf } from '../../../src/media/relay/srtp/cipher.ts'
 import { deriveKeys, type MasterKeys, PROFILES } from '../../../src/media/relay/srtp/keys.ts'
+import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
 
 const native = loadNative()
@@ -49,6 +51,24 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
   return { peer, outlet, wanted, arrived, expected }
 }
 
+/** One SRTP packet, whatever its header says (RFC 3711 section 3.1, RFC 7714 section 8). */
+function sealedWith(
+  master: MasterKeys,
+  packet: { index: number; ssrc: number; header: Buffer; payload: Buffer },
+): Buffer {
+  const { index, ssrc, header, payload } = packet
+  const keys = deriveKeys(master, 'rtp')
+  const rollovers = Math.floor(index / 0x10000)
+  if (keys.profile.name === 'AEAD_AES_128_GCM') {
+    const { body, tag } = sealGcm(keys, rtpNonce(keys, ssrc, rollovers, index % 0x10000), header, payload)
+    return Buffer.concat([header, body, tag])
+  }
+  const body = applyCounter(keys, counterIv(keys, ssrc, rollovers, index % 0x10000), payload)
+  const count = Buffer.alloc(4)
+  count.writeUInt32BE(rollovers)
+  return Buffer.concat([header, body, tagOf(keys, header, body, count)])
+}
+
 const packet = (index: number, size: number): MediaPacket => ({
   index,
   timestamp: index * 90,
@@ -83,6 +103,53 @@ if (!native.ok) {
         }),
         { numRuns: 300 },
       )
+    })
+
+    it('opens what is genuine, with a header of any length, and nothing of which a bit is another', () => {
+      const cases = fc.record({
+        seed: fc.nat(200),
+        index: fc.nat(2 ** 48 - 1),
+        ssrc: fc.nat(0xffffffff),
+        header: fc.uint8Array({ minLength: 12, maxLength: 150 }).map((bytes) => Buffer.from(bytes)),
+        payload: fc.uint8Array({ maxLength: 1460, size: 'max' }).map((bytes) => Buffer.from(bytes)),
+        bit: fc.nat(),
+      })
+      const backEnd = new NativeBackEnd(addon, { port: 9, addresses: [] })
+      fc.assert(
+        fc.property(cases, ({ seed, index, ssrc, header, payload, bit }) => {
+          const opener = backEnd.createOpener(keysOf(seed))
+          const sealed = sealedWith(keysOf(seed), { index, ssrc, header, payload })
+          const forged = Buffer.from(sealed)
+          const at = bit % (forged.length * 8)
+          forged[at >> 3] = (forged[at >> 3] ?? 0) ^ (1 << (at & 7))
+          expect(opener.open(forged, header.length, ssrc, index)).toBe(false)
+          expect(opener.open(Buffer.from(sealed), header.length, ssrc, index + 0x10000)).toBe(false)
+          expect(opener.open(sealed, header.length, ssrc, index)).toBe(true)
+          const plain = Buffer.concat([header, payload])
+          expect(sealed.subarray(0, plain.length).equals(plain)).toBe(true)
+          opener.close()
+          expect(opener.open(sealed, header.length, ssrc, index)).toBe(false)
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('reads a stream as JavaScript does: late, repeated, forged and over a wrap', () => {
+      const backEnd = new NativeBackEnd(addon, { port: 9, addresses: [] })
+      for (const seed of [0, 1]) {
+        const keys = keysOf(seed)
+        const writer = new SrtpWriter(keys)
+        const [fast, slow] = [new SrtpReader(keys, backEnd.createOpener(keys)), new SrtpReader(keys)]
+        for (const index of [65_530, 65_534, 65_531, 65_531, 65_540, 65_535, 65_540, 131_080, 70_000]) {
+          const sealed = writer.rtp(
+            { payloadType: 96, marker: false, index, timestamp: 1, ssrc: 9 },
+            Buffer.alloc(50, index),
+          )
+          const forged = Buffer.from(sealed).fill(0, 30, 31)
+          expect(fast.rtp(Buffer.from(forged))).toEqual(slow.rtp(Buffer.from(forged)))
+          expect(fast.rtp(Buffer.from(sealed))).toEqual(slow.rtp(Buffer.from(sealed)))
+        }
+      }
     })
 
     it('is not used when a single byte of what it seals is another', () => {
@@ -166,6 +233,31 @@ if (!native.ok) {
       for (const index of [1, 2]) addon.queue(list, Buffer.alloc(100), index, 1, true)
       expect(addon.flush(list)).toBe(1)
       addon.removeList(list)
+    })
+
+    it('opens nothing of garbage of any length, and touches nothing around it', () => {
+      const garbage = fc.record({
+        seed: fc.nat(1),
+        length: fc.oneof(fc.nat(60), fc.nat(70_000)),
+        clear: fc.oneof(fc.nat(80), fc.nat(0xffffffff)),
+        index: fc.oneof(fc.nat(), fc.integer()),
+      })
+      fc.assert(
+        fc.property(garbage, ({ seed, length, clear, index }) => {
+          const { profile, encryption, authentication, salt } = deriveKeys(keysOf(seed), 'rtp')
+          const target = addon.addTarget(profile.id, encryption.export(), salt, authentication.export())
+          const around = Buffer.alloc(length + 64, 0x77)
+          try {
+            expect(addon.open(target, around.subarray(32, 32 + length), clear, 1, index)).toBe(false)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError)
+          }
+          addon.removeTarget(target)
+          expect(around.subarray(0, 32).equals(Buffer.alloc(32, 0x77))).toBe(true)
+          expect(around.subarray(32 + length).equals(Buffer.alloc(32, 0x77))).toBe(true)
+        }),
+        { numRuns: 500 },
+      )
     })
 
     it('answers wrong arguments with a TypeError, whatever they are', () => {

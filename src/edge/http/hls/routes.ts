@@ -1,36 +1,22 @@
-import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import { admitViewer } from '../../../commands/live/admit.ts'
 import { closeSession } from '../../../commands/live/close.ts'
 import { countBytes } from '../../../commands/live/count.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
-import type { Hls } from '../../../media/packager/hls.ts'
 import type { HlsStream } from '../../../media/packager/hlsStream.ts'
 import { preflight } from '../cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
 import { approachOf } from '../webrtc/offer.ts'
 import { plainErrorHandler, type Refused, sendRefusal } from '../webrtc/refusal.ts'
+import type { Lane, LaneOptions } from '../lane.ts'
+import { hlsLane } from './lane.ts'
 import { masterPlaylist } from './master.ts'
 import { fileOf, pieceOf, wantedOf } from './names.ts'
+import { HLS_MEDIA, type HlsParts, type HlsRouteOptions } from './parts.ts'
 import { Tickets } from './tickets.ts'
 import { type Viewer, Viewers } from './viewers.ts'
-
-export interface HlsRouteOptions {
-  readonly hls: Hls
-  /** Signs the URLs of sessions; the same on every node of an installation. */
-  readonly key: KeyObject
-  /** A session is over when nothing was asked for in this time. */
-  readonly sessionMs: number
-}
-
-interface Parts extends HlsRouteOptions {
-  readonly ctx: Context
-  readonly peerOf: PeerOf
-  readonly viewers: Viewers
-  readonly tickets: Tickets
-}
 
 type Stream = { Params: { accountId: string; streamName: string }; Querystring: { sourceId?: unknown } }
 type Child = {
@@ -39,8 +25,6 @@ type Child = {
 }
 
 const MASTER = '/hls/:accountId/:streamName/index.m3u8'
-/** Playlists and segments of a session. */
-export const HLS_MEDIA = '/hls/:accountId/:streamName/:feedId/:file'
 
 const PLAYLIST = 'application/vnd.apple.mpegurl'
 /** The first request of a stream that nobody watches waits for the first segment. */
@@ -56,14 +40,20 @@ const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the st
 const TOO_FAR: Refused = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
 const NOT_YET: Refused = { status: 503, text: 'Stream is starting: try again in a moment' }
 
-/** HLS: everything under `/hls`. A master playlist opens a session; the tickets in it open the rest. */
+/** HLS: everything under `/hls`, and the short way to most of it. A master playlist opens a session; the tickets in it open the rest. */
 export async function hlsRoutes(
   app: FastifyInstance,
   ctx: Context,
   peerOf: PeerOf,
-  options: HlsRouteOptions,
-): Promise<void> {
-  const parts: Parts = { ...options, ctx, peerOf, viewers: new Viewers(ctx.clock), tickets: new Tickets(options.key) }
+  options: HlsRouteOptions & LaneOptions,
+): Promise<Lane> {
+  const parts: HlsParts = {
+    ...options,
+    ctx,
+    peerOf,
+    viewers: new Viewers(ctx.clock),
+    tickets: new Tickets(options.key),
+  }
   const stopping = new AbortController()
   void sweep(parts, stopping.signal)
   app.addHook('onClose', async () => stopping.abort())
@@ -74,10 +64,11 @@ export async function hlsRoutes(
     scope.get<Stream>(MASTER, (request, reply) => master(parts, request, reply))
     scope.get<Child>(HLS_MEDIA, (request, reply) => child(parts, request, reply))
   })
+  return hlsLane(parts, options)
 }
 
 /** Ends the sessions of players that went away: they do not say goodbye. */
-async function sweep({ ctx, viewers, sessionMs }: Parts, signal: AbortSignal): Promise<void> {
+async function sweep({ ctx, viewers, sessionMs }: HlsParts, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     for (const viewer of viewers.idle(sessionMs)) {
       viewers.forget(viewer.sessionId)
@@ -88,23 +79,22 @@ async function sweep({ ctx, viewers, sessionMs }: Parts, signal: AbortSignal): P
   }
 }
 
-async function master(parts: Parts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
-  const { ctx, viewers } = parts
+async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
+  const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
   const viewer = viewers.newcomer()
   const { sourceId } = request.query
-  const admitted = await admitViewer(
-    ctx,
-    approachOf(request, parts.peerOf, { action: 'view', protocol: 'hls', accountId, streamName }),
-    {
-      sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
-      cut: async ({ id }) => {
-        viewers.forget(id)
-        viewer.cut()
-      },
+  const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { approach, isHandedOver } = handover.received(request, approachOf(request, parts.peerOf, wish))
+  const admitted = await admitViewer(ctx, approach, {
+    sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
+    isHandedOver,
+    cut: async ({ id }) => {
+      viewers.forget(id)
+      viewer.cut()
     },
-  )
-  if (!admitted.ok) return refuse(reply, { status: admitted.status, text: admitted.message })
+  })
+  if (!admitted.ok) return refuse(reply, handover.refusalOf(admitted, request, approach))
   viewer.sessionId = admitted.session.id
   viewer.feedId = admitted.feed.feedId
   viewers.add(viewer)
@@ -117,7 +107,7 @@ async function master(parts: Parts, request: FastifyRequest<Stream>, reply: Fast
   return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
 }
 
-function sendMaster(parts: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+function sendMaster(parts: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = parts.ctx.clock.monotonic()
   const { feedId, sessionId } = viewer
@@ -128,7 +118,7 @@ function sendMaster(parts: Parts, viewer: Viewer, stream: HlsStream, reply: Fast
     .send(masterPlaylist(stream.variant(), `${feedId}/media.m3u8?t=${ticket}`))
 }
 
-async function child(parts: Parts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
+async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
   const { tickets, viewers, ctx, hls } = parts
   const { feedId, file } = request.params
   const kind = file === 'media.m3u8' ? 'playlist' : 'media'
@@ -145,7 +135,12 @@ async function child(parts: Parts, request: FastifyRequest<Child>, reply: Fastif
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
-function sendPlaylist({ tickets, ctx }: Parts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+function sendPlaylist(
+  { tickets, ctx }: HlsParts,
+  viewer: Viewer,
+  stream: HlsStream,
+  reply: FastifyReply,
+): FastifyReply {
   const { feedId, sessionId } = viewer
   const ticket = tickets.make(sessionId, { kind: 'media', feedId }, ctx.clock.now() + MEDIA_TICKET_MS)
   const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${ticket}`)
@@ -153,7 +148,7 @@ function sendPlaylist({ tickets, ctx }: Parts, viewer: Viewer, stream: HlsStream
 }
 
 async function sendMedia(
-  { ctx }: Parts,
+  { ctx }: HlsParts,
   viewer: Viewer,
   stream: HlsStream,
   request: FastifyRequest<Child>,
@@ -173,13 +168,14 @@ async function sendMedia(
   return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
 }
 
-function attend({ ctx }: Parts, viewer: Viewer, reply: FastifyReply): void {
+function attend({ ctx }: HlsParts, viewer: Viewer, reply: FastifyReply): void {
   viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer))
 }
 
 /** Not being published is a 404 here: what players of HLS take for "try again". */
-function refuse(reply: FastifyReply, { status, text }: Refused): FastifyReply {
+function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
+  const { status, text } = refused
   reply.header('Cache-Control', 'no-store')
-  if (status !== 409) return sendRefusal(reply, { status, text })
+  if (status !== 409) return sendRefusal(reply, refused)
   return sendRefusal(reply.header('Retry-After', '2'), { status: 404, text })
 }

@@ -9,8 +9,17 @@ export interface TicketScope {
   readonly feedId: string
 }
 
+/** What a ticket of ours says. */
+interface Genuine extends TicketScope {
+  readonly sessionId: string
+  /** 0: as long as the session. */
+  readonly untilMs: number
+}
+
 /** 128 bits: one chance in 2^128 a try. */
 const MAC_BYTES = 16
+/** How many are known to be genuine, at most; a few hundred bytes each. */
+const KNOWN_MAX = 10_000
 const SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.([0-9a-z]{1,10})\.([\w-]{22})$/
 
 /**
@@ -19,6 +28,8 @@ const SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.([0-9a-z]{1,10})\.([\w-]{22})$/
  */
 export class Tickets {
   readonly #key: KeyObject
+  /** Tickets whose signature was checked, with what they open: a player shows each one many times. */
+  readonly #known = new Map<string, Genuine>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -33,11 +44,23 @@ export class Tickets {
 
   /** The session of a ticket that opens this now, or null. Whether the session is still on is not in the ticket. */
   read(ticket: unknown, scope: TicketScope, nowMs: number): string | null {
-    const [, sessionId, until, mac] = (typeof ticket === 'string' && SHAPE.exec(ticket)) || []
+    const genuine = typeof ticket === 'string' ? this.#genuine(ticket, scope) : null
+    if (genuine === null) return null
+    const { sessionId, untilMs } = genuine
+    return untilMs === 0 || nowMs < untilMs ? sessionId : null
+  }
+
+  #genuine(ticket: string, scope: TicketScope): Genuine | null {
+    const known = this.#known.get(ticket)
+    if (known !== undefined) return known.kind === scope.kind && known.feedId === scope.feedId ? known : null
+    const [, sessionId, until, mac] = SHAPE.exec(ticket) ?? []
     if (sessionId === undefined || until === undefined || mac === undefined) return null
     if (!constantTimeEqual(mac, this.#mac(sessionId, scope, until))) return null
-    const untilMs = Number.parseInt(until, 36) * 1000
-    return untilMs === 0 || nowMs < untilMs ? sessionId : null
+    const { kind, feedId } = scope
+    const genuine = { kind, feedId, sessionId, untilMs: Number.parseInt(until, 36) * 1000 }
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
+    this.#known.set(ticket, genuine)
+    return genuine
   }
 
   #mac(sessionId: string, { kind, feedId }: TicketScope, until: string): string {

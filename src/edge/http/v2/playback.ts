@@ -30,6 +30,10 @@ export interface PlaybackParts extends PlaybackOptions {
 /** Playlists and segments of a rendition. */
 export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:rendition/:file'
 
+/** Where a file of a rendition is. Asked for with each segment, so it is only put together. */
+export const placeOf = ({ folderOf }: PlaybackOptions, engineId: string, rendition: string, file: string): string =>
+  `${folderOf(engineId)}/${rendition}/${file}`
+
 interface Serving {
   readonly rules: PlaybackRules
   readonly grant: Grant
@@ -47,7 +51,7 @@ export function countServed(
 ): void {
   const { id: distributionId, channelId, accountId } = rules.distribution
   const before = socket.bytesWritten
-  response.once('close', () => {
+  response.on('close', () => {
     const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
     const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
     served.add({ ...of, bytesOut })

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { type Grant, OPEN_GRANT, type PlaybackRules, refuseViewer } from '../../../core/live/playback.ts'
 import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
-import { countServed, PLAYBACK_MEDIA, type PlaybackParts } from './playback.ts'
+import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackParts } from './playback.ts'
 
 /** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{number}.m4s`, with a ticket where one is needed. */
 const SEGMENT =
@@ -46,7 +45,7 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
   try {
     const rules = parts.playbacks.peek(distributionId)
     if (!rules?.engines.some(({ id }) => id === engineId)) return null
-    const bytes = parts.segments.peek(join(parts.folderOf(engineId), rendition, file))
+    const bytes = parts.segments.peek(placeOf(parts, engineId, rendition, file))
     if (bytes === undefined) return null
     const isOpen = rules.keys.length === 0
     const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, 'media', rules, parts.ctx.clock.now())

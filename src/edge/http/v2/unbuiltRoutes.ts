@@ -13,7 +13,8 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/enhancements/speech/*', 'speech is not transcribed'],
   ['/channels/:channelId/analytics/*', 'only bytes and transcoding minutes are counted'],
   ['/distributions/:distributionId/analytics/*', 'only bytes are counted'],
-  ['/monitoring/*', 'the status of an engine is all that it tells'],
+  ['/monitoring/*', 'packets and frames are not measured; see GET /v2/monitoring/channels/{id}'],
+  ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
 /** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */

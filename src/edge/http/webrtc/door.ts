@@ -26,6 +26,8 @@ export interface DoorParts {
   readonly resources: Resources
   /** `Link` header values. */
   readonly links: readonly string[]
+  /** What stands before the path of a resource: empty, or the URL of this node. */
+  readonly base: string
   /** Counts the offers that are being answered, over all doors. */
   readonly pending: { count: number; readonly most: number }
 }
@@ -99,7 +101,7 @@ async function begin(
   offer: Offer,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { ctx, engine, resources, links } = parts
+  const { ctx, engine, resources, links, base } = parts
   // Before the engine is asked: a session that is over before its answer left must not leave a resource behind.
   const resource = resources.open(session.id)
   const negotiated = await door.negotiate(session, offer).catch((error: unknown) => {
@@ -119,7 +121,7 @@ async function begin(
   }
   resource.etag = quotedTag(negotiated.etag)
   reply.headers({
-    Location: `${door.prefix}/resource/${resource.id}`,
+    Location: `${base}${door.prefix}/resource/${resource.id}`,
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',

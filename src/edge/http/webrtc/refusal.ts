@@ -11,6 +11,8 @@ export const FRAGMENT = 'application/trickle-ice-sdpfrag'
 export interface Refused {
   readonly status: number
   readonly text: string
+  /** Of a redirect. */
+  readonly location?: string
 }
 
 export const UNKNOWN: Refused = { status: 404, text: 'Not found: this session is over or never was' }
@@ -18,9 +20,10 @@ export const UNKNOWN: Refused = { status: 404, text: 'Not found: this session is
 /** A feed may begin at any moment; a bound that is reached passes within a second. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 409: '2', 429: '1', 503: '1' }
 
-export function sendRefusal(reply: FastifyReply, { status, text }: Refused): FastifyReply {
+export function sendRefusal(reply: FastifyReply, { status, text, location }: Refused): FastifyReply {
   const retryAfter = RETRY_AFTER_SECONDS[status]
   if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
+  if (location !== undefined) reply.header('Location', location)
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer')
   return reply.code(status).type('text/plain; charset=utf-8').send(text)
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import type { Engine } from '../../../media/engine.ts'
+import type { Handover } from '../handover.ts'
 import type { PeerOf } from '../peer.ts'
 import { openDoor } from './door.ts'
 import { iceLinks } from './iceLinks.ts'
@@ -15,6 +16,9 @@ export interface WebRtcOptions {
   readonly iceServers: readonly string[]
   /** How many offers may be under way at a time. */
   readonly maxPending: number
+  /** Where clients reach this node when that is not where they came to; ''. */
+  readonly nodeUrl: string
+  readonly handover: Handover
 }
 
 export interface WebRtcParts extends WebRtcOptions {
@@ -29,14 +33,14 @@ export async function webRtcRoutes(
   peerOf: PeerOf,
   options: WebRtcOptions,
 ): Promise<void> {
-  const { engine, iceServers, maxPending } = options
+  const { engine, iceServers, maxPending, nodeUrl } = options
   const resources = new Resources(ctx.random)
   const unwatch = engine.watch((event) => {
     if (event.kind === 'ended') resources.forget(event.sessionId)
   })
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0, most: maxPending }
-  const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending }
+  const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending, base: nodeUrl.replace(/\/$/, '') }
   for (const door of [whipDoor, whepDoor].map((make) => make({ ...options, ctx, peerOf }))) {
     await app.register(
       async (scope) => {

@@ -4,15 +4,16 @@ import type { Door } from './door.ts'
 import type { WebRtcParts } from './routes.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
-export function whepDoor({ ctx, peerOf, engine }: WebRtcParts): Door {
+export function whepDoor({ ctx, peerOf, engine, handover }: WebRtcParts): Door {
   return {
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
-      const approach = approachOf(request, peerOf, { action: 'view', protocol: 'whep', accountId, streamName })
-      const admitted = await admitViewer(ctx, approach, { sourceId, cut: ({ id }) => engine.end(id) })
-      return admitted.ok ? admitted : { ok: false, status: admitted.status, text: admitted.message }
+      const wish = { action: 'view', protocol: 'whep', accountId, streamName } as const
+      const { approach, isHandedOver } = handover.received(request, approachOf(request, peerOf, wish))
+      const admitted = await admitViewer(ctx, approach, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
+      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, approach) }
     },
     negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>
       engine.view({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp }),

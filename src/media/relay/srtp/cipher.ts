@@ -4,12 +4,17 @@ import type { SessionKeys } from './keys.ts'
 /**
  * AEAD_AES_128_GCM (RFC 7714). `aad` is authenticated and stays clear; returns the encrypted body and its tag.
  */
-export function sealGcm(keys: SessionKeys, nonce: Buffer, aad: Uint8Array, plain: Uint8Array): [Buffer, Buffer] {
+export function sealGcm(keys: SessionKeys, nonce: Buffer, aad: Uint8Array, plain: Uint8Array): SealedGcm {
   const cipher = createCipheriv('aes-128-gcm', keys.encryption, nonce)
   cipher.setAAD(aad)
   const body = cipher.update(plain)
   cipher.final()
-  return [body, cipher.getAuthTag()]
+  return { body, tag: cipher.getAuthTag() }
+}
+
+interface SealedGcm {
+  readonly body: Buffer
+  readonly tag: Buffer
 }
 
 /** The plain text, or undefined when the packet is not genuine. */
@@ -42,31 +47,39 @@ export function tagOf(keys: SessionKeys, ...parts: readonly Uint8Array[]): Buffe
 export const isTag = (given: Uint8Array, right: Buffer): boolean =>
   given.length === right.length && timingSafeEqual(given, right)
 
-/** RFC 7714 section 8.1: two zero bytes, SSRC, roll-over count, sequence number; all of it XOR the salt. */
+/** RFC 7714 section 8.1: two zero bytes, SSRC, roll-over count, sequence number; all of it XOR the salt. Good until the next. */
 export function rtpNonce({ salt }: SessionKeys, ssrc: number, rollovers: number, sequence: number): Buffer {
-  const nonce = Buffer.alloc(12)
-  nonce.writeUInt32BE(ssrc, 2)
-  nonce.writeUInt32BE(rollovers, 6)
-  nonce.writeUInt16BE(sequence, 10)
-  return mix(nonce, salt)
+  NONCE.writeUInt16BE(0)
+  NONCE.writeUInt32BE(ssrc, 2)
+  NONCE.writeUInt32BE(rollovers, 6)
+  NONCE.writeUInt16BE(sequence, 10)
+  return mix(NONCE, salt)
 }
 
-/** RFC 7714 section 9.1: two zero bytes, SSRC, two zero bytes, packet index; all of it XOR the salt. */
+/** RFC 7714 section 9.1: two zero bytes, SSRC, two zero bytes, packet index; all of it XOR the salt. Good until the next. */
 export function rtcpNonce({ salt }: SessionKeys, ssrc: number, index: number): Buffer {
-  const nonce = Buffer.alloc(12)
-  nonce.writeUInt32BE(ssrc, 2)
-  nonce.writeUInt32BE(index, 8)
-  return mix(nonce, salt)
+  NONCE.writeUInt16BE(0)
+  NONCE.writeUInt32BE(ssrc, 2)
+  NONCE.writeUInt16BE(0, 6)
+  NONCE.writeUInt32BE(index, 8)
+  return mix(NONCE, salt)
 }
 
-/** RFC 3711 section 4.1.1: `salt * 2^16 XOR SSRC * 2^64 XOR index * 2^16`, with the 48-bit index in two parts. */
+/**
+ * RFC 3711 section 4.1.1: `salt * 2^16 XOR SSRC * 2^64 XOR index * 2^16`, with the 48-bit index in two parts. Good until the
+ * next.
+ */
 export function counterIv({ salt }: SessionKeys, ssrc: number, indexHigh: number, indexLow: number): Buffer {
-  const iv = Buffer.alloc(16)
-  iv.writeUInt32BE(ssrc, 4)
-  iv.writeUInt32BE(indexHigh, 8)
-  iv.writeUInt16BE(indexLow, 12)
-  return mix(iv, salt)
+  COUNTER.fill(0)
+  COUNTER.writeUInt32BE(ssrc, 4)
+  COUNTER.writeUInt32BE(indexHigh, 8)
+  COUNTER.writeUInt16BE(indexLow, 12)
+  return mix(COUNTER, salt)
 }
+
+/** A cipher copies its nonce when it is made, so one piece of memory serves them all. */
+const NONCE = Buffer.alloc(12)
+const COUNTER = Buffer.alloc(16)
 
 function mix(nonce: Buffer, salt: Buffer): Buffer {
   for (let at = 0; at < salt.length; at++) nonce[at] = (nonce[at] ?? 0) ^ (salt[at] ?? 0)

@@ -34,9 +34,9 @@ export class SrtpWriter {
     writeHead(packet, head, sequence)
     if (name === 'AEAD_AES_128_GCM') {
       const nonce = rtpNonce(this.#rtp, head.ssrc, rollovers, sequence)
-      const [body, tag] = sealGcm(this.#rtp, nonce, packet.subarray(0, HEADER), payload)
-      body.copy(packet, HEADER)
-      tag.copy(packet, HEADER + body.length)
+      const { body, tag } = sealGcm(this.#rtp, nonce, packet.subarray(0, HEADER), payload)
+      packet.set(body, HEADER)
+      packet.set(tag, HEADER + body.length)
       return packet
     }
     const end = HEADER + payload.length
@@ -57,7 +57,7 @@ export class SrtpWriter {
     trailer.writeUInt32BE((index | 0x80000000) >>> 0)
     if (this.#rtcp.profile.name === 'AEAD_AES_128_GCM') {
       const aad = Buffer.concat([head, trailer])
-      const [body, tag] = sealGcm(this.#rtcp, rtcpNonce(this.#rtcp, ssrc, index), aad, plain.subarray(8))
+      const { body, tag } = sealGcm(this.#rtcp, rtcpNonce(this.#rtcp, ssrc, index), aad, plain.subarray(8))
       return Buffer.concat([head, body, tag, trailer])
     }
     const iv = counterIv(this.#rtcp, ssrc, Math.floor(index / SEQUENCES), index % SEQUENCES)

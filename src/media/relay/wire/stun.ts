@@ -24,6 +24,7 @@ const PRIORITY = 0x0024
 const USE_CANDIDATE = 0x0025
 const FINGERPRINT = 0x8028
 const ICE_CONTROLLED = 0x8029
+const ICE_CONTROLLING = 0x802a
 
 const INTEGRITY_LENGTH = 4 + 20
 const FINGERPRINT_LENGTH = 4 + 4
@@ -181,7 +182,9 @@ export function bindingRequest(request: {
   const priority = Buffer.alloc(4)
   priority.writeUInt32BE(request.priority ?? 1)
   const attributes = [attribute(USERNAME, Buffer.from(request.username)), attribute(PRIORITY, priority)]
-  if (request.useCandidate === true) attributes.push(attribute(USE_CANDIDATE, Buffer.alloc(0)))
+  if (request.useCandidate === true) {
+    attributes.push(attribute(USE_CANDIDATE, Buffer.alloc(0)), attribute(ICE_CONTROLLING, Buffer.alloc(8, 1)))
+  }
   if (request.controlled === true) attributes.push(attribute(ICE_CONTROLLED, Buffer.alloc(8)))
   return signed(BINDING_REQUEST, request.transactionId, attributes, request.password)
 }

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { ownAddress } from './contender.ts'
+
+/** Sockets of viewers that cost next to nothing to read: see sockets.c. */
+
+interface Addon {
+  open(address: number): number
+  port(fd: number): number
+  send(fd: number, datagram: Buffer, address: number, port: number): void
+  receive(fds: Int32Array, counts: Uint32Array): (number | Buffer)[]
+  close(fd: number): void
+}
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+const ADDON = path('../../build/native/sockets.node')
+/** Fewer wake-ups than there are packets, and no buffer runs over in this time. */
+const READ_MS = 4
+
+/** 32 bits of an IPv4 address. */
+export const packed = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
+
+/** All sockets of the viewers, read together. */
+export class Sockets {
+  readonly address = ownAddress()
+  readonly #addon: Addon
+  readonly #fds: Int32Array
+  readonly #counts: Uint32Array
+  readonly #taking: ((datagram: Buffer) => void)[] = []
+  readonly #timer: NodeJS.Timeout
+
+  /** For `most` viewers. */
+  constructor(most: number) {
+    spawnSync(process.execPath, [path('../../scripts/native.mjs'), path('sockets.c'), ADDON], { stdio: 'ignore' })
+    this.#addon = createRequire(import.meta.url)(ADDON) as Addon
+    this.#fds = new Int32Array(most)
+    this.#counts = new Uint32Array(most)
+    this.#timer = setInterval(() => this.#read(), READ_MS)
+  }
+
+  /** A socket whose datagrams go to `take`, but for media: of that only the first packet does, the others are counted. */
+  open(take: (datagram: Buffer) => void) {
+    const place = this.#taking.push(take) - 1
+    const fd = this.#addon.open(packed(this.address))
+    this.#fds[place] = fd
+    return {
+      port: this.#addon.port(fd),
+      send: (datagram: Buffer, to: { address: string; port: number }) =>
+        this.#addon.send(fd, datagram, packed(to.address), to.port),
+    }
+  }
+
+  /** Packets of media that came to all sockets. */
+  get media(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const fd of this.#fds.subarray(0, this.#taking.length)) this.#addon.close(fd)
+  }
+
+  #read(): void {
+    const came = this.#addon.receive(this.#fds.subarray(0, this.#taking.length), this.#counts)
+    for (let at = 0; at < came.length; at += 2) {
+      const [place, datagram] = [came[at], came[at + 1]]
+      if (typeof place === 'number' && Buffer.isBuffer(datagram)) this.#taking[place]?.(datagram)
+    }
+  }
+}

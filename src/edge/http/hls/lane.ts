@@ -1,0 +1,39 @@
+import { countBytes } from '../../../commands/live/count.ts'
+import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
+import { HLS_MEDIA, type HlsParts } from './parts.ts'
+import { pieceOf } from './names.ts'
+import type { Viewer } from './viewers.ts'
+
+/** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`; a stream's name that is escaped takes the long way. */
+const MEDIA = /^\/hls\/\w{1,64}\/[\w.~-]{1,128}\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))\?t=([\w.-]{1,128})$/
+
+interface Admitted {
+  readonly viewer: Viewer
+  readonly bytes: Buffer
+}
+
+/**
+ * The short way for pieces that are there: whose ticket and session are good gets all of one. Waiting for what comes next,
+ * playlists and refusals are the route's. `test/http/hlsLane.test.ts` holds it to the route's answers.
+ */
+export function hlsLane(parts: HlsParts, options: LaneOptions): Lane {
+  return (request, response) => {
+    const asked = isPlainGet(request) ? MEDIA.exec(request.url ?? '') : null
+    const admitted = asked && admittedTo(parts, asked)
+    if (!admitted) return false
+    const { viewer, bytes } = admitted
+    viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
+    sendSegment(response, bytes, HLS_MEDIA, options)
+    return true
+  }
+}
+
+/** Null: the route has to look. */
+function admittedTo({ tickets, viewers, hls, ctx }: HlsParts, asked: RegExpExecArray): Admitted | null {
+  const [, feedId = '', file = '', ticket] = asked
+  const piece = pieceOf(file)
+  const sessionId = piece && tickets.read(ticket, { kind: 'media', feedId }, ctx.clock.now())
+  const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
+  const bytes = viewer && piece ? hls.find(feedId)?.piece(piece) : undefined
+  return viewer && bytes ? { viewer, bytes } : null
+}

@@ -1,0 +1,106 @@
+import { existsSync, rmSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
+import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
+
+const dir = newDirectory()
+afterEach(() => {
+  endChildren()
+  endServers()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+interface Client {
+  server: Served
+  /** `data` of what is not refused. */
+  v2: (method: string, path: string, body?: unknown) => Promise<ReturnType<typeof JSON.parse>>
+  push: (streamKey: string) => void
+}
+
+async function startServer(credential: string): Promise<Client> {
+  const server = await serve(['--data', dir])
+  const taking = server
+    .log()
+    .split('\n')
+    .find((line) => line.includes('"taking RTMP"'))
+  const { port } = JSON.parse(taking ?? '{}') as { port: number }
+  const headers = {
+    authorization: `Basic ${Buffer.from(credential).toString('base64')}`,
+    'content-type': 'application/json',
+  }
+  return {
+    server,
+    push: (streamKey) => void pushTo(`rtmp://127.0.0.1:${port}/live/${streamKey}`),
+    async v2(method, path, body) {
+      const init = body === undefined ? { headers: { authorization: headers.authorization } } : { headers }
+      const answer = await fetch(`${server.url}/v2${path}`, { method, ...init, body: JSON.stringify(body) ?? null })
+      const text = await answer.text()
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+      return text === '' ? undefined : (JSON.parse(text) as { data: unknown }).data
+    },
+  }
+}
+
+async function makeChannel({ v2 }: Client) {
+  const ladder = await v2('POST', '/abr', { name: 'tiny', video: [{ width: 160, height: 90, bitrate: 100_000 }] })
+  const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
+  return v2('POST', '/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines }],
+    distributions: [{ name: 'Web' }],
+  })
+}
+
+/** It has a segment that can be fetched. */
+async function plays({ server }: Client, distributionId: string): Promise<void> {
+  const at = (path: string): string =>
+    new URL(path, `${server.url}/v2/distributions/${distributionId}/hls/main.m3u8`).href
+  const firstUri = async (url: string): Promise<string> => /^[^#\s]+$/m.exec(await (await fetch(url)).text())?.[0] ?? ''
+  const media = at(await firstUri(at('')))
+  const segment = await fetch(new URL(await firstUri(media), media))
+  expect([segment.status, (await segment.arrayBuffer()).byteLength > 1000]).toEqual([200, true])
+}
+
+test('a server that is killed while a channel plays leaves no process; the next one has an honest run and no old files, and plays', async () => {
+  const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'test'])).stdout.trim()
+  const first = await startServer(credential)
+  const channel = await makeChannel(first)
+  const [{ id: engineId }, { streamKey }, { id: distributionId }] = [
+    channel.engines[0],
+    channel.ingests[0],
+    channel.distributions[0],
+  ]
+  const reaches = (client: Client, status: string): Promise<void> =>
+    until(async () => (await client.v2('GET', `/channels/${channel.id}`)).status === status, status)
+  await first.v2('POST', `/channels/${channel.id}/start`)
+  first.push(streamKey)
+  await reaches(first, 'playing')
+  const folder = join(dir, 'live', engineId)
+  expect(await workingIn(folder)).toHaveLength(1)
+  await plays(first, distributionId)
+
+  first.server.signal('SIGKILL')
+  await first.server.ended
+  const killedAtMs = Date.now()
+  endChildren()
+  await until(async () => (await workingIn(folder)).length === 0, 'the end of what the server had started')
+  expect(existsSync(join(folder, 'main.m3u8'))).toBe(true)
+
+  const second = await startServer(credential)
+  await reaches(second, 'waiting')
+  expect(await readdir(folder)).toEqual(['0'])
+  expect(await readdir(join(folder, '0'))).toEqual([])
+  const [open, ended] = await second.v2('GET', `/channels/${channel.id}/runs`)
+  expect(ended).toMatchObject({ startType: 'api', stopType: 'error' })
+  expect(Date.parse(ended.end)).toBeLessThanOrEqual(killedAtMs)
+  expect(open).toMatchObject({ startType: 'api', startId: ended.startId })
+  expect(open.end).toBeUndefined()
+  second.push(streamKey)
+  await reaches(second, 'playing')
+  await plays(second, distributionId)
+  second.server.signal('SIGTERM')
+  expect(await second.server.ended).toBe(0)
+  expect(existsSync(join(dir, 'live'))).toBe(false)
+})

@@ -1,0 +1,47 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newPlace, type Place } from '../support/place.ts'
+import { setStage, type Stage } from './sluice.ts'
+
+let place: Place
+let owner: Stage
+let other: Stage
+
+beforeAll(async () => {
+  place = await newPlace('PostgreSQL')
+  owner = await node()
+  other = await node()
+})
+afterAll(async () => {
+  await other.close()
+  await owner.close()
+  await place.remove()
+})
+
+async function node(): Promise<Stage> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  return setStage({
+    SLUICE_STORAGE_URL: place.url,
+    SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SLUICE_SERVER_PORT: String(port),
+    SLUICE_SERVER_NODE_URL: `http://127.0.0.1:${port}`,
+  })
+}
+
+test('a browser follows to the node that has the feed, with its token and as the page that it is', async () => {
+  const streams = [{ streamName: 'show' }]
+  const publish = await owner.token('publish', { streams, subscribeRequiresAuth: true })
+  const { token } = await owner.token('subscribe', { streams, allowedOrigins: ['*.allowed.test'] })
+  const publisher = await owner.peer()
+  expect(await publisher.publish({ url: owner.whip('show'), token: publish.token })).toBe('ok')
+  const viewer = await owner.peer('watch.allowed.test')
+  const watch = () => viewer.watch({ url: other.whep('show'), token })
+  await expect.poll(watch, { timeout: 20_000, interval: 200 }).toBe('ok')
+  await viewer.plays()
+  const foreign = await owner.peer('elsewhere.test')
+  expect(await foreign.watch({ url: other.whep('show'), token })).toBe('401 Unauthorized: Origin not allowed')
+})

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSecureContext, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
+import { reachSources, type SourceDialling } from '../../src/delivery/reach.ts'
+import { publicNames } from '../../src/delivery/resolve.ts'
+import { createFfmpeg } from '../../src/media/packager/ffmpeg.ts'
+import { PushSources } from '../../src/media/transcoder/sources.ts'
+import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
+import { Authority } from '../delivery/support/certificates.ts'
+import { NameServer } from '../delivery/support/nameServer.ts'
+import { silentLog } from '../support/app.ts'
+import { endChildren, ended, until } from '../support/channels.ts'
+
+const LADDER = {
+  video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
+  audioKbps: null,
+}
+
+const tools = { clock: systemClock, log: silentLog }
+let authority: Authority
+let dir: string
+let transcoder: FfmpegTranscoder | null = null
+let told: (TranscodeEvent | TranscodeLog)[]
+const stops: (() => unknown)[] = []
+
+beforeAll(() => {
+  authority = new Authority()
+})
+afterAll(() => authority.remove())
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'sluice-pull-'))
+  told = []
+})
+afterEach(async () => {
+  await transcoder?.stop()
+  transcoder = null
+  endChildren()
+  for (const stop of stops.splice(0)) stop()
+  await rm(dir, { recursive: true })
+})
+
+/** An engine that pulls, where 127.0.0.2 plays the part of a public address and names are what a name server says. */
+async function pull(url: string, answers: string[][], more: Partial<SourceDialling> = {}): Promise<NameServer> {
+  const names = new NameServer(...answers)
+  stops.push(() => names.stop())
+  const resolver = publicNames([await names.start()])
+  const allowAddress = (address: string): boolean => address === '127.0.0.2'
+  const reach = reachSources({ ...tools, allowPrivate: false, resolver, allowAddress, ...more })
+  const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: 4 })
+  const parts = { ...tools, ffmpeg, reach, sources: new PushSources(), folder: join(dir, 'live') }
+  transcoder = createTranscoder(parts)
+  await transcoder.start()
+  const source = { kind: 'pull', url } as const
+  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void told.push(event))
+  return names
+}
+
+const messages = (kind: 'died' | 'log'): string =>
+  told.map((event) => (event.kind === kind ? event.message : '')).join('')
+const message = (): string => messages('died')
+
+interface Heard {
+  port: number
+  connections: number
+  text: string
+  sockets: Socket[]
+}
+
+/** Shakes hands as RTMP does, and keeps what is said then. */
+async function rtmpServer(address: string, port = 0): Promise<Heard> {
+  const heard: Heard = { port, connections: 0, text: '', sockets: [] }
+  await opened(
+    createServer((socket) => hear(heard, socket)),
+    address,
+    heard,
+  )
+  return heard
+}
+
+async function opened(server: Server, address: string, heard: Heard): Promise<void> {
+  server.listen(heard.port, address)
+  await once(server, 'listening')
+  heard.port = (server.address() as AddressInfo).port
+  stops.push(() => server.close())
+}
+
+function hear(heard: Heard, socket: Socket): void {
+  heard.connections += 1
+  heard.sockets.push(socket)
+  stops.push(() => socket.destroy())
+  socket.on('error', () => undefined)
+  let greeting = Buffer.alloc(0)
+  let isGreeted = false
+  socket.on('data', (bytes) => {
+    if (isGreeted) {
+      heard.text += bytes.toString('latin1')
+      return
+    }
+    greeting = Buffer.concat([greeting, bytes])
+    if (greeting.length < 1537) return
+    isGreeted = true
+    // S0 and S1, of the version that C1 has, and C1 again as S2.
+    const echo = greeting.subarray(1, 1537)
+    socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1).fill(0, 0, 8), echo]))
+  })
+}
+
+test('an RTMP source is dialled at the address that was judged, and its server told the name', async () => {
+  const honest = await rtmpServer('127.0.0.2')
+  const victim = await rtmpServer('127.0.0.1', honest.port)
+  const at = `live.example.com:${honest.port}`
+  const names = await pull(`rtmp://${at}/app/stream`, [['127.0.0.2'], ['127.0.0.1']])
+  await until(() => honest.text.includes('tcUrl'), 'the wish to connect')
+  expect(honest.text).toContain(`rtmp://${at}/app`)
+  expect(names.questions).toBe(1)
+  // Its connection ends, and by the next time the name leads elsewhere.
+  honest.sockets.forEach((socket) => socket.destroy())
+  await until(() => message() !== '', 'a refusal')
+  expect(message()).toContain('leads to 127.0.0.1, which is not a public address')
+  expect([victim.connections, names.questions]).toEqual([0, 2])
+})
+
+test('a source whose name leads to a public and a private address is not dialled at all', async () => {
+  const honest = await rtmpServer('127.0.0.2')
+  await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2', '10.0.0.1']])
+  await until(() => message() !== '', 'a refusal')
+  expect(message()).toContain('leads to 10.0.0.1')
+  expect(honest.connections).toBe(0)
+})
+
+test('a source whose name is not known is no failure: it may be the next time', async () => {
+  const honest = await rtmpServer('127.0.0.2')
+  const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
+  await until(() => honest.connections > 0, 'a second try')
+  expect([message(), names.questions]).toEqual(['', 2])
+  expect(messages('log')).toContain('The source does not answer; it is dialled again in 1 s')
+})
+
+test('an SRT source plays from the address that was judged', async () => {
+  const port = (await rtmpServer('127.0.0.2')).port
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100000`, [['127.0.0.2']])
+  await until(() => messages('log') !== '', 'a try that comes to nothing')
+  expect(messages('log')).toContain('The source does not answer')
+  expect(messages('log')).not.toContain('not-to-be-told')
+  sendSrt(port)
+  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+})
+
+function sendSrt(port: number): ChildProcess {
+  const video = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
+  const args =
+    `-loglevel error ${video} -f mpegts srt://127.0.0.2:${port}?mode=listener&passphrase=not-to-be-told`.split(' ')
+  return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
+}
+
+test('an RTMPS source is told its name in the handshake, and must prove it', async () => {
+  const heard: Heard & { names: unknown[] } = { port: 0, connections: 0, text: '', sockets: [], names: [] }
+  const secured = (socket: TLSSocket) => {
+    heard.names.push(socket.servername)
+    hear(heard, socket)
+  }
+  const server = createTlsServer(authority.issue('live.example.com'), secured)
+  server.on('tlsClientError', () => heard.names.push('refused'))
+  await opened(server, '127.0.0.2', heard)
+  const at = `live.example.com:${heard.port}`
+  const source = `rtmps://${at}/app/stream`
+  const trust = createSecureContext({ ca: await readFile(authority.caFile, 'utf8') })
+  await pull(source, [['127.0.0.2']], { trust })
+  await until(() => heard.text.includes('tcUrl'), 'the wish to connect')
+  expect(heard.text).toContain(`rtmps://${at}/app`)
+  expect(heard.names).toEqual(['live.example.com'])
+
+  await transcoder?.stop()
+  // Nobody that we trust says that it is who it says.
+  await pull(source, [['127.0.0.2']])
+  await until(() => heard.names.length > 1, 'another handshake')
+  expect(heard.names.slice(1)).not.toContain('live.example.com')
+})

@@ -1,0 +1,137 @@
+import { createSocket } from 'node:dgram'
+import { connect, type Socket } from 'node:net'
+import { RtpHeader } from 'werift'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bindingRequest } from '../../src/media/relay/wire/stun.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { makeToken, until } from '../support/live.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
+import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
+
+let sluice: RunningApp
+let udpPort: number
+let token: string
+const publisher = new TestPublisher()
+const viewer = new TestViewer()
+/** The publisher's ICE user name at the server, which whoever reads its traffic sees. */
+let username: string
+
+beforeAll(async () => {
+  udpPort = await freeUdpPort()
+  const webrtc = { host: '127.0.0.1', port: udpPort, processes: 1 }
+  sluice = await runApp({ flags: { webrtc, server: { requestTimeoutSeconds: 1 } } })
+  token = (await makeToken(sluice, 'publish')).token
+  const answer = await offer('whip/show', await publisher.offer())
+  username = `${/a=ice-ufrag:(\S+)/.exec(answer.text)?.[1]}:peer`
+  await publisher.accept(answer.text)
+  publisher.play()
+  await until(() => sluice.app.ctx.live.feeds().length === 1)
+  const watched = await offer(`whep/${sluice.accountId}/show`, await viewer.offer())
+  expect(watched.status).toBe(201)
+  await viewer.accept(watched.text)
+  await until(() => viewer.packets.length > 10, 10_000)
+})
+afterAll(async () => {
+  await Promise.all([publisher.close(), viewer.close()])
+  await sluice.close()
+})
+
+async function offer(path: string, body: string): Promise<{ status: number; text: string }> {
+  const bearer = path.startsWith('whip') ? { authorization: `Bearer ${token}` } : {}
+  const headers = { 'content-type': 'application/sdp', ...bearer }
+  const response = await fetch(`${sluice.base}/api/${path}`, { method: 'POST', headers, body })
+  return { status: response.status, text: await response.text() }
+}
+
+/** The broadcast goes on as if nothing had been: every packet comes once and in its order, also those from now on. */
+async function expectUndisturbed(): Promise<void> {
+  const enough = viewer.packets.length + 20
+  await until(() => viewer.packets.length >= enough)
+  const numbers = viewer.packets.map(({ header }) => header.sequenceNumber)
+  expect(numbers.slice(1).every((number, at) => number === (((numbers[at] ?? 0) + 1) & 0xffff))).toBe(true)
+  expect(sluice.app.ctx.live.size).toBe(2)
+}
+
+test('hostile offers are refused with a reason, and leave no session', async () => {
+  const good = await new TestPublisher().offer()
+  const lines = (count: number) => good + 'm=audio 9 UDP/TLS/RTP/SAVPF 0\r\n'.repeat(count)
+  const offers = [
+    lines(1000),
+    good.replaceAll(/a=fingerprint:.*\r\n/g, ''),
+    good.replaceAll(/a=ice-pwd:.*\r\n/g, 'a=ice-pwd:x\r\n'),
+    good.replaceAll(/a=ice-ufrag:.*\r\n/g, `a=ice-ufrag:${'u'.repeat(5000)}\r\n`),
+    good.replace('m=video', 'm='),
+    'v=0\r\n'.repeat(5000),
+    '\0'.repeat(1000),
+  ]
+  for (const sdp of offers) {
+    const { status, text } = await offer('whip/other', sdp)
+    expect([400, 406]).toContain(status)
+    expect(text.length).toBeGreaterThan(10)
+  }
+  await expectUndisturbed()
+})
+
+test('a flood of checks and of garbage gets nothing back', async () => {
+  const flood = createSocket('udp4')
+  let answers = 0
+  flood.on('message', () => (answers += 1))
+  const check = (name: string) => {
+    const credentials = { username: name, password: 'a password that was guessed' }
+    return bindingRequest({ transactionId: Buffer.alloc(12, 1), ...credentials, useCandidate: true })
+  }
+  const kinds = [
+    check(username),
+    check('nobody:peer'),
+    Buffer.alloc(1200, 0x16),
+    Buffer.alloc(1200, 0x80),
+    Buffer.alloc(0),
+  ]
+  for (let at = 0; at < 20_000; at++) {
+    flood.send(kinds[at % kinds.length] ?? '', udpPort, '127.0.0.1')
+    // As fast as it goes, without filling the memory of this process.
+    if (at % 200 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await expectUndisturbed()
+  expect(answers).toBe(0)
+  flood.close()
+})
+
+test('packets of another kind than was agreed on reach no viewer', async () => {
+  const [transport] = publisher.pc.dtlsTransports
+  const payload = Buffer.alloc(1100, 7)
+  for (let at = 0; at < 500; at++) {
+    for (const [payloadType, ssrc] of [
+      [0, 77],
+      [111, 1],
+      [127, at],
+      [96, 0xffff_ffff],
+    ] as const) {
+      const header = { sequenceNumber: at, timestamp: at, payloadType, ssrc, marker: at % 2 === 0 }
+      await transport?.sendRtp(payload, new RtpHeader(header))
+    }
+  }
+  // They have arrived, as genuine as the others.
+  await until(() => sluice.app.ctx.live.all().some(({ bytes }) => bytes.bytesIn > 1_000_000))
+  await expectUndisturbed()
+  expect(viewer.packets.some((packet) => packet.payload.equals(payload))).toBe(false)
+})
+
+test('whoever sends a request byte by byte is cut off, and the others are answered meanwhile', async () => {
+  const head = `POST /api/whip/show HTTP/1.1\r\nHost: a\r\nContent-Type: application/sdp\r\nContent-Length: 60000\r\n\r\n`
+  const { port } = new URL(sluice.base)
+  const sockets: Socket[] = Array.from({ length: 100 }, () => connect(Number(port), '127.0.0.1'))
+  const closed = sockets.map(
+    (socket) => new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve)),
+  )
+  let sent = 0
+  const timer = setInterval(() => {
+    for (const [at, socket] of sockets.entries())
+      if (socket.writable) socket.write((at % 2 ? head : head + head)[sent] ?? 'v')
+    sent += 1
+  }, 20)
+  expect((await offer('whip/show', 'v=0\r\n')).status).toBe(400)
+  await Promise.all(closed)
+  clearInterval(timer)
+  await expectUndisturbed()
+})
