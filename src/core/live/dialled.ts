@@ -5,8 +5,11 @@ export interface Dialled {
   readonly options: readonly string[]
 }
 
-/** The scheme, the host as it is written and the rest of a source that was checked when it was saved. */
-const PARTS = /^([a-z]+):\/\/(\[[^\]]*\]|[^/:?#]*)(.*)$/is
+/**
+ * The scheme, the host as it is written and the rest of a source that was checked when it was saved. A user, who can only
+ * be an empty one (`:@host`), goes: behind an address it would make the old host the one that is dialled.
+ */
+const PARTS = /^([a-z]+):\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)(.*)$/is
 
 /**
  * The same source by an address instead of its name, so that nobody asks a name server again; an RTMP server is still told

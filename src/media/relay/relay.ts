@@ -206,10 +206,7 @@ export class Relay {
   /** Does what time asks for. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const { role } of this.#sessions.values()) {
-      if (role instanceof Publisher) role.tick(nowMs)
-      else role.pace(nowMs)
-    }
+    for (const { role } of this.#sessions.values()) role.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
