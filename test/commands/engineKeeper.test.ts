@@ -96,6 +96,26 @@ describe('a node', () => {
     expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
   })
 
+  test('takes no word of an earlier process for one of the present, and one that died may tell of another source', async () => {
+    const { channelId, engineId, transcoder, keeper, settle, tell } = await started()
+    const early = transcoder.jobs.get(engineId)
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'it broke' })
+    await tell({ kind: 'source' })
+    expect((await engineOf(engineId))?.status).toBe('ingesting')
+    await tell({ kind: 'died', message: 'it broke again' })
+    clock.advance(1000)
+    await settle()
+    expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['starting', 2])
+    early?.({ kind: 'source' })
+    await keeper.tend()
+    expect((await engineOf(engineId))?.status).toBe('starting')
+    await tell({ kind: 'ready' })
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+  })
+
   test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
     const { engineId, tell } = await started()
     const seenAtMs = clock.now()
@@ -165,7 +185,10 @@ describe('a node', () => {
     }
     await tell({ kind: 'ready' })
     await tell({ kind: 'log', level: 'warn', message: 'The source does not answer' })
+    const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
+    expect(await engineOf(engineId)).toMatchObject(waiting)
     await tell({ kind: 'log', level: 'info', message: 'The source has h264 video' })
+    expect(await engineOf(engineId)).toMatchObject(waiting)
     await tell({ kind: 'died', message: 'no more' })
     const all = [
       ['engine.log.warn', { message: 'The source does not answer' }],

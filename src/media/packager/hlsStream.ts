@@ -119,6 +119,9 @@ export class HlsStream {
   follow(source: FrameSource): void {
     this.#source = source
     this.#unansweredSinceMs = null
+    // What it still has to write is read; that it ends is no failure.
+    this.#process?.end()
+    this.#process = null
     this.#subscribe()
   }
 
