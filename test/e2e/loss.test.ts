@@ -81,6 +81,7 @@ test.each(['vp8', 'h264'])(
     expect(fewest).toBeLessThanOrEqual(1)
     await Promise.all([publisher.close(), viewer.close()])
   },
+  150_000,
 )
 
 test('H.264 over a way that loses 8 in 100 each way: may freeze for moments, and goes on', async () => {
@@ -109,4 +110,4 @@ test('over a way that gets narrow a viewer gets the smallest layer, and a larger
   await expect.poll(width, { timeout: 50_000, interval: 100 }).toBeGreaterThan(SMALLEST)
   await viewer.plays()
   await Promise.all([publisher.close(), viewer.close()])
-})
+}, 150_000)
