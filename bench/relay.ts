@@ -14,8 +14,8 @@ import { median, report } from './lib/report.ts'
 
 const BITRATE = 2_500_000
 const WINDOW_MS = 4000
-/** The fewer packets, the more one round differs from another. */
-const roundsOf = (viewers: number): number => (viewers > 100 ? 1 : viewers > 20 ? 2 : 3)
+/** Two where that is quick. */
+const roundsOf = (viewers: number): number => (viewers > 100 ? 1 : 2)
 
 const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
   js: () => startOurs('js'),

@@ -24,7 +24,8 @@ const CONNECT_MS = 15_000
 const JOIN_MS = 10_000
 const TRIES = 3
 const JOINING_BITRATE = 200_000
-/** Until what is compiled while it runs has been compiled. */
+/** Until what is compiled while it runs has been compiled, which takes so many packets, and what joining left is collected. */
+const WARM_PACKETS = 60_000
 const SETTLE_MS = 10_000
 
 export interface Measured {
@@ -54,7 +55,7 @@ export async function measure(
   try {
     await join(server, viewers, sockets, joined)
     sender.turn(bitrate)
-    await sleep(SETTLE_MS)
+    await sleep(Math.max(SETTLE_MS, (WARM_PACKETS * 1000) / (perSecond(bitrate) * viewers)))
     return await window(server, viewers, windowMs, sender, sockets)
   } finally {
     sender.stop()
