@@ -165,10 +165,10 @@ export class Live {
 
   /** Is a stream on the air, here or elsewhere? With several sources it is secured when any of them says so. */
   onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
-    const here = this.feedsOf(accountId, streamName)
-    const there = this.#elsewhere.get(streamKey(accountId, streamName))
-    if (here.length === 0 && there === undefined) return undefined
-    return { secured: [...here, ...(there ?? [])].some((feed) => feed.secured) }
+    const key = streamKey(accountId, streamName)
+    const [here, there] = [this.#feeds.get(key), this.#elsewhere.get(key)]
+    if (here === undefined && there === undefined) return undefined
+    return { secured: [...(here?.values() ?? []), ...(there ?? [])].some((feed) => feed.secured) }
   }
 
   /** The feed of one source at another node, as `feed` chooses it. */
