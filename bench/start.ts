@@ -1,5 +1,8 @@
-/** From the start of the process to `ready`, and resident memory of an idle server: against the limits we set ourselves. */
-import { spawn } from 'node:child_process'
+/**
+ * From the start of the process to `ready`, and resident memory of an idle server, against the limits we set ourselves:
+ * from the first start after the set-up of `npm start` on.
+ */
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,12 +19,16 @@ const IDLE_MS = 3000
 
 const entry = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const cache = join(dir, 'cache')
+spawnSync(process.execPath, [fileURLToPath(new URL('../scripts/warm.mjs', import.meta.url)), cache], {
+  stdio: 'inherit',
+})
 const starts: number[] = []
 const memories: number[] = []
-for (let round = 0; round <= STARTS; round++) {
-  const { startMs, memoryMb } = await oneStart(round === STARTS)
-  // The first start makes the data directory and fills the compile cache.
-  if (round > 0) starts.push(startMs)
+for (let round = 0; round < STARTS; round++) {
+  // Before the first there is no store; after it everything is as it will always be.
+  const { startMs, memoryMb } = await oneStart(round === 0 || round === STARTS - 1)
+  starts.push(startMs)
   if (memoryMb > 0) memories.push(memoryMb)
 }
 rmSync(dir, { recursive: true })
@@ -32,21 +39,23 @@ report({
   ratio: startMs / START_LIMIT_MS,
   target: '<= 1',
   met: startMs <= START_LIMIT_MS,
-  detail: `${Math.round(startMs)} ms of ${START_LIMIT_MS} ms`,
+  detail: `${Math.round(startMs)} ms of ${START_LIMIT_MS} ms, ${Math.round(starts[0] ?? 0)} ms the first time`,
 })
-const memoryMb = median(memories)
+const memoryMb = Math.max(...memories)
 report({
   what: 'resident memory of an idle server, of the limit',
   ratio: memoryMb / MEMORY_LIMIT_MB,
   target: '<= 1',
   met: memoryMb <= MEMORY_LIMIT_MB,
-  detail: `${Math.round(memoryMb)} MB of ${MEMORY_LIMIT_MB} MB`,
+  detail: `${memories.map(Math.round).join(' and then ')} MB of ${MEMORY_LIMIT_MB} MB`,
 })
 
 async function oneStart(idle: boolean): Promise<{ startMs: number; memoryMb: number }> {
   const startedAt = performance.now()
-  const argv = [entry, 'serve', '--data', dir, '--port', '0', '--host', '127.0.0.1']
-  const server = spawn(process.execPath, argv, { env: { ...process.env, SLUICE_RTMP_PORT: '0' } })
+  const argv = [entry, 'serve', '--data', join(dir, 'data'), '--port', '0', '--host', '127.0.0.1']
+  const server = spawn(process.execPath, argv, {
+    env: { ...process.env, SLUICE_RTMP_PORT: '0', NODE_COMPILE_CACHE: cache },
+  })
   for await (const line of createInterface(server.stdout)) {
     if ((JSON.parse(line) as { message: string }).message === 'ready') break
   }

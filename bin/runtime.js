@@ -3,8 +3,28 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+/** Where Node keeps what it compiled: beside the packages, for this user only, and gone with them. */
+export const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/sluice', import.meta.url))
+
 /** node:sqlite is a release candidate from here on, and TypeScript runs without a flag. */
 export const MINIMUM = [24, 15]
+
+/**
+ * What Node is given to run Sluice. By default the nursery of the heap grows to 48 MB for what dies young anyway; half of
+ * it serves as well, while an eighth costs 4% of the instructions of each request. And a server that has started lets go
+ * of what only the start needed (cli/serve.ts).
+ */
+export const PROGRAM = [
+  '--max-semi-space-size=8',
+  '--expose-gc',
+  fileURLToPath(new URL('../src/main.ts', import.meta.url)),
+]
+
+/** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
+export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]
+
+/** The program of a Node that can run Sluice, or undefined. */
+export const findNode = () => (isNewEnough(process.versions.node) ? process.execPath : findPinnedNode())
 
 /** @param {string} version such as v24.15.0 */
 export function isNewEnough(version) {

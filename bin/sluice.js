@@ -1,19 +1,14 @@
 #!/usr/bin/env node
 // Starts src/main.ts with a Node that can run it. Plain JavaScript: the Node that reads this may be too old for more.
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { findPinnedNode, isNewEnough, NO_NODE } from './runtime.js'
+import { COMPILE_CACHE, FOLLOW_PARENT, findNode, NO_NODE, PROGRAM } from './runtime.js'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const args = [...PROGRAM, ...process.argv.slice(2)]
 
-// By default the nursery of the heap grows to 48 MB for what dies young anyway; less serves as well. And a server that has
-// started lets go of what only the start needed (cli/serve.ts).
-const args = ['--max-semi-space-size=2', '--expose-gc', main, ...process.argv.slice(2)]
+// Reading the TypeScript takes half of the start, so what was compiled is kept. scripts/warm.mjs does it before the first.
+process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE
 
-// Reading the TypeScript takes half of the start; what was compiled is kept beside the packages, for this user only.
-process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/sluice', import.meta.url))
-
-const node = isNewEnough(process.versions.node) ? process.execPath : findPinnedNode()
+const node = findNode()
 if (node === undefined) {
   console.error(NO_NODE)
   process.exitCode = 1
@@ -32,8 +27,7 @@ function become(node) {
 
 /** Runs the program as a child that gets our signals, gives us its end, and follows us when we are killed. */
 function runBeside(node) {
-  const guard = new URL('./follow-parent.js', import.meta.url)
-  const child = spawn(node, ['--import', guard.href, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] })
+  const child = spawn(node, [...FOLLOW_PARENT, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] })
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
   for (const signal of signals) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {

@@ -6,6 +6,7 @@ import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { findPinnedNode, isNewEnough, NO_NODE } from '../bin/runtime.js'
 import { buildNative } from './native.mjs'
+import { fillCompileCache } from './warm.mjs'
 
 const MINUTE_MS = 60_000
 
@@ -51,6 +52,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
   buildNative()
   await import('./build-sign.mjs')
+  if (purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined) await fillCompileCache()
 }
 
 function provide({ what, debian, without, isThere }) {

@@ -107,11 +107,23 @@ function isSecured(ctx: Context, approach: Approach, credential: Credential): bo
 /** From what was presented to what it proves. Synchronous when the token is in memory. */
 function resolveCredential(ctx: Context, presented: string | null): Credential | Promise<Credential> {
   if (presented === null || presented === '') return { kind: 'none' }
+  if (isTokenValue(presented)) {
+    const found = ctx.cache.tokenByValue(presented)
+    return found instanceof Promise ? found.then(asToken) : asToken(found)
+  }
   if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
-  if (!/^[0-9a-f]{64}$/.test(presented))
-    return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
-  const found = ctx.cache.tokenByValue(presented)
-  return found instanceof Promise ? found.then(asToken) : asToken(found)
+  return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
+}
+
+/** `/^[0-9a-f]{64}$/`, in half of the time. */
+function isTokenValue(text: string): boolean {
+  if (text.length !== 64) return false
+  for (let i = 0; i < 64; i++) {
+    const code = text.charCodeAt(i)
+    const isDigit = code >= 0x30 && code <= 0x39
+    if (!isDigit && (code < 0x61 || code > 0x66)) return false
+  }
+  return true
 }
 
 const asToken = (found: { snapshot: AccessTokenSnapshot } | undefined): Credential =>

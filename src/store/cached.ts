@@ -99,21 +99,19 @@ export class AccessCache {
   /** The token that has this value, or undefined. */
   tokenByValue(value: string): CachedToken | undefined | Promise<CachedToken | undefined> {
     if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenByValue(value))
-    const hashHex = this.#digests.get(value) ?? sha256Hex(value)
+    const remembered = this.#digests.get(value)
+    const hashHex = remembered ?? sha256Hex(value)
     const id = this.#idByHash.get(hashHex)
     const known = id === undefined ? undefined : this.#tokensById.get(id)
     // The id stays the same when a token gets a new value, so the value has to be compared, not only found.
-    if (known?.hashHex === hashHex) return this.#remember(value, hashHex, known)
-    return this.#loadByHash(value, hashHex)
+    if (known?.hashHex !== hashHex) return this.#loadByHash(value, hashHex)
+    if (remembered === undefined) this.#digests.set(value, known.hashHex)
+    return known
   }
 
   async #loadByHash(value: string, hashHex: string): Promise<CachedToken | undefined> {
     const found = await this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
-    return found && this.#remember(value, hashHex, found)
-  }
-
-  #remember<T>(value: string, hashHex: string, found: T): T {
-    if (this.#digests.get(value) === undefined) this.#digests.set(value, hashHex)
+    if (found) this.#digests.set(value, hashHex)
     return found
   }
 
@@ -125,9 +123,12 @@ export class AccessCache {
   /** The API secret that has this value, or undefined. */
   secretByValue(value: string): ApiSecret | undefined | Promise<ApiSecret | undefined> {
     if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByValue(value))
-    const hashHex = this.#digests.get(value) ?? sha256Hex(value)
+    const remembered = this.#digests.get(value)
+    const hashHex = remembered ?? sha256Hex(value)
     const known = this.#secrets.get(hashHex)
-    return known ? this.#remember(value, hashHex, known) : this.#loadSecret(hashHex)
+    if (!known) return this.#loadSecret(hashHex)
+    if (remembered === undefined) this.#digests.set(value, hashHex)
+    return known
   }
 
   /** After a committed change of this token on this node. */

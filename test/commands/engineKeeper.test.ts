@@ -185,7 +185,10 @@ describe('a node', () => {
     }
     await tell({ kind: 'ready' })
     await tell({ kind: 'log', level: 'warn', message: 'The source does not answer' })
+    const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
+    expect(await engineOf(engineId)).toMatchObject(waiting)
     await tell({ kind: 'log', level: 'info', message: 'The source has h264 video' })
+    expect(await engineOf(engineId)).toMatchObject(waiting)
     await tell({ kind: 'died', message: 'no more' })
     const all = [
       ['engine.log.warn', { message: 'The source does not answer' }],

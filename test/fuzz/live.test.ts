@@ -6,6 +6,8 @@ import { readCreateDistribution, readCreateKey, readUpdateDistribution } from '.
 import { readCreateEngine, readUpdateEngine } from '../../src/core/live/engine.ts'
 import { readCreateIngest, readUpdateIngest } from '../../src/core/live/ingest.ts'
 import { defaultLadder, readCreateLadder, readUpdateLadder } from '../../src/core/live/ladder.ts'
+import { readSeriesQuery, SLOTS_MAX, toSeries } from '../../src/core/live/analytics.ts'
+import { dialledAt } from '../../src/core/live/dialled.ts'
 import { readChannelQuery } from '../../src/core/live/listQuery.ts'
 import { isInNetwork, parseNetwork } from '../../src/core/live/network.ts'
 import { parseDomain, refererHost } from '../../src/core/live/referer.ts'
@@ -110,6 +112,24 @@ describe('whatever a body holds', () => {
     )
   })
 
+  it('a question for a report is read or refused, and what is read has an end', () => {
+    const value = fc.oneof(
+      fc.constantFrom('2026-01-01', '2026-01-02T00:00:00Z', '9999-12-31', '0000-01-01', 'day', 'month', '15min', '60'),
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.string()),
+    )
+    const names = ['start', 'end', 'resolution', 'utcOffset', 'groupBy', 'engineIds', '__proto__', 'x']
+    const query = fc.dictionary(fc.constantFrom(...names), value)
+    fc.assert(
+      fc.property(query, (asked) => {
+        const read = readSeriesQuery(asked, { groups: ['channel', 'engine'], ids: 'engineIds' })
+        if (!read.ok) expect(read.error.code).toBe('validation_failed')
+        else expect(toSeries(read.value, []).length).toBeLessThanOrEqual(SLOTS_MAX + 1)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
   it('a query of the list of channels is read or refused', () => {
     const value = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string()))
     const names = fc.oneof(
@@ -140,6 +160,34 @@ describe('a source', () => {
         expect(host).not.toMatch(/^(0|10|127|192\.168|169\.254)\./)
       }),
       { numRuns: 2000 },
+    )
+  })
+
+  it('that is let through is dialled at the address that was judged, and nowhere else', () => {
+    const part = (...texts: string[]) => fc.constantFrom('', ...texts)
+    const sources = fc
+      .tuple(
+        fc.constantFrom('rtmp', 'rtmps', 'srt', 'RTMP'),
+        part('@', ':@', 'a@', 'a:b@', '@@', ':@:@', '[::1]@'),
+        fc.constantFrom('live.example.com', '93.184.216.34', '[2606:2800:220:1::1]', 'a@b.example.com'),
+        part(':1935', ':', ':@evil.example.com', ':9000@evil.example.com'),
+        fc.array(
+          fc.constantFrom('/', '?', '#', '@', ':', 'app', 'evil.example.com', '[', ']', '=', '&', 'passphrase='),
+        ),
+      )
+      .map(([scheme, user, host, port, rest]) => `${scheme}://${user}${host}${port}${rest.join('')}`)
+    fc.assert(
+      fc.property(sources, fc.constantFrom('192.0.2.1', '2001:db8::1', '127.0.0.1#4000'), (source, at) => {
+        const type = source.startsWith('srt') ? 'srt-pull' : 'rtmp-pull'
+        if (refuseSource(type, source, true) !== null) return
+        const { url } = dialledAt(source, at)
+        // As ffmpeg reads it: up to the first of these is the authority, in which what is before the last @ is a user.
+        const [, authority = ''] = /^[a-zA-Z]+:\/\/([^/?#]*)/.exec(url) ?? []
+        const host = at.includes('::') ? `[${at}]` : (at.split('#', 1)[0] ?? '')
+        expect(authority).not.toContain('@')
+        expect(authority.replace(/:\d+$/, '')).toBe(host)
+      }),
+      { numRuns: 5000 },
     )
   })
 

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 
 let sluice: RunningApp
@@ -33,4 +35,84 @@ it.each<[string, () => unknown, Record<string, string>]>([
   expect({ status: short.status, json: short.json }).toEqual({ status: long.status, json: long.json })
   expect(short.headers.get('content-type')).toBe(long.headers.get('content-type'))
   for (const { headers: sent } of [short, long]) expect(sent.get('x-request-id')).toMatch(/^\S{8,}-\w+$/)
+})
+
+it('takes the character that stands for what cannot be read, when it was sent as such', async () => {
+  const { status, json } = await sluice.call('POST', '/api/access/check', { ...question, streamName: '\uFFFD', token })
+  expect([status, json.data.code]).toEqual([200, 'stream_name_not_allowed'])
+})
+
+/** Packets as they are written, with time for the server to take each. */
+async function exchange(packets: readonly (string | Buffer)[], answers: number): Promise<string[]> {
+  const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1').setNoDelay()
+  try {
+    let received = ''
+    socket.setEncoding('utf8').on('data', (text) => (received += text))
+    for (const packet of packets) {
+      socket.write(packet)
+      await setTimeout(20)
+    }
+    const bodies = () => [...received.matchAll(/\r\n\r\n(\{.*?\})(?=HTTP|$)/gs)].map(([, body]) => body ?? '')
+    await vi.waitFor(() => expect(bodies()).toHaveLength(answers), { timeout: 5000 })
+    return bodies()
+  } finally {
+    socket.destroy()
+  }
+}
+
+const asked = (body: string): { head: string; bytes: Buffer } => {
+  const bytes = Buffer.from(body)
+  const lines = ['POST /api/access/check HTTP/1.1', 'host: x', `authorization: Bearer ${sluice.secret}`]
+  return {
+    head: [...lines, 'content-type: application/json', `content-length: ${bytes.length}`, '', ''].join('\r\n'),
+    bytes,
+  }
+}
+
+it.each<[string, (head: string, bytes: Buffer) => (string | Buffer)[]]>([
+  ['one packet', (head, bytes) => [Buffer.concat([Buffer.from(head), bytes])]],
+  ['head and body', (head, bytes) => [head, bytes]],
+  [
+    'a cut within the body',
+    (head, bytes) => [Buffer.concat([Buffer.from(head), bytes.subarray(0, 9)]), bytes.subarray(9)],
+  ],
+  ['the last byte late', (head, bytes) => [head, bytes.subarray(0, -1), bytes.subarray(-1)]],
+  [
+    'a cut within a character',
+    (head, bytes) => [head, bytes.subarray(0, bytes.indexOf(0xc3) + 1), bytes.subarray(bytes.indexOf(0xc3) + 1)],
+  ],
+])('the lane reads a body whichever way it comes, again and again on one connection: %s', async (_name, packets) => {
+  const body = { ...question, streamName: 'Bühne', token }
+  const { head, bytes } = asked(JSON.stringify(body))
+  const expected = (await sluice.call('POST', '/api/access/check/', body)).text
+  const twice = [...packets(head, bytes), ...packets(head, bytes)]
+  expect(await exchange(twice, 2)).toEqual([expected, expected])
+})
+
+it('answers several questions of one packet in their order, though one has to wait for the store', async () => {
+  const made = await sluice.call('POST', '/api/publish_token', { label: 'b', streams: [{ streamName: 'other' }] })
+  const bodies = [made.json.data.token, 'x', token].map((each) => JSON.stringify({ ...question, token: each }))
+  const packet = bodies
+    .map(asked)
+    .map(({ head, bytes }) => head + bytes.toString())
+    .join('')
+  const expected = []
+  const answers = await exchange([packet], 3)
+  for (const body of bodies) expected.push((await sluice.call('POST', '/api/access/check/', body)).text)
+  expect(answers).toEqual(expected)
+})
+
+it('counts what the lane answers as the framework counts', async () => {
+  const { base } = sluice
+  const count = async (status: number): Promise<number> => {
+    const series = `sluice_http_requests_total{method="POST",route="/api/access/check",status="${status}"} `
+    const line = (await (await fetch(`${base}/metrics`)).text()).split('\n').find((each) => each.startsWith(series))
+    return Number(line?.slice(series.length) ?? 0)
+  }
+  const [fine, bad] = [await count(200), await count(400)]
+  for (const path of ['/api/access/check', '/api/access/check/']) {
+    await sluice.call('POST', path, { ...question, token })
+    await sluice.call('POST', path, '{')
+  }
+  expect([await count(200), await count(400)]).toEqual([fine + 2, bad + 2])
 })

@@ -107,7 +107,7 @@ describe('a webhook of the live interface', () => {
     expect(new Set(told)).toEqual(new Set([...engines, ...ingests, ...rest]))
     expect(told).toHaveLength(8)
     const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
-    expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id } })
+    expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id, name: 'Stage' } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 

@@ -6,9 +6,17 @@ export function panel(root, labels) {
     find,
   )
   const values = new Map(labels.map((label) => [label, figure(find('.figures'), label)]))
+  const sound = find('.sound')
+  // Browsers let a page begin without sound only.
+  const offerSound = () => sound && (sound.hidden = !video.muted || !screen.classList.contains('on'))
+  sound?.addEventListener('click', () => (video.muted = false))
+  video.addEventListener('volumechange', offerSound)
   const lit = (on) => {
+    if (on && !screen.classList.contains('on')) show(screen)
     screen.classList.toggle('on', on)
+    root.classList.toggle('on', on)
     video.controls = on && !video.hasAttribute('data-own')
+    offerSound()
   }
   return {
     form,
@@ -31,6 +39,7 @@ export function panel(root, labels) {
     refused({ words, detail }) {
       say(notice, words, detail)
       notice.classList.add('refused')
+      show(notice)
     },
     told(...content) {
       notice.replaceChildren(...content)
@@ -39,6 +48,9 @@ export function panel(root, labels) {
     },
   }
 }
+
+/** On a small screen what has changed may be out of sight. */
+const show = (element) => element.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
 
 function figure(list, label) {
   const value = document.createElement('dd')

@@ -12,6 +12,7 @@ const WORDS = {
     'This token does not admit your network address, or as many addresses as it admits have used it already.',
   'Unauthorized: Country not allowed': 'This token does not admit your country, or it is not known where you are.',
   'Stream not being published': 'Nobody is broadcasting this stream right now.',
+  'Stream is published at another node': 'This stream comes from another server of this installation. Ask that one.',
 }
 
 const NO_ANSWER = 'The server did not answer. Is it running, and can it be reached?'
@@ -20,6 +21,7 @@ const BY_STATUS = {
   400: 'The server could not read the request.',
   404: 'There is nothing at this address.',
   406: 'The server knows none of the codecs that were offered.',
+  429: 'That was too often. Try again in a moment.',
   503: 'The server cannot take this now. Try again in a moment.',
 }
 

@@ -87,9 +87,10 @@ export async function deleteChannel(ctx: Context, actor: Actor, id: string): Ans
 }
 
 /** What goes with its channel is told of as if it had been deleted alone. */
-async function announceParts(tx: Tx, { id: channelId, accountId }: Channel, atMs: number): Promise<void> {
+async function announceParts(tx: Tx, channel: Channel, atMs: number): Promise<void> {
+  const { id: channelId, name: channelName, accountId } = channel
   const tell = (type: 'ingest' | 'engine' | 'distribution', { id, name }: { id: string; name: string }, verb: string) =>
-    announce(tx, { accountId, atMs }, { type, id, name, channelId }, verb)
+    announce(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
   for (const ingest of await tx.ingests.ofChannel(channelId)) await tell('ingest', ingest, 'deleted')
   for (const engine of await tx.engines.ofChannel(channelId)) {
     await tell('engine', engine, 'deleting')

@@ -31,6 +31,8 @@ export interface ChangedObject {
   name: string
   /** The channel that it belongs to. */
   channelId?: string
+  /** Looked up where it is not said. */
+  channelName?: string
 }
 
 /**
@@ -53,13 +55,16 @@ export async function record(
 export async function announce(
   tx: Tx,
   on: { accountId: string; atMs: number },
-  { type, id, name, channelId }: ChangedObject,
+  { type, id, name, channelId, channelName }: ChangedObject,
   verb: string,
 ): Promise<void> {
   const event = `${type}.${verb}`
   if (type === 'abr_ladder' || !isLiveEvent(event)) return
-  const parent = channelId === undefined ? {} : { parent: { type: 'channel' as const, id: channelId } }
-  await tellLive(tx, on, { name: event, object: { type, id, name, ...parent }, data: null })
+  const object = { type, id, name }
+  if (channelId === undefined) return tellLive(tx, on, { name: event, object, data: null })
+  const parentName = channelName ?? (await tx.channels.get(on.accountId, channelId))?.name ?? ''
+  const parent = { type: 'channel' as const, id: channelId, name: parentName }
+  await tellLive(tx, on, { name: event, object: { ...object, parent }, data: null })
 }
 
 /** Runs `work` with the channel locked, so that changes of one channel follow each other. */

@@ -202,6 +202,7 @@ export class EngineKeeper {
         // What an earlier process has told meanwhile is not true of this one.
         if (this.#launches.get(engine.id) !== launch) return
         await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
+        if (event.kind === 'log' && event.level === 'warn') await this.#apply(engine, { ...event, kind: 'waits' })
       })
     })
   }

@@ -29,7 +29,8 @@ const ALLOWED = 'an IPv4 address (192.0.2.7) or an IPv4 network (192.0.2.0/24) i
 /** Reads one address as written in a socket, a header or a request. Null when it is none. */
 export function parseAddress(text: string): Address | null {
   const value = parseIpv4(text)
-  if (value !== null) return ipv4(value)
+  // What is read has only one form.
+  if (value !== null) return { family: 4, value, text }
   return text.length <= MAX_ADDRESS_LENGTH && text.includes(':') ? parseIpv6(text) : null
 }
 

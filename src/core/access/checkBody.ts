@@ -25,91 +25,105 @@ const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
   view: ['whep', 'hls'],
 }
 
-const FIELDS = new Set(['action', 'accountId', 'streamName', 'token', 'ip', 'origin', 'country', 'protocol', 'at'])
+const NAMES = ['action', 'accountId', 'streamName', 'token', 'ip', 'origin', 'country', 'protocol', 'at'] as const
+type Field = (typeof NAMES)[number]
+const FIELDS: ReadonlySet<string> = new Set(NAMES)
 /** Longer than any token, so that a token that is too long is refused as one. */
 const TEXT_MAX = 16_384
+
+const ACTIONS = ['publish', 'view'] as const
+const ANY_PROTOCOL: readonly Protocol[] = ['whip', 'whep', 'rtmp', 'hls']
+
+/** The body as it was sent: anything may be in any field. */
+type Given = { readonly [field in Field]?: unknown }
 
 /** Reads the body of a dry run. Every error of every field is named at once. */
 export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return err({ body: ['must be a JSON object'] })
   }
-  const reader = new FieldReader(body as Record<string, unknown>)
-  const action = reader.oneOf('action', ['publish', 'view'] as const)
-  const protocol = reader.oneOf('protocol', action ? PROTOCOLS[action] : (['whip', 'whep', 'rtmp', 'hls'] as const))
-  const streamName = reader.text('streamName', true)
-  const streamNameProblem = streamName === undefined ? null : checkStreamName(streamName)
-  if (streamNameProblem !== null) reader.wrong('streamName', streamNameProblem)
-  const ip = reader.text('ip', true)
-  const address = ip === undefined ? undefined : (parseAddress(ip) ?? undefined)
-  if (ip !== undefined && !address) reader.wrong('ip', 'must be an IPv4 or IPv6 address')
-  const question = {
-    accountId: reader.text('accountId') ?? null,
-    token: reader.text('token') ?? null,
-    origin: reader.text('origin') ?? null,
-    country: readCountry(reader),
-    atMs: readAt(reader),
-  }
-  if (!reader.sound() || !action || !protocol || streamName === undefined || !address) return err(reader.errors)
-  return ok({ action, protocol, streamName, address, ...question })
+  const given = body as Given
+  const notes = new Notes()
+  noteUnknown(given, notes)
+  const action = oneOf('action', given.action, ACTIONS, notes)
+  const protocol = oneOf('protocol', given.protocol, action ? PROTOCOLS[action] : ANY_PROTOCOL, notes)
+  const streamName = readStreamName(given.streamName, notes)
+  const address = readAddress(given.ip, notes)
+  const accountId = optional('accountId', given.accountId, notes) ?? null
+  const token = optional('token', given.token, notes) ?? null
+  const origin = optional('origin', given.origin, notes) ?? null
+  const country = readCountry(given.country, notes)
+  const atMs = readAt(given.at, notes)
+  if (!notes.none || !action || !protocol || streamName === undefined || !address) return err(notes.errors)
+  return ok({ action, protocol, streamName, address, accountId, token, origin, country, atMs })
 }
 
-function readCountry(reader: FieldReader): string | undefined {
-  const text = reader.text('country')
+/** What is wrong, by field. */
+class Notes {
+  readonly errors: FieldErrors = {}
+  none = true
+
+  wrong(name: string, what: string): void {
+    this.none = false
+    ;(this.errors[name] ??= []).push(what)
+  }
+}
+
+function noteUnknown(given: Given, notes: Notes): void {
+  for (const name in given) {
+    if (!FIELDS.has(name))
+      notes.wrong(name.slice(0, 64), `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
+  }
+}
+
+function readStreamName(value: unknown, notes: Notes): string | undefined {
+  const name = required('streamName', value, notes)
+  const problem = name === undefined ? null : checkStreamName(name)
+  if (problem !== null) notes.wrong('streamName', problem)
+  return name
+}
+
+function readAddress(value: unknown, notes: Notes): Address | null {
+  const text = required('ip', value, notes)
+  if (text === undefined) return null
+  const address = parseAddress(text)
+  if (address === null) notes.wrong('ip', 'must be an IPv4 or IPv6 address')
+  return address
+}
+
+function readCountry(value: unknown, notes: Notes): string | undefined {
+  const text = optional('country', value, notes)
   if (text === undefined) return undefined
   const country = parseCountry(text)
   if (country.ok) return country.value
-  reader.wrong('country', country.error)
+  notes.wrong('country', country.error)
   return undefined
 }
 
-function readAt(reader: FieldReader): number | undefined {
-  const text = reader.text('at')
+function readAt(value: unknown, notes: Notes): number | undefined {
+  const text = optional('at', value, notes)
   if (text === undefined) return undefined
   const ms = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(ms)) return ms
-  reader.wrong('at', 'must be an ISO 8601 time like 2026-01-31T12:00:00Z')
+  notes.wrong('at', 'must be an ISO 8601 time like 2026-01-31T12:00:00Z')
   return undefined
 }
 
-/** Reads optional and required fields of an object and collects what is wrong with them. */
-class FieldReader {
-  readonly errors: FieldErrors = {}
-  readonly #body: Record<string, unknown>
+function required(name: string, value: unknown, notes: Notes): string | undefined {
+  if (value === undefined || value === null) notes.wrong(name, 'is required')
+  return optional(name, value, notes)
+}
 
-  constructor(body: Record<string, unknown>) {
-    this.#body = body
-    for (const name in body) {
-      if (!FIELDS.has(name))
-        this.wrong(name.slice(0, 64), `is not a field of this request; allowed: ${[...FIELDS].join(', ')}`)
-    }
-  }
+/** A string, or undefined when it is absent or null (or wrong, which is then noted). */
+function optional(name: string, value: unknown, notes: Notes): string | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string' && value.length <= TEXT_MAX) return value
+  notes.wrong(name, `must be a string of at most ${TEXT_MAX} characters`)
+  return undefined
+}
 
-  sound(): boolean {
-    for (const _ in this.errors) return false
-    return true
-  }
-
-  wrong(name: string, what: string): void {
-    ;(this.errors[name] ??= []).push(what)
-  }
-
-  /** A string, or undefined when it is absent or null (or wrong, which is then noted). */
-  text(name: string, required = false): string | undefined {
-    const value = this.#body[name]
-    if (value === undefined || value === null) {
-      if (required) this.wrong(name, 'is required')
-      return undefined
-    }
-    if (typeof value === 'string' && value.length <= TEXT_MAX) return value
-    this.wrong(name, `must be a string of at most ${TEXT_MAX} characters`)
-    return undefined
-  }
-
-  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
-    const value = this.#body[name]
-    const found = allowed.find((item) => item === value)
-    if (found === undefined) this.wrong(name, `must be one of ${allowed.join(', ')}`)
-    return found
-  }
+function oneOf<T extends string>(name: string, value: unknown, allowed: readonly T[], notes: Notes): T | undefined {
+  for (const item of allowed) if (item === value) return item
+  notes.wrong(name, `must be one of ${allowed.join(', ')}`)
+  return undefined
 }

@@ -61,8 +61,10 @@ export function parseOriginRule(text: string): Result<OriginRule, string> {
  * that is not exactly one http(s) origin satisfy none.
  */
 export function matchesOrigin(rules: readonly OriginRule[], header: string | null): boolean {
-  const origin = header === null ? null : parseOrigin(header)
-  return origin !== null && rules.some((rule) => matchesRule(rule, origin))
+  const origin = header === null ? null : knownOrigin(header)
+  if (origin === null) return false
+  for (const rule of rules) if (matchesRule(rule, origin)) return true
+  return false
 }
 
 function matchesRule(rule: OriginRule, origin: Origin): boolean {
@@ -74,6 +76,20 @@ function matchesRule(rule: OriginRule, origin: Origin): boolean {
 function isSubdomain(host: string, parent: string): boolean {
   const dot = host.length - parent.length - 1
   return host[dot] === '.' && host.endsWith(parent)
+}
+
+/** How many origins are remembered: all viewers of a site come with the same one. */
+const REMEMBERED = 256
+const origins = new Map<string, Origin | null>()
+
+function knownOrigin(header: string): Origin | null {
+  const known = origins.get(header)
+  if (known !== undefined) return known
+  const origin = parseOrigin(header)
+  if (header.length > MAX_LENGTH) return origin
+  if (origins.size >= REMEMBERED) origins.clear()
+  origins.set(header, origin)
+  return origin
 }
 
 function parseOrigin(header: string): Origin | null {

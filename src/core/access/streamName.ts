@@ -29,8 +29,18 @@ export const PATTERN_CACHE_MAX = 2_000
  */
 const AUTOMATON_BYTES = 1_048_576
 
+/** The name that was found sound last: on its way through a decision a name is looked at several times. */
+let sound = ''
+
 /** What is wrong with a stream name, or null. Characters are code points. */
 export function checkStreamName(name: string): string | null {
+  if (name === sound && name !== '') return null
+  const problem = problemOf(name)
+  if (problem === null) sound = name
+  return problem
+}
+
+function problemOf(name: string): string | null {
   const tooLong = name.length > STREAM_NAME_MAX && codePoints(name) > STREAM_NAME_MAX
   if (name.length === 0 || tooLong) return `must have 1 to ${STREAM_NAME_MAX} characters`
   if (/\p{Cc}/u.test(name)) return 'must not contain control characters'

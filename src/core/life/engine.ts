@@ -22,7 +22,7 @@ export interface EngineLife {
   readonly failures: number
   /** When the next try is due; null: none is. */
   readonly retryAtMs: number | null
-  /** Why it is in `error`; one sentence. */
+  /** Why it is in `error`, or still `waiting`; one sentence. */
   readonly message: string | null
 }
 
@@ -44,6 +44,8 @@ export type EngineEvent =
   | { readonly kind: 'ended' }
   /** The node that ran it is gone, and with it the process. */
   | { readonly kind: 'lost' }
+  /** Why there is no source yet, or no more. */
+  | { readonly kind: 'waits'; readonly message: string }
   /** Time passes: a try may be due. */
   | { readonly kind: 'tick' }
 
@@ -94,6 +96,8 @@ export function advanceEngine(life: EngineLife, event: EngineEvent, nowMs: numbe
       return sourceCame(life)
     case 'manifest':
       return life.status === 'ingesting' ? moved({ ...life, failures: 0 }, 'playing') : unchanged(life)
+    case 'waits':
+      return life.status === 'waiting' ? { life: { ...life, message: event.message }, effects: [] } : unchanged(life)
     case 'sourceLost':
       return hasSource(life) ? moved({ ...life, idleSinceMs: nowMs }, 'waiting') : unchanged(life)
   }
@@ -122,7 +126,7 @@ function moved(life: EngineLife, status: LiveStatus, ...effects: EngineEffect[])
 /** Frames in `error` are of another source than the one that it failed with, so its failures count no more. */
 function sourceCame(life: EngineLife): Step {
   if (life.status === 'error') return moved(NEW_LIFE, 'ingesting')
-  return hasNoSource(life) ? moved({ ...life, idleSinceMs: null }, 'ingesting') : unchanged(life)
+  return hasNoSource(life) ? moved({ ...life, idleSinceMs: null, message: null }, 'ingesting') : unchanged(life)
 }
 
 /** One that is being stopped is started anew: the old process is told to end already, and a new run begins. */
@@ -135,7 +139,7 @@ function start(life: EngineLife, cause: Cause, nowMs: number): Step {
 function stop(life: EngineLife, cause: Cause): Step {
   if (life.status === 'stopped' || life.status === 'stopping') return unchanged(life)
   if (life.status === 'error') return moved(NEW_LIFE, 'stopped', { do: 'closeRun', cause }, { do: 'kill' })
-  const stopping = { ...life, idleSinceMs: null, retryAtMs: null }
+  const stopping = { ...life, idleSinceMs: null, retryAtMs: null, message: null }
   return moved(stopping, 'stopping', { do: 'closeRun', cause }, { do: 'kill' })
 }
 

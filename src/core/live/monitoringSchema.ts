@@ -12,7 +12,7 @@ export const ChannelMonitoring = Type.Object(
       Type.Object({
         id: Type.String(),
         status: word(LIVE_STATUSES),
-        statusMessage: optional(Type.String({ description: 'Why it is in `error`.' })),
+        statusMessage: optional(Type.String({ description: 'Why it is in `error`, or what it waits for.' })),
       }),
     ),
     distributions: Type.Array(Type.Object({ id: Type.String(), status: word(['enabled', 'disabled']) })),

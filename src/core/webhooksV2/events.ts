@@ -34,7 +34,7 @@ export interface EventObject {
   readonly id: string
   readonly name: string
   /** The channel that it is part of. */
-  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name?: string }
+  readonly parent?: { readonly type: 'channel'; readonly id: string; readonly name: string }
 }
 
 export interface LiveEvent {

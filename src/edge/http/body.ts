@@ -20,8 +20,9 @@ export function readJsonBodies(app: FastifyInstance): void {
 /** @throws BadBody, with a message that is safe to show */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
-  if (!isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
   const text = body.toString()
+  // What is not valid was replaced, so text without the replacement needs no second look.
+  if (text.includes('\uFFFD') && !isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
   try {
     return JSON.parse(text, text.includes('__proto__') ? refusePrototype : undefined)
   } catch (error) {

@@ -14,7 +14,15 @@ export interface CheckLaneOptions extends LaneOptions {
 }
 
 interface Sending extends CheckLaneOptions {
-  bodyOf: (answer: CheckAnswer) => string
+  readonly bodyOf: (answer: CheckAnswer) => Body
+}
+
+interface Body {
+  readonly text: string
+  /** How long it is, as a header. */
+  readonly bytes: string
+  /** ASCII is Latin-1 too, which is written faster. */
+  readonly encoding: 'latin1' | 'utf8'
 }
 
 const PATH = '/api/access/check'
@@ -63,46 +71,56 @@ function knownSecret(ctx: Context, presented: string): { accountId: string } | u
   }
 }
 
-/** The parser holds the sender to `Content-Length`, which is within the limit; a body that is cut short never ends. */
+/**
+ * Mostly the body comes in one packet with the head. Then all of it is there as soon as the parser has gone through the
+ * packet, and to look once costs a tenth of the request less than the events of the stream.
+ */
 function readBody(request: IncomingMessage, done: (body: Buffer) => void): void {
-  let first: Buffer | null = null
-  const rest: Buffer[] = []
-  request.on('data', (chunk: Buffer) => {
-    if (first === null) first = chunk
-    else rest.push(chunk)
+  process.nextTick(() => {
+    const there = request.read() as Buffer | null
+    if (request.complete && there !== null) done(there)
+    else readRest(request, there, done)
   })
-  request.on('end', () =>
-    done(rest.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...rest])),
-  )
+}
+
+/** The parser holds the sender to `Content-Length`, which is within the limit; a body that is cut short never ends. */
+function readRest(request: IncomingMessage, first: Buffer | null, done: (body: Buffer) => void): void {
+  const chunks = first === null ? [] : [first]
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => done(Buffer.concat(chunks)))
 }
 
 function send(response: ServerResponse, options: Sending, result: Result<CheckAnswer, Failure>): void {
   const status = result.ok ? 200 : ERRORS[result.error.code].status
-  const body = result.ok ? options.bodyOf(result.value) : JSON.stringify(failureBody(result.error))
-  const bytes = Buffer.byteLength(body)
+  const body = result.ok ? options.bodyOf(result.value) : asBody(failureBody(result.error))
   options.answered('POST', PATH, status)
-  const head = ['Content-Type', JSON_TYPE, 'Content-Length', `${bytes}`, 'X-Request-Id', options.requestId()]
+  const head = ['Content-Type', JSON_TYPE, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
   response.writeHead(status, head)
-  // As many bytes as characters: it is ASCII, which Latin-1 writes alike and faster.
-  response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+  response.end(body.text, body.encoding)
+}
+
+function asBody(value: object): Body {
+  const text = JSON.stringify(value)
+  const bytes = Buffer.byteLength(text)
+  return { text, bytes: `${bytes}`, encoding: bytes === text.length ? 'latin1' : 'utf8' }
 }
 
 interface Answered {
   readonly answer: CheckAnswer
-  readonly body: string
+  readonly body: Body
 }
 
 /** How many answers are kept as text. Backends ask for tokens of a few shapes, and each shape passes the same steps. */
 const KEPT = 16
 
 /** The body of an answer; the text of those that were given lately is used again. */
-function bodies(): (answer: CheckAnswer) => string {
+function bodies(): (answer: CheckAnswer) => Body {
   const kept: Answered[] = []
   let next = 0
   return (answer) => {
     for (const each of kept) if (isSame(each.answer, answer)) return each.body
-    const body = JSON.stringify({ status: 'success', data: answer })
+    const body = asBody({ status: 'success', data: answer })
     kept[next] = { answer, body }
     next = (next + 1) % KEPT
     return body

@@ -13,8 +13,7 @@ export interface Metrics {
 export function createMetrics(ctx: Context): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  // Counted in a plain map, because a labelled counter costs as much as the decision it would count.
-  const answered = new Map<string, number>()
+  const answered = new AnswerCounts()
   registry.registerMetric(
     new Counter({
       name: 'sluice_http_requests_total',
@@ -23,10 +22,7 @@ export function createMetrics(ctx: Context): Metrics {
       registers: [],
       collect() {
         this.reset()
-        for (const [key, count] of answered) {
-          const [method = '', route = '', status = ''] = key.split(' ')
-          this.inc({ method, route, status }, count)
-        }
+        answered.forEach((labels, count) => this.inc(labels, count))
       },
     }),
   )
@@ -54,9 +50,32 @@ export function createMetrics(ctx: Context): Metrics {
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    answered: (method, route, status) => {
-      const key = `${method} ${route} ${status}`
-      answered.set(key, (answered.get(key) ?? 0) + 1)
-    },
+    answered: (method, route, status) => answered.count(method, route, status),
+  }
+}
+
+/**
+ * Plain maps in one another: a labelled counter costs as much as the decision that it would count, and to make one key
+ * of the three costs more than to look three times.
+ */
+class AnswerCounts {
+  readonly #byRoute = new Map<string, Map<string, Map<number, number>>>()
+
+  count(method: string, route: string, status: number): void {
+    const counts = this.#byRoute.get(route)?.get(method) ?? this.#add(method, route)
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+  }
+
+  #add(method: string, route: string): Map<number, number> {
+    const byMethod = this.#byRoute.get(route) ?? new Map<string, Map<number, number>>()
+    const counts = new Map<number, number>()
+    this.#byRoute.set(route, byMethod.set(method, counts))
+    return counts
+  }
+
+  forEach(tell: (labels: { method: string; route: string; status: number }, count: number) => void): void {
+    for (const [route, byMethod] of this.#byRoute)
+      for (const [method, counts] of byMethod)
+        for (const [status, count] of counts) tell({ method, route, status }, count)
   }
 }

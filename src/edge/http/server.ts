@@ -64,10 +64,14 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   let closing = false
   const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
   const lanes: Lane[] = [checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...laneOptions })]
+  const isTaken: Lane = (request, response) => {
+    if (closing) return false
+    for (const lane of lanes) if (lane(request, response)) return true
+    return false
+  }
   const app = fastify({
     logger: false,
-    serverFactory: (handler) =>
-      listenerOf(options, (request, response) => closing || !lanes.some((lane) => lane(request, response)), handler),
+    serverFactory: (handler) => listenerOf(options, isTaken, handler),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
     genReqId: requestId,
@@ -121,11 +125,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 const LOOK_MS = 5000
 
 /** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
-function listenerOf(
-  { requestTimeoutMs }: ServerOptions,
-  isLeft: (request: IncomingMessage, response: ServerResponse) => boolean,
-  handler: Listener,
-): Server {
+function listenerOf({ requestTimeoutMs }: ServerOptions, isTaken: Lane, handler: Listener): Server {
   const timeouts = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
@@ -134,7 +134,7 @@ function listenerOf(
     keepAliveTimeout: 72_000,
   }
   return createServer(timeouts, (request, response) => {
-    if (!isLeft(request, response)) return
+    if (isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
   })

@@ -1,6 +1,7 @@
 import type { Negotiated } from '../engine.ts'
 import type { VideoCodec } from '../frame.ts'
-import type { ChosenCodec } from './wire/sdp/choose.ts'
+import type { Source } from './source.ts'
+import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
 import type { SdpRefusal } from './wire/sdp/lines.ts'
 import type { OfferedMedia } from './wire/sdp/media.ts'
 import type { Offer } from './wire/sdp/offer.ts'
@@ -25,3 +26,16 @@ export const linesOf = (offer: Offer, plan: Plan): { readonly media: OfferedMedi
 /** `profile-level-id` of the H.264 that was chosen; null for other codecs. */
 export const profileIn = (plan: Plan): string | null =>
   plan.find((chosen) => chosen?.name === 'h264')?.codec.fmtp.get('profile-level-id') ?? null
+
+/** What viewers of a source must be able to take; `profile`: its `profile-level-id`, where that is known. */
+export function wantedOf(
+  { layers, audio }: Source,
+  profile: string | null,
+): { video: WantedTrack | null; audio: WantedTrack | null } {
+  const codec = layers[0]?.track.shape.codec
+  const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
+  return {
+    video: video && { codec: video, profileLevelId: profile },
+    audio: audio && { codec: 'opus', profileLevelId: null },
+  }
+}

@@ -97,8 +97,8 @@ export class Publisher {
     for (const packet of packets) if (packet.kind === 'sr') this.#senderReport(packet, nowMs)
   }
 
-  /** Call it several times a second. */
-  tick(nowMs: number): void {
+  /** Call it every few hundredths of a second. */
+  pace(nowMs: number): void {
     for (const inbound of this.#inbound.values()) this.#ask(inbound, nowMs)
     for (const { layers } of this.#lines) {
       for (const { track, meter } of layers) {

@@ -7,7 +7,7 @@ import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
 import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
-import { linesOf, notServed, profileIn, refused, videoCodec } from './negotiation.ts'
+import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { newSink } from './newSink.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
@@ -20,7 +20,6 @@ import { Viewer } from './viewer.ts'
 import { looksLikeStun, parseBindingRequest } from './wire/stun.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
-import type { WantedTrack } from './wire/sdp/choose.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
 import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
@@ -118,7 +117,7 @@ export class Relay {
     if (!read.ok) return refused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const plan = planView(read.value, this.#wantedOf(source))
+    const plan = planView(read.value, wantedOf(source, this.#profiles.get(source) ?? null))
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
@@ -173,6 +172,7 @@ export class Relay {
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       this.#options.emit({ kind: 'tracks', sessionId, tracks })
       this.#replace(this.#roomOf(room).put(source, now()))
+      this.#tendFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')
     const feed = new FrameFeed({ sessionId, sourceId, createFanout: () => this.#createFanout(), ready, ended, now })
@@ -206,10 +206,7 @@ export class Relay {
   /** Does what time asks for. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
-    for (const { role } of this.#sessions.values()) {
-      if (role instanceof Publisher) role.tick(nowMs)
-      else role.pace(nowMs)
-    }
+    for (const { role } of this.#sessions.values()) role.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
@@ -352,15 +349,6 @@ export class Relay {
     if (bytesIn === session.told.bytesIn && bytesOut === session.told.bytesOut) return
     session.told = { bytesIn, bytesOut }
     this.#options.emit({ kind: 'bytes', sessionId: session.id, bytesIn, bytesOut })
-  }
-
-  #wantedOf(source: Source): { video: WantedTrack | null; audio: WantedTrack | null } {
-    const codec = source.layers[0]?.track.shape.codec
-    const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
-    return {
-      video: video && { codec: video, profileLevelId: this.#profiles.get(source) ?? null },
-      audio: source.audio && { codec: 'opus', profileLevelId: null },
-    }
   }
 
   #createFanout(): Fanout {

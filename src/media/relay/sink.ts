@@ -35,6 +35,9 @@ const MAX_REMEMBERED = 4096
 const OVERHEAD = 64
 /** Packets at a time that are only there to fill the way. */
 const MAX_PADDING = 50
+/** Of the packets since a keyframe so many are sent at a time, and after so long all of them, for sources that are faster. */
+const CATCH_UP_PACKETS = 60
+const CATCH_UP_MS = 1000
 /** A keyframe that is at most this old is worth more than a new one that must first be asked for. */
 const FRESH_KEYFRAME_MS = 1000
 
@@ -44,6 +47,8 @@ export class Sink {
   /** The latest: what is shown, unless `#isShowing` says that nothing is. */
   #segment: Segment | null = null
   #isShowing = false
+  /** Where it is in the packets since the keyframe that it began with; the track's fan-out goes on from their end. */
+  #catchUp: { nextIndex: number; readonly untilMs: number } | null = null
   #waitingFor: Track | null = null
   #stopWaiting = (): void => undefined
   #nextIndex: number
@@ -97,9 +102,27 @@ export class Sink {
       track.requestKeyframe(nowMs)
     } else {
       this.#begin(track, first, nowMs)
-      for (const packet of cached) this.#send(packet)
+      this.#catchUp = { nextIndex: first.index, untilMs: nowMs + CATCH_UP_MS }
+      this.pace(nowMs)
     }
     return true
+  }
+
+  /** Call it every few hundredths of a second: sends on what was too much to be sent at once when it began. */
+  pace(nowMs: number): void {
+    const [segment, catchUp] = [this.#segment, this.#catchUp]
+    if (segment === null || catchUp === null) return
+    const last = segment.track.last?.index ?? -1
+    let left = nowMs < catchUp.untilMs ? CATCH_UP_PACKETS : last
+    for (; left > 0 && catchUp.nextIndex <= last; catchUp.nextIndex++) {
+      const packet = segment.track.packet(catchUp.nextIndex)
+      if (packet === undefined) continue
+      this.#send(packet)
+      left -= 1
+    }
+    if (catchUp.nextIndex <= last) return
+    this.#catchUp = null
+    segment.track.fanout.add(segment.outlet)
   }
 
   /** Shows nothing from now on; a later `attach` goes on without a jump. */
@@ -177,6 +200,7 @@ export class Sink {
         if (!packet.isKeyStart) return
         this.#wait(null)
         this.#begin(track, packet, nowMs)
+        this.#segment?.track.fanout.add(this.#segment.outlet)
         this.#send(packet)
       }) ?? (() => undefined)
   }
@@ -196,11 +220,11 @@ export class Sink {
     }
     this.#segment = { track, outlet }
     this.#isShowing = true
-    track.fanout.add(outlet)
   }
 
   #leave(): void {
-    if (this.#isShowing) this.#segment?.track.fanout.remove(this.#segment.outlet)
+    if (this.#isShowing && this.#catchUp === null) this.#segment?.track.fanout.remove(this.#segment.outlet)
+    this.#catchUp = null
     this.#isShowing = false
   }
 

@@ -73,8 +73,9 @@ export class Viewer {
     if (this.#source !== null && this.#source.layers.length > 1) this.show(this.#source, nowMs)
   }
 
-  /** Call it every few hundredths of a second: finds out whether a larger layer fits, where there is one. */
+  /** Call it every few hundredths of a second: sends on what waits, and finds out whether a larger layer fits. */
   pace(nowMs: number): void {
+    for (const sink of this.#sinks) sink.pace(nowMs)
     if (this.#source === null || this.#source.layers.length < 2) return
     const elapsedMs = Math.min(nowMs - this.#pacedAtMs, MAX_PACE_MS)
     this.#pacedAtMs = nowMs

@@ -204,7 +204,10 @@ export class Job {
     let seen = false
     try {
       const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: reached }), false, () => {
-        if (!seen && process) this.#sourceIsThere(process)
+        if (!seen && process) {
+          this.#log('info', 'The source answers')
+          this.#sourceIsThere(process)
+        }
         seen = true
       })
       if (process === null) return null

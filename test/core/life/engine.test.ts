@@ -45,6 +45,14 @@ describe('an engine', () => {
   test('waits again when its source is lost, and plays again when it is back', () => {
     const lost: EngineEvent[] = [...PLAYING, { kind: 'sourceLost' }]
     expect(through(lost).life).toMatchObject({ status: 'waiting', idleSinceMs: 5000 })
+    const waits: EngineEvent = { kind: 'waits', message: 'nobody answers' }
+    const waiting = through([...lost, waits])
+    expect(waiting.life).toMatchObject({ status: 'waiting', message: 'nobody answers' })
+    expect(waiting.words).toEqual(through(lost).words)
+    for (const next of [{ kind: 'source' } as const, STOP]) {
+      expect(advanceEngine(waiting.life, next, 0).life.message).toBeNull()
+    }
+    expect(through([...PLAYING, waits]).life).toMatchObject({ status: 'playing', message: null })
     expect(through([...lost, { kind: 'source' }, { kind: 'manifest' }]).life.status).toBe('playing')
   })
 
@@ -83,6 +91,7 @@ describe('an engine', () => {
         .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'tick')
         .map((kind) => ({ kind })),
       fc.constant({ kind: 'died', message: 'it died' }),
+      fc.constant({ kind: 'waits', message: 'it does not answer' }),
     ) as fc.Arbitrary<EngineEvent>
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {

@@ -8,6 +8,9 @@ test.each([
   ['rtmp://live.example.com:19350/app/a?k=b', 'rtmp://192.0.2.1:19350/app/a?k=b', 'rtmp://live.example.com:19350/app'],
   ['RTMP://live.example.com/app/inst/s', 'rtmp://192.0.2.1/app/inst/s', 'RTMP://live.example.com/app/inst'],
   ['rtmp://live.example.com/app/mp4:f/s', 'rtmp://192.0.2.1/app/mp4:f/s', 'rtmp://live.example.com/app'],
+  // With the user left in, ffmpeg would take `:` for it and dial the name.
+  ['rtmp://:@live.example.com/app/s', 'rtmp://192.0.2.1/app/s', 'rtmp://live.example.com/app'],
+  ['rtmp://live.example.com:/app/s', 'rtmp://192.0.2.1/app/s', 'rtmp://live.example.com/app'],
   ['rtmp://live.example.com/app', 'rtmp://192.0.2.1/app', 'rtmp://live.example.com/app'],
   ['rtmp://live.example.com/ondemand/a/b', 'rtmp://192.0.2.1/ondemand/a/b', 'rtmp://live.example.com/ondemand'],
 ])('%s is dialled by its address, and its server told the name', (source, url, told) => {

@@ -37,11 +37,12 @@ export class Camera {
   /** How many keyframes it was asked for. */
   asked = 0
 
-  constructor(name: string, { ssrc = 1, firstIndex = 1000 } = {}) {
+  constructor(name: string, { ssrc = 1, firstIndex = 1000, canBeAsked = true } = {}) {
     this.#name = name
     this.#ssrc = ssrc
     this.#index = firstIndex
-    this.track = new Track({ kind: 'video', codec: 'vp8', rate: 90_000 }, () => void this.asked++)
+    const ask = canBeAsked ? () => void this.asked++ : null
+    this.track = new Track({ kind: 'video', codec: 'vp8', rate: 90_000 }, ask)
   }
 
   /** The packet that comes `ahead` of the next one. */

@@ -60,13 +60,22 @@ describe.each(PROFILES)('$name', ({ id }) => {
       const altered = Buffer.from(sealed)
       altered[20] = (altered[20] ?? 0) ^ 1
       expect(reader.rtp(altered)).toBeUndefined()
+      const again = Buffer.from(sealed)
       const opened = reader.rtp(sealed)
       expect(opened?.index).toBe(index)
       expect(opened?.packet.equals(plain(index, bytes(100, index & 255)))).toBe(true)
-      expect(reader.rtp(sealed)).toBeUndefined()
+      expect(reader.rtp(again)).toBeUndefined()
     }
     const stranger = new SrtpReader({ ...master, key: bytes(16, 200) })
     expect(stranger.rtp(writer.rtp(headOf(7), bytes(50, 1)))).toBeUndefined()
+  })
+
+  test('keeps a packet in the memory that it came in, not in a part of a pool that stays as long as it does', () => {
+    const { master } = both(id)
+    const sealed = new SrtpWriter(master).rtp(headOf(1), bytes(1000, 1))
+    const opened = new SrtpReader(master).rtp(sealed)
+    expect(opened?.packet.buffer).toBe(sealed.buffer)
+    expect(opened?.packet.byteOffset).toBe(sealed.byteOffset)
   })
 
   test('takes packets out of order once each, and none from before the window', () => {

@@ -93,6 +93,40 @@ describe('a viewer', () => {
     expect(camera.asked).toBe(0)
   })
 
+  it('that comes long after a keyframe that nobody can be asked for gets the time since then spread, and all in order', () => {
+    const [track, ear] = [new Camera('a', { canBeAsked: false }), new Ear()]
+    const sink = sinkTo(ear)
+    track.send(0, true)
+    for (let sent = 1; sent < 200; sent++) track.send(sent)
+    sink.attach(track.track, 1000)
+    expect(ear.heard.length).toBeLessThan(100)
+    for (let nowMs = 1020; nowMs < 1200; nowMs += 20) {
+      track.send(nowMs)
+      sink.pace(nowMs)
+    }
+    expect(ear.heard.map(({ payload }) => payload)).toEqual(Array.from({ length: 209 }, (_, at) => `a${1000 + at}`))
+  })
+
+  it('that is caught up with is not sent a packet twice, nor one that it left, however fast its source is', () => {
+    const [fast, other, ear] = [new Camera('a', { canBeAsked: false }), new Camera('b'), new Ear()]
+    const sink = sinkTo(ear)
+    fast.send(0, true)
+    for (let sent = 1; sent < 200; sent++) fast.send(1)
+    sink.attach(fast.track, 1000)
+    for (let nowMs = 1020; nowMs < 2100; nowMs += 20) {
+      for (let sent = 0; sent < 10; sent++) fast.send(nowMs)
+      sink.pace(nowMs)
+    }
+    expect(new Set(ear.heard.map(({ payload }) => payload)).size).toBe(ear.heard.length)
+    expect(ear.heard.at(-1)?.payload).toBe(`a${1000 + 199 + 540}`)
+    sink.detach()
+    fast.send(2200)
+    other.send(2200, true)
+    sink.attach(other.track, 2210)
+    sink.pace(2220)
+    expect(ear.heard.at(-1)?.payload).toBe('b1000')
+  })
+
   it('that comes later waits for a keyframe that is asked for, and begins with it', () => {
     const [camera, ear] = [new Camera('a'), new Ear()]
     camera.send(0, true)
