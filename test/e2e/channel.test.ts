@@ -62,3 +62,77 @@ test('what an encoder pushes into a channel plays in two sizes in hls.js, for wh
   await broadcast.stop()
   expect((await fetch(urlOf(all.id))).status).toBe(404)
 })
+
+/** Another three seconds of media are shown, with their pictures. */
+async function goesOn(viewer: Peer): Promise<void> {
+  const before = await viewer.played()
+  await expect
+    .poll(() => viewer.played(), { timeout: 30_000, interval: 250 })
+    .toSatisfy(({ frames, currentTime }: Played) => currentTime > before.currentTime + 3 && frames > before.frames + 50)
+}
+
+/** The engine whose segments the page has got last. */
+function engineOf({ page }: Peer): () => string {
+  let engineId = ''
+  page.on('response', (response) => {
+    if (response.ok()) engineId = /\/hls\/(\w+)\/\d+\/\d+\.m4s/.exec(response.url())?.[1] ?? engineId
+  })
+  return () => engineId
+}
+
+/** Returns the function that makes the way to a page so narrow, bits a second; -1: as wide as it is. */
+async function narrowing({ page }: Peer): Promise<(bitsPerSecond: number) => Promise<void>> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  return async (bits) => {
+    const downloadThroughput = bits < 0 ? -1 : bits / 8
+    const conditions = { offline: false, latency: 0, downloadThroughput, uploadThroughput: -1 }
+    await session.send('Network.emulateNetworkConditions', conditions)
+  }
+}
+
+test('a viewer in hls.js sees moving pictures on a way that becomes narrow and wide again, and from the next engine', async () => {
+  const ladder = await stage.v2('POST', '/abr', LADDER)
+  const quality = { abrLadderId: ladder.id }
+  const engines = [
+    { name: 'Main', priority: 0, quality },
+    { name: 'Spare', priority: 5, quality },
+  ]
+  const channel = await stage.v2('POST', '/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines }],
+    distributions: [{ name: 'all' }],
+  })
+  const idOf = (wanted: string): string => channel.engines.find(({ name }: { name: string }) => name === wanted).id
+  const [main, spare] = [idOf('Main'), idOf('Spare')]
+  const playing = (id: string) =>
+    expect.poll(async () => (await stage.v2('GET', `/engines/${id}`)).status, { timeout: 30_000 }).toBe('playing')
+  await stage.v2('POST', `/engines/${main}/start`)
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  await playing(main)
+
+  const viewer = await stage.peer()
+  const engine = engineOf(viewer)
+  const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
+  await stage.v2('POST', `/engines/${spare}/start`)
+  await playing(spare)
+  expect(await viewer.hls({ url })).toBe('ok')
+  const shows = (width: number) =>
+    expect.poll(async () => (await viewer.played()).width, { timeout: 30_000, interval: 250 }).toBe(width)
+  await shows(320)
+  await goesOn(viewer)
+  expect(engine()).toBe(main)
+
+  const narrow = await narrowing(viewer)
+  await narrow(250_000)
+  await shows(160)
+  await goesOn(viewer)
+  await narrow(-1)
+  await shows(320)
+
+  await stage.v2('POST', `/engines/${main}/stop`)
+  await expect.poll(engine, { timeout: 30_000 }).toBe(spare)
+  await goesOn(viewer)
+  await stage.v2('POST', `/channels/${channel.id}/stop`)
+  await broadcast.stop()
+}, 120_000)

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 function fileOf(path: string): URL {
-  if (path === '/hls.js') return new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs'))
+  // The light build knows nothing of redundant streams.
+  if (path === '/hls.js') return new URL(import.meta.resolve('hls.js/dist/hls.min.mjs'))
   const file = path.startsWith('/demo/') ? `../../web${path}` : path === '/page.js' ? './page.js' : './page.html'
   return new URL(file, import.meta.url)
 }
