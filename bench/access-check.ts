@@ -73,8 +73,14 @@ function serveBare(): void {
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
 }
 
+/** As Node is told to run Sluice. */
+async function optionsOfSluice(): Promise<string[]> {
+  const runtime = (await import(new URL('../bin/runtime.js', import.meta.url).href)) as { PROGRAM: string[] }
+  return runtime.PROGRAM.filter((argument) => argument.startsWith('--'))
+}
+
 async function compare(): Promise<void> {
-  const sluice = fork(process.argv[1] as string, ['sluice'])
+  const sluice = fork(process.argv[1] as string, ['sluice'], { execArgv: await optionsOfSluice() })
   const bare = fork(process.argv[1] as string, ['bare'])
   const [{ port, secret, token }] = (await once(sluice, 'message')) as [Ready]
   const barePort = ((await once(bare, 'message')) as [{ port: number }])[0].port

@@ -3,21 +3,24 @@
 // for as long as it runs. Plain JavaScript that runs on Node 20. What goes wrong here is no harm: the first start compiles then.
 //   node scripts/warm.mjs [DIRECTORY]
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { COMPILE_CACHE, FOLLOW_PARENT, findNode, PROGRAM } from '../bin/runtime.js'
 
+const SOURCES = fileURLToPath(new URL('../src', import.meta.url))
 const LIMIT_MS = 30_000
 
-/** Does nothing when the directory is there: it is tried once, also where nothing can be written or started. */
+/** Once for each state of the sources, also where nothing can be started. */
 export async function fillCompileCache(directory = COMPILE_CACHE) {
-  if (existsSync(directory)) return
+  const changed = changedAtSeconds()
+  if (existsSync(directory) && statSync(directory).mtimeMs >= changed * 1000) return
   let data
   try {
     mkdirSync(directory, { recursive: true })
+    utimesSync(directory, changed, changed)
     data = mkdtempSync(join(tmpdir(), 'sluice-warm-'))
     await startOnce(directory, data)
   } catch (error) {
@@ -25,6 +28,12 @@ export async function fillCompileCache(directory = COMPILE_CACHE) {
   } finally {
     if (data !== undefined) rmSync(data, { recursive: true, force: true })
   }
+}
+
+/** Whole seconds, because a file system may not keep more. */
+function changedAtSeconds() {
+  const sources = readdirSync(SOURCES, { recursive: true }).map((name) => join(SOURCES, name))
+  return Math.ceil(Math.max(...sources.map((path) => statSync(path).mtimeMs)) / 1000)
 }
 
 /** Until it says that it is ready; the cache is written when it ends by itself. */

@@ -4,20 +4,21 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { emit, Node } from '../support/delivery.ts'
 
-const places = process.argv.slice(2)
+const args = process.argv.slice(2)
+const places = args.flatMap((url, at) => (at % 2 === 0 ? [{ url, accountId: args[at + 1] ?? '' }] : []))
 await once(process.stdin, 'data')
-await Promise.all(places.flatMap((url, at) => (at % 2 === 0 ? [write(url, places[at + 1] ?? '', at / 2)] : [])))
+const nodes = await Promise.all(places.map(({ url }) => Node.open(url, { leaseMs: 2000 })))
+await Promise.all(nodes.map(({ runner }) => runner.start()))
 // The runners' own timers keep no process alive.
 setInterval(() => undefined, 1000)
+// In step: a store that is quicker would only keep the machine from the other one.
+for (let n = 0; n < 60; n += 1) await Promise.all(nodes.map((node, store) => write(node, store, n)))
 
-async function write(url: string, accountId: string, store: number): Promise<void> {
-  const node = await Node.open(url, { leaseMs: 2000 })
-  await node.runner.start()
-  for (let n = 0; n < 60; n += 1) {
-    const name = `${accountId}-${n}`
-    await emit(node.store, accountId, name)
-    node.runner.wake()
-    // At once and whole: what was told must not be lost with the process.
-    writeSync(1, `${store} ${name}\n`)
-  }
+async function write(node: Node, store: number, n: number): Promise<void> {
+  const { accountId = '' } = places[store] ?? {}
+  const name = `${accountId}-${n}`
+  await emit(node.store, accountId, name)
+  node.runner.wake()
+  // At once and whole: what was told must not be lost with the process.
+  writeSync(1, `${store} ${name}\n`)
 }

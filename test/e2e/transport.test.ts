@@ -98,7 +98,7 @@ test('of several layers each viewer gets the largest that it can receive, and ch
   // A browser without enough of the processor takes that for congestion; it climbs back.
   await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
-})
+}, 150_000)
 
 /**
  * The tag after a restart whose credentials are in use. A browser whose new ports were ready before it had read the answer

@@ -48,10 +48,10 @@ async function newStage(): Promise<Stage> {
 const linesOf = (playlist: string): string[] =>
   playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
-/** The engines that the master playlist names, in the order of its first turn. */
+/** The engines that the master playlist names, in its order. */
 async function listed({ at }: Stage): Promise<string[]> {
   const answer = await fetch(`${at}/main.m3u8`)
-  return answer.status === 200 ? [...new Set(linesOf(await answer.text()).map((uri) => uri.split('/')[0] ?? ''))] : []
+  return answer.status === 200 ? linesOf(await answer.text()).map((uri) => uri.split('/')[0] ?? '') : []
 }
 
 async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {

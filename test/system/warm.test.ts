@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -45,10 +45,13 @@ it('after the set-up the first start has nothing left to compile, and the set-up
   expect(readdirSync(ofServer).sort()).toEqual(compiled.sort())
 })
 
-it('what is there already is left as it is, and where nothing can be written the set-up goes on', async () => {
+it('what is there already is left as it is until a source changes, and where nothing can be written the set-up goes on', async () => {
   const there = mkdtempSync(join(dir, 'there-'))
   expect(await warm(there)).toBe('')
   expect(readdirSync(there)).toEqual([])
+  utimesSync(there, 0, 0)
+  expect(await warm(there)).toBe('')
+  expect(readdirSync(there)).toHaveLength(1)
   const file = join(dir, 'file')
   writeFileSync(file, '')
   expect(await warm(join(file, 'cache'))).toMatch(/nothing is compiled ahead/)

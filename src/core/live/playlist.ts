@@ -25,18 +25,12 @@ export function variantsOf(master: string): Variant[] {
   return variants.slice(0, VARIANTS_MAX)
 }
 
-/** A player passes over a stream that has failed for minutes; with so many turns it can come back sooner. */
-const TURNS = 3
-
 /**
  * One master playlist of all engines that play, the preferred one first. Renditions that two engines make alike are
- * redundant streams to a player: it goes to the next when one fails, and stays there until that one fails.
+ * redundant streams to a player: it goes to the next when one fails, and stays there.
  */
-export function masterPlaylist(engines: readonly (readonly Variant[])[]): string {
-  const turns = engines.length > 1 ? TURNS : 1
-  const entries = Array.from({ length: turns }, () => engines.flat())
-    .flat()
-    .map(({ line, uri }) => `${line}\n${uri}\n`)
+export function masterPlaylist(variants: readonly Variant[]): string {
+  const entries = variants.map(({ line, uri }) => `${line}\n${uri}\n`)
   return `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n${entries.join('')}`
 }
 

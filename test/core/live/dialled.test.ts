@@ -10,6 +10,7 @@ test.each([
   ['rtmp://live.example.com/app/mp4:f/s', 'rtmp://192.0.2.1/app/mp4:f/s', 'rtmp://live.example.com/app'],
   // With the user left in, ffmpeg would take `:` for it and dial the name.
   ['rtmp://:@live.example.com/app/s', 'rtmp://192.0.2.1/app/s', 'rtmp://live.example.com/app'],
+  ['rtmp://live.example.com:/app/s', 'rtmp://192.0.2.1/app/s', 'rtmp://live.example.com/app'],
   ['rtmp://live.example.com/app', 'rtmp://192.0.2.1/app', 'rtmp://live.example.com/app'],
   ['rtmp://live.example.com/ondemand/a/b', 'rtmp://192.0.2.1/ondemand/a/b', 'rtmp://live.example.com/ondemand'],
 ])('%s is dialled by its address, and its server told the name', (source, url, told) => {

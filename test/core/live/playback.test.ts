@@ -112,19 +112,10 @@ describe('playlists', () => {
       '#EXTM3U\n#EXT-X-STREAM-INF:AVERAGE-BANDWIDTH=5,BANDWIDTH=10\r\n0/index.m3u8\n#EXT-X-STREAM-INF:X=1\nx\n'
     const [variant, ...others] = variantsOf(master)
     expect([variant?.bandwidth, variant?.uri, others]).toEqual([10, '0/index.m3u8', []])
-    expect(masterPlaylist(variant ? [[variant]] : [])).toContain(`${variant?.line}\n0/index.m3u8\n`)
+    expect(masterPlaylist(variant ? [variant] : [])).toContain(`${variant?.line}\n0/index.m3u8\n`)
     for (const none of ['', '#EXTM3U', '#EXT-X-STREAM-INF:BANDWIDTH=1', '#EXT-X-STREAM-INF:BANDWIDTH=1\n#EXTINF']) {
       expect(variantsOf(none)).toEqual([])
     }
-  })
-
-  it('name several engines in turn, so that a player that has passed over one has it again', () => {
-    const [a, b] = ['a', 'b'].map((uri) => [{ line: '#EXT-X-STREAM-INF:BANDWIDTH=1', bandwidth: 1, uri }])
-    const named = (engines: Parameters<typeof masterPlaylist>[0]) =>
-      masterPlaylist(engines)
-        .match(/^[ab]$/gm)
-        ?.join('')
-    expect([named([a!, b!]), named([a!])]).toEqual(['ababab', 'a'])
   })
 
   it('ask players to stay behind by no less than three segments', () => {

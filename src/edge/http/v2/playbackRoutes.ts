@@ -65,14 +65,10 @@ async function sendMaster(
   const playing = await variantsFor(parts, rules)
   if (playing.length === 0) return refuse(reply, NOT_LIVE)
   const most = rules.distribution.maxBitrate ?? Number.POSITIVE_INFINITY
-  const engines = playing
-    .map((variants) => variants.filter(({ bandwidth }) => bandwidth <= most))
-    .filter((variants) => variants.length > 0)
-  if (engines.length === 0) return refuse(reply, NOTHING_FITS)
+  const variants = playing.filter(({ bandwidth }) => bandwidth <= most)
+  if (variants.length === 0) return refuse(reply, NOTHING_FITS)
   const ticket = ticketFor(parts, rules, 'playlist', grant)
-  const addressed = engines.map((variants) =>
-    variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` })),
-  )
+  const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
   return send(parts, rules, grant, request, reply, {
     bytes: Buffer.from(masterPlaylist(addressed)),
     type: PLAYLIST,
@@ -80,13 +76,13 @@ async function sendMaster(
   })
 }
 
-/** What each engine that plays has made, the preferred one first. */
-async function variantsFor({ folderOf }: PlaybackParts, { engines }: PlaybackRules): Promise<Variant[][]> {
-  const found: Variant[][] = []
+/** What all engines that play have made, the preferred one first. */
+async function variantsFor({ folderOf }: PlaybackParts, { engines }: PlaybackRules): Promise<Variant[]> {
+  const found: Variant[] = []
   for (const engine of engines.filter(({ status }) => status === 'playing')) {
     const master = await fileOf(join(folderOf(engine.id), 'main.m3u8'))
     const variants = master === null ? [] : variantsOf(master.toString())
-    if (variants.length > 0) found.push(variants.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
+    found.push(...variants.map((variant) => ({ ...variant, uri: `${engine.id}/${variant.uri}` })))
   }
   return found
 }
