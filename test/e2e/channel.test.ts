@@ -71,13 +71,14 @@ async function goesOn(viewer: Peer): Promise<void> {
     .toSatisfy(({ frames, currentTime }: Played) => currentTime > before.currentTime + 3 && frames > before.frames + 50)
 }
 
-/** The engine whose segments the page has got last. */
-function engineOf({ page }: Peer): () => string {
-  let engineId = ''
+/** Of the segment that the page has got last: the engine, and which of its processes it is of, from 0. */
+function segmentOf({ page }: Peer): () => { engineId: string; launch: number } {
+  let segment = { engineId: '', launch: -1 }
   page.on('response', (response) => {
-    if (response.ok()) engineId = /\/hls\/(\w+)\/\d+\/\d+\.m4s/.exec(response.url())?.[1] ?? engineId
+    const [, engineId, launch] = /\/hls\/(\w+)\/\d+\/(\d+)_\d+\.m4s/.exec(response.url()) ?? []
+    if (response.ok() && engineId !== undefined) segment = { engineId, launch: Number(launch) }
   })
-  return () => engineId
+  return () => segment
 }
 
 /** Returns the function that makes the way to a page so narrow, bits a second; -1: as wide as it is. */
@@ -112,7 +113,8 @@ test('a viewer in hls.js sees moving pictures on a way that becomes narrow and w
   await playing(main)
 
   const viewer = await stage.peer()
-  const engine = engineOf(viewer)
+  const segment = segmentOf(viewer)
+  const engine = () => segment().engineId
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
   await stage.v2('POST', `/engines/${spare}/start`)
   await playing(spare)
@@ -133,6 +135,36 @@ test('a viewer in hls.js sees moving pictures on a way that becomes narrow and w
   await stage.v2('POST', `/engines/${main}/stop`)
   await expect.poll(engine, { timeout: 30_000 }).toBe(spare)
   await goesOn(viewer)
+  await stage.v2('POST', `/channels/${channel.id}/stop`)
+  await broadcast.stop()
+}, 120_000)
+
+test('a viewer in hls.js goes on with moving pictures when the ffmpeg of the only engine is killed', async () => {
+  const ladder = await stage.v2('POST', '/abr', LADDER)
+  const channel = await stage.v2('POST', '/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: ladder.id } }] }],
+    distributions: [{ name: 'all', latencies: { hls: 6 } }],
+  })
+  await stage.v2('POST', `/channels/${channel.id}/start`)
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const viewer = await stage.peer()
+  const segment = segmentOf(viewer)
+  const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
+  await expect.poll(() => viewer.hls({ url }), { timeout: 30_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => viewer.played(), { timeout: 30_000 }).toSatisfy(moves)
+  expect(segment().launch).toBe(0)
+
+  const [pid = 0] = await stage.engine(channel.engines[0].id)
+  process.kill(pid, 'SIGKILL')
+  await expect.poll(() => segment().launch, { timeout: 30_000, interval: 100 }).toBe(1)
+  const before = await viewer.played()
+  await expect
+    .poll(() => viewer.played(), { timeout: 30_000, interval: 250 })
+    .toSatisfy(
+      ({ frames, currentTime }: Played) => currentTime > before.bufferedTo + 1 && frames > before.frames + 25,
+      'all that was there is shown, and a second more',
+    )
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
 }, 120_000)

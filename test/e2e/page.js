@@ -81,7 +81,9 @@ globalThis.peer = {
   played() {
     const video = document.querySelector('video')
     const { webkitAudioDecodedByteCount: audioBytes, currentTime, videoWidth: width } = video
-    return { frames: video.getVideoPlaybackQuality().totalVideoFrames, audioBytes, currentTime, width }
+    const { totalVideoFrames: frames } = video.getVideoPlaybackQuality()
+    const bufferedTo = video.buffered.length === 0 ? 0 : video.buffered.end(video.buffered.length - 1)
+    return { frames, audioBytes, currentTime, bufferedTo, width }
   },
   figures,
   quality,

@@ -66,7 +66,8 @@ export class Peer {
     return this.#call(`peer.hls(${JSON.stringify(wish)})`)
   }
 
-  played(): Promise<{ frames: number; audioBytes: number; currentTime: number; width: number }> {
+  /** Times are seconds of the player. */
+  played(): Promise<{ frames: number; audioBytes: number; currentTime: number; bufferedTo: number; width: number }> {
     return this.#call('peer.played()')
   }
 

@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
+import { workingIn } from '../support/channels.ts'
 import { openBrowser } from './browser.ts'
 import { servePages } from './pages.ts'
 import { Peer } from './peer.ts'
@@ -29,6 +31,8 @@ export interface Stage {
   v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
   /** Where the encoder of a stream key pushes. */
   ingest(streamKey: string): string
+  /** The processes that an engine has now. */
+  engine(id: string): Promise<number[]>
   /** The relay processes. */
   relays(): number[]
   close(): Promise<void>
@@ -80,6 +84,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
       if (made.status !== 200) throw new Error(JSON.stringify(made))
       return made.data as Token
     },
+    engine: (id) => workingIn(join(dir, 'live', id)),
     relays: () => childrenOf(pidOf(server)).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
       await browser.close()

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -73,6 +73,9 @@ async function toldOf(hookId: string): Promise<string[]> {
   return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
 }
 
+/** The init segments and segments of a playlist. */
+const namesIn = (playlist: string): string[] => [...playlist.matchAll(/\w+\.(?:mp4|m4s)/g)].map(([name]) => name)
+
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
 describe('a channel', () => {
@@ -141,10 +144,26 @@ describe('a channel', () => {
     push(key)
     await reaches(channelId, 'playing')
     const folder = join(live.running.dataDir, 'live', engineId)
+    const web = { name: 'Web', endpoints: { engineIds: [engineId] } }
+    const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, web)
+    const at = `${live.running.base}/v2/distributions/${distributionId}/hls/${engineId}/0`
+    const listed = async () => (await fetch(`${at}/index.m3u8`)).text()
+    const before = namesIn(await listed())
+    expect(before.slice(0, 2)).toEqual(['0_0.mp4', expect.stringMatching(/^0_\d+\.m4s$/)])
     for (const pid of await workingIn(folder)) process.kill(pid, 'SIGKILL')
     await reaches(channelId, 'error')
+    expect(namesIn(await listed()).slice(0, before.length)).toEqual(before)
     await reaches(channelId, 'playing')
-    expect(await readFile(join(folder, '0', 'index.m3u8'), 'utf8')).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
+    const playlist = await listed()
+    const names = namesIn(playlist)
+    expect(names.slice(0, before.length)).toEqual(before)
+    const numbers = names.flatMap((name) => /^\d_(\d+)\.m4s/.exec(name)?.[1] ?? []).map(Number)
+    expect(numbers).toEqual(numbers.map((_, index) => Number(/MEDIA-SEQUENCE:(\d+)/.exec(playlist)?.[1]) + index))
+    expect(playlist).toMatch(
+      /DISCONTINUITY-SEQUENCE:0\n[^]*0_0\.mp4[^]*0_\d+\.m4s[^]*DISCONTINUITY\n[^]*1_0\.mp4[^]*1_\d+\.m4s/,
+    )
+    expect(playlist).not.toContain('ENDLIST')
+    for (const name of names) expect((await fetch(`${at}/${name}`)).status).toBe(200)
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
     expect(await workingIn(folder)).toEqual([])

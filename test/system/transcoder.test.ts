@@ -88,7 +88,13 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   await until(() => times('manifest') === 2, 'a manifest of the new process')
   expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
-  const playlist = await readFile(join(transcoder.folderOf('en_1'), '0', 'index.m3u8'), 'utf8')
+  const folder = join(transcoder.folderOf('en_1'), '0')
+  // Of two tracks and of one: the old segments can be decoded still.
+  const [first, second] = await Promise.all(
+    ['0_0.mp4', '1_0.mp4'].map((name) => readFile(join(folder, name), 'latin1')),
+  )
+  expect([first?.split('trak').length, second?.split('trak').length]).toEqual([3, 2])
+  const playlist = await readFile(join(folder, 'index.m3u8'), 'utf8')
   expect(playlist).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
 })
 

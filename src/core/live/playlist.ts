@@ -34,6 +34,39 @@ export function masterPlaylist(variants: readonly Variant[]): string {
   return `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n${entries.join('')}`
 }
 
+/** Processes in a row that wrote nothing, as they are told of; a player has long given up then. */
+const SILENT_MAX = 1000
+
+/**
+ * A playlist that several processes of an engine have written, one after the other, as RFC 8216 wants it. Names of files
+ * begin with the number of their process. Each change of process is a discontinuity, as many as there were processes
+ * between (section 4.3.2.3); the discontinuity sequence is the number of the process that the first segment is of, so it
+ * counts those that have left, alike in all renditions (4.3.3.3, 6.2.4); segments go with the init segment of their own
+ * process (4.3.2.5). ffmpeg by itself marks the changes, and names the last init segment for all.
+ */
+function joinLaunches(playlist: string): string[] {
+  const lines = playlist.split('\n')
+  const init = /^#EXT-X-MAP:URI="\d{1,9}(_\w+\.mp4)"/m.exec(playlist)?.[1]
+  if (init === undefined) return lines
+  const kept = lines.filter((line) => !/^#EXT-X-(MAP:|DISCONTINUITY)/.test(line))
+  let last: number | null = null
+  return kept.flatMap((line, index) => {
+    if (!line.startsWith('#EXTINF:')) return [line]
+    const uri = kept.slice(index, index + 4).find((one) => !one.startsWith('#')) ?? ''
+    const launch = Number(/^(\d{1,9})_/.exec(uri)?.[1] ?? last ?? 0)
+    const tags = tagsBetween(last, launch)
+    last = launch
+    return tags.length === 0 ? [line] : [...tags, `#EXT-X-MAP:URI="${launch}${init}"`, line]
+  })
+}
+
+/** @param last null in front of the first segment */
+function tagsBetween(last: number | null, launch: number): string[] {
+  if (last === null) return [`#EXT-X-DISCONTINUITY-SEQUENCE:${launch}`]
+  const length = Math.max(0, Math.min(launch - last, SILENT_MAX))
+  return Array.from({ length }, () => '#EXT-X-DISCONTINUITY')
+}
+
 /** Rewrites the addresses of a media playlist, and asks players to stay so far behind the live edge. */
 export function mediaPlaylist(
   playlist: string,
@@ -42,8 +75,7 @@ export function mediaPlaylist(
   const target = Number(/^#EXT-X-TARGETDURATION:(\d+)/m.exec(playlist)?.[1] ?? 0)
   // RFC 8216bis section 4.4.3.8: no less than three target durations.
   const holdBack = `#EXT-X-SERVER-CONTROL:HOLD-BACK=${Math.max(latencySeconds, 3 * target).toFixed(1)}`
-  return playlist
-    .split('\n')
+  return joinLaunches(playlist)
     .flatMap((line) => {
       if (line.startsWith('#EXT-X-TARGETDURATION:')) return [line, holdBack]
       if (line.startsWith('#')) return [line.replace(/URI="([^"]*)"/, (_, uri: string) => `URI="${addressOf(uri)}"`)]

@@ -11,7 +11,18 @@ const KEPT_MORE = 5
 
 const THUMBNAIL_EVERY_SECONDS = 5
 
-export interface LadderInput {
+/** What tells a process of an engine, and its files, from those before it. */
+export interface Launch {
+  /** Counts the processes of an engine; the names of their files begin with it. */
+  readonly launch: number
+  /**
+   * Of the first segment where there is no playlist to go on with. Where there is one it must not be higher than its
+   * numbers: ffmpeg would take it, and number anew what is listed.
+   */
+  readonly firstNumber: number
+}
+
+export interface LadderInput extends Launch {
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
   /** Whether the source has sound. */
   readonly sound: boolean
@@ -21,9 +32,10 @@ export interface LadderInput {
 
 /**
  * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
- * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`.
+ * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`. The third process writes `2_1750000000.m4s`,
+ * and the init segment `2_0.mp4` into `0/`.
  */
-export function ladderArguments({ ladder, sound, pull }: LadderInput): string[] {
+export function ladderArguments({ ladder, sound, pull, launch, firstNumber }: LadderInput): string[] {
   const { video, audioKbps } = ladder
   const withSound = sound && audioKbps !== null
   return [
@@ -36,6 +48,9 @@ export function ladderArguments({ ladder, sound, pull }: LadderInput): string[] 
     ...video.flatMap(rates),
     ...(withSound ? [...AAC, '-b:a', `${audioKbps}k`] : []),
     ...HLS,
+    ...words(`-start_number ${firstNumber} -hls_segment_filename %v/${launch}_%d.m4s`),
+    // The rendition is put in only where there are several.
+    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : 0}.mp4`),
     '-var_stream_map',
     video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' '),
     '%v/index.m3u8',
@@ -81,10 +96,10 @@ const rates = ({ bitrate }: Rendition, index: number): string[] => [
 
 const AAC = words('-c:a aac -ar 48000 -ac 2 -af aresample=async=1')
 
-/** `append_list`: after a restart the old playlists go on, with a discontinuity. */
+/** `append_list`: after a restart the old playlists go on. What it leaves out, `core/live/playlist.ts` puts in. */
 const HLS = [
   ...words(`-f hls -hls_time ${SEGMENT_SECONDS} -hls_list_size ${LISTED} -hls_delete_threshold ${KEPT_MORE}`),
-  ...words('-hls_segment_type fmp4 -hls_fmp4_init_filename init.mp4 -hls_segment_filename %v/%d.m4s'),
+  ...words('-hls_segment_type fmp4'),
   ...words('-hls_flags delete_segments+independent_segments+program_date_time+append_list+omit_endlist+temp_file'),
   ...words('-max_interleave_delta 1000000 -master_pl_name main.m3u8'),
 ]

@@ -4,7 +4,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
 import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
-import { ladderArguments } from './arguments.ts'
+import { ladderArguments, type LadderInput, type Launch } from './arguments.ts'
+import { clearLeftovers } from './leftovers.ts'
 import { type Parting, Pushed } from './pushed.ts'
 import type { PushSources } from './sources.ts'
 
@@ -13,6 +14,8 @@ export interface JobTools {
   readonly clock: Clock
   readonly sources: PushSources
   readonly reach: ReachSource
+  /** For the next process of this engine. */
+  readonly nextLaunch: () => Launch
 }
 
 const STOP_GRACE_MS = 2000
@@ -54,9 +57,7 @@ export class Job {
   }
 
   async start(): Promise<void> {
-    for (const index of this.#job.ladder.video.keys()) {
-      await mkdir(join(this.#folder, String(index)), { recursive: true, mode: 0o700 })
-    }
+    for (const folder of this.#renditions()) await mkdir(folder, { recursive: true, mode: 0o700 })
     if (this.#stopping.signal.aborted) return
     const { source } = this.#job
     this.#tell({ kind: 'ready' })
@@ -86,6 +87,7 @@ export class Job {
     let parting: Parting = 'changed'
     while (parting === 'changed') {
       await this.#pauseUntilMs(this.#startedAtMs + START_EVERY_MS)
+      await this.#clear()
       if (media !== this.#newest || this.#stopping.signal.aborted) return
       parting = await this.#feed(media)
     }
@@ -111,18 +113,19 @@ export class Job {
       this.#broken('the source has no video')
       return null
     }
-    const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: null }), true)
+    const process = this.#run({ sound, pull: null })
     if (process === null) return null
     this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#sourceIsThere(process)
     return process
   }
 
-  #run(args: string[], stdin: boolean, onFrames = (): void => undefined): FfmpegProcess | null {
-    const started = this.#tools.ffmpeg.run({
+  #run(input: Pick<LadderInput, 'sound' | 'pull'>, onFrames = (): void => undefined): FfmpegProcess | null {
+    const { ffmpeg, clock, nextLaunch } = this.#tools
+    const started = ffmpeg.run({
       name: this.#job.name,
-      args,
-      stdin,
+      args: ladderArguments({ ...input, ...nextLaunch(), ladder: this.#job.ladder }),
+      stdin: input.pull === null,
       cwd: this.#folder,
       onProgress: ({ outTimeMs }) => {
         if ((outTimeMs ?? 0) > 0) onFrames()
@@ -133,8 +136,17 @@ export class Job {
       return null
     }
     this.#process = started.value
-    this.#startedAtMs = this.#tools.clock.monotonic()
+    this.#startedAtMs = clock.monotonic()
     return started.value
+  }
+
+  #renditions(): string[] {
+    return [...this.#job.ladder.video.keys()].map((index) => join(this.#folder, String(index)))
+  }
+
+  /** Before each process: an ffmpeg removes nothing that an earlier one wrote. What cannot be removed keeps none from it. */
+  async #clear(): Promise<void> {
+    await Promise.allSettled(this.#renditions().map((folder) => clearLeftovers(folder, this.#tools.clock.now())))
   }
 
   #sourceIsThere(process: FfmpegProcess): void {
@@ -158,8 +170,7 @@ export class Job {
   async #isPlayable(sinceMs: number): Promise<boolean> {
     try {
       await access(join(this.#folder, 'main.m3u8'))
-      const lists = [...this.#job.ladder.video.keys()].map((index) => join(this.#folder, String(index), 'index.m3u8'))
-      const written = await Promise.all(lists.map((list) => stat(list)))
+      const written = await Promise.all(this.#renditions().map((folder) => stat(join(folder, 'index.m3u8'))))
       return written.every(({ mtimeMs }) => mtimeMs >= sinceMs)
     } catch {
       return false
@@ -203,7 +214,9 @@ export class Job {
   async #pull(reached: Reached, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
     let seen = false
     try {
-      const process = this.#run(ladderArguments({ ladder: this.#job.ladder, sound, pull: reached }), false, () => {
+      await this.#clear()
+      if (this.#stopping.signal.aborted) return null
+      const process = this.#run({ sound, pull: reached }, () => {
         if (!seen && process) {
           this.#log('info', 'The source answers')
           this.#sourceIsThere(process)

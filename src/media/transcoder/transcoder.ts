@@ -4,6 +4,7 @@ import type { Logger } from '../../base/log.ts'
 import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
 import type { Ffmpeg } from '../packager/ffmpeg.ts'
 import { Job } from './job.ts'
+import { Launches } from './launches.ts'
 import type { PushSources } from './sources.ts'
 
 export interface TranscoderOptions {
@@ -30,11 +31,13 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log } = options
   const jobs = new Map<string, Job>()
   const leaving = new Map<string, Promise<void>>()
+  const launches = new Launches(options.clock)
   const folderOf = (engineId: string): string => `${folder}/${engineId}`
 
   async function kill(engineId: string, goesOn = false): Promise<void> {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
+    if (!goesOn) launches.anew(engineId)
     if (job) leaving.set(engineId, job.stop(goesOn))
     await leaving.get(engineId)
     leaving.delete(engineId)
@@ -55,7 +58,8 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     },
     launch(job, tell) {
       if (jobs.has(job.engineId)) return
-      const mine = new Job(job, folderOf(job.engineId), options, tell)
+      const tools = { ...options, nextLaunch: () => launches.next(job.engineId) }
+      const mine = new Job(job, folderOf(job.engineId), tools, tell)
       jobs.set(job.engineId, mine)
       void begin(job, mine, tell)
     },

@@ -126,9 +126,85 @@ describe('playlists', () => {
     )
   })
 
+  describe('of an engine whose ffmpeg was started again', () => {
+    /** As ffmpeg writes it: the launches of its segments in a row. */
+    const written = (sequence: number, launches: readonly number[]): string =>
+      [
+        '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2',
+        `#EXT-X-MEDIA-SEQUENCE:${sequence}`,
+        `#EXT-X-MAP:URI="${launches.at(-1)}_1.mp4"`,
+        ...launches.flatMap((launch, at) => [
+          ...(launch === (launches[at - 1] ?? launch) ? [] : ['#EXT-X-DISCONTINUITY']),
+          '#EXTINF:2.000000,\n#EXT-X-PROGRAM-DATE-TIME:2026-11-21T09:36:50.393+0000',
+          `${launch}_${sequence + at}.m4s`,
+        ]),
+        '',
+      ].join('\n')
+    const shown = (text: string) => mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => `${uri}?t=1` })
+
+    /** What a player reads: of each segment its name, discontinuity sequence number and init segment. */
+    function read(playlist: string): string[] {
+      const segments: string[] = []
+      let [discontinuity, init] = [0, '']
+      for (const line of playlist.split('\n')) {
+        if (line === '#EXT-X-DISCONTINUITY') discontinuity += 1
+        discontinuity = Number(/^#EXT-X-DISCONTINUITY-SEQUENCE:(\d+)/.exec(line)?.[1] ?? discontinuity)
+        init = /^#EXT-X-MAP:URI="(.*)"/.exec(line)?.[1] ?? init
+        if (line !== '' && !line.startsWith('#')) segments.push(`${line} ${discontinuity} ${init}`)
+      }
+      return segments
+    }
+
+    it('have a discontinuity and the init segment of each launch', () => {
+      const text = shown(written(7, [2, 2, 3]))
+      expect(text.replaceAll(/#EXT-X-PROGRAM.*\n/g, '')).toBe(`#EXTM3U
+#EXT-X-VERSION:7
+#EXT-X-TARGETDURATION:2
+#EXT-X-SERVER-CONTROL:HOLD-BACK=10.0
+#EXT-X-MEDIA-SEQUENCE:7
+#EXT-X-DISCONTINUITY-SEQUENCE:2
+#EXT-X-MAP:URI="2_1.mp4?t=1"
+#EXTINF:2.000000,
+2_7.m4s?t=1
+#EXTINF:2.000000,
+2_8.m4s?t=1
+#EXT-X-DISCONTINUITY
+#EXT-X-MAP:URI="3_1.mp4?t=1"
+#EXTINF:2.000000,
+3_9.m4s?t=1
+`)
+    })
+
+    it('say the same of a segment as long as it is listed, also after launches that wrote nothing', () => {
+      const steps = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 30 })
+      fc.assert(
+        fc.property(steps, fc.integer({ min: 1, max: 10 }), (up, length) => {
+          const launches = up.map((_, at) => up.slice(0, at + 1).reduce((sum, step) => sum + step, 0))
+          const everything = launches.map((launch, at) => `${launch}_${at}.m4s?t=1 ${launch} ${launch}_1.mp4?t=1`)
+          for (const from of launches.keys()) {
+            const window = launches.slice(from, from + length)
+            expect(read(shown(written(from, window)))).toEqual(everything.slice(from, from + length))
+          }
+        }),
+      )
+    })
+  })
+
   it('are any text', () => {
+    const lines = [
+      '#EXT-X-MAP:URI="1_0.mp4"',
+      '#EXTINF:2,',
+      '#EXT-X-DISCONTINUITY',
+      '0_1.m4s',
+      '999999999_2.m4s',
+      '_3.m4s',
+    ]
+    const anyPlaylist = fc.oneof(
+      fc.string(),
+      fc.array(fc.constantFrom(...lines)).map((all) => all.join('\n')),
+    )
     fc.assert(
-      fc.property(fc.string(), (text) => {
+      fc.property(anyPlaylist, (text) => {
         expect(variantsOf(text).length).toBeLessThanOrEqual(64)
         expect(typeof mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => uri })).toBe('string')
       }),

@@ -3,9 +3,9 @@ import { type Grant, OPEN_GRANT, type PlaybackRules, refuseViewer } from '../../
 import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
 import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackParts } from './playback.ts'
 
-/** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{number}.m4s`, with a ticket where one is needed. */
+/** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket where one is needed. */
 const SEGMENT =
-  /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/(\d{1,12}\.m4s)(?:\?t=([\w.-]{1,1024}))?$/
+  /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/([\d_]{1,24}\.m4s)(?:\?t=([\w.-]{1,1024}))?$/
 
 interface Admitted {
   readonly bytes: Buffer
