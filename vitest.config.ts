@@ -10,6 +10,15 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const SERVERS = {
+  globalSetup: ['test/support/postgres.setup.ts'],
+  pool: 'forks' as const,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // Conditions are waited for as long as a busy machine may need.
+  expect: { poll: { timeout: 20_000 } },
+}
+
 // Unit tests share threads and modules (fast); everything that starts servers or processes is isolated by file.
 export default defineConfig({
   test: {
@@ -30,16 +39,22 @@ export default defineConfig({
       },
       {
         test: {
+          ...SERVERS,
           name: 'system',
-          include: ['test/{conformance,delivery,http,commands,crash,system,e2e,media/packager}/**/*.test.ts'],
-          globalSetup: ['test/support/postgres.setup.ts'],
-          pool: 'forks',
-          maxWorkers: 2,
+          include: ['test/{conformance,delivery,http,commands,crash,system,media/packager}/**/*.test.ts'],
+          // More than there are cores here: most of these tests wait most of the time.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          // Conditions are waited for as long as a busy machine may need.
-          expect: { poll: { timeout: 20_000 } },
+        },
+      },
+      {
+        test: {
+          ...SERVERS,
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          // A browser that gets too little of the processor shows it as bad media.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -106,7 +106,7 @@ async function killOne(child: ChildProcess, scenes: readonly Scene[], round: num
   const exited = once(child, 'close')
   child.stdin?.write('go\n')
   await until(() => scenes.every((_, store) => told(store).length > 0) || child.exitCode !== null)
-  const enough = arrived() + ((round * 7) % 23)
+  const enough = arrived() + ((round * 7) % 11)
   await until(() => arrived() >= enough || child.exitCode !== null)
   expect(child.exitCode, 'the process ended by itself').toBeNull()
   child.kill('SIGKILL')

@@ -38,8 +38,8 @@ async function farPeer(): Promise<Peer> {
   return peer
 }
 
-/** Freezes and the time frozen in a stretch in which enough was lost and repaired on both ways to mean something. */
-async function stretch(publisher: Peer, viewer: Peer) {
+/** Freezes in a stretch in which enough was lost and repaired on both ways to mean something. */
+async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
   const look = () => Promise.all([publisher.quality(), viewer.quality(), viewer.figures()])
   const [sent, seen, { frames }] = await look()
   const isEnough = async (): Promise<boolean> => {
@@ -51,12 +51,9 @@ async function stretch(publisher: Peer, viewer: Peer) {
     return Math.min(...repairs) >= ENOUGH && now.frames >= frames + 100
   }
   await expect.poll(isEnough, { timeout: 20_000, interval: 200 }).toBe(true)
-  const { freezeCount, totalFreezesDuration, packetsLost } = await viewer.quality()
+  const { freezeCount, packetsLost } = await viewer.quality()
   expect(packetsLost).toBeGreaterThan(seen.packetsLost)
-  return {
-    freezes: freezeCount - seen.freezeCount,
-    frozenSeconds: totalFreezesDuration - seen.totalFreezesDuration,
-  }
+  return freezeCount - seen.freezeCount
 }
 
 /** A publisher and its viewer, both at the other end of the way. */
@@ -76,22 +73,12 @@ test.each(['vp8', 'h264'])(
     const [publisher, viewer] = await onAir(codec)
     // A busy machine freezes pictures too: the best of six stretches counts, and one freeze in it is what that may add.
     let fewest = Number.POSITIVE_INFINITY
-    for (let tries = 0; tries < 6 && fewest > 0; tries++)
-      fewest = Math.min(fewest, (await stretch(publisher, viewer)).freezes)
+    for (let tries = 0; tries < 6 && fewest > 0; tries++) fewest = Math.min(fewest, await stretch(publisher, viewer))
     expect(fewest).toBeLessThanOrEqual(1)
     await Promise.all([publisher.close(), viewer.close()])
   },
   150_000,
 )
-
-test('H.264 over a way that loses 8 in 100 each way: may freeze for moments, and goes on', async () => {
-  way.lose(0.08)
-  const [publisher, viewer] = await onAir('h264')
-  const beganAt = performance.now()
-  const { frozenSeconds } = await stretch(publisher, viewer)
-  expect(frozenSeconds * 1000).toBeLessThan((performance.now() - beganAt) / 2)
-  await Promise.all([publisher.close(), viewer.close()])
-})
 
 test('over a way that gets narrow a viewer gets the smallest layer, and a larger one again when the way is wide', async () => {
   way.lose(0)

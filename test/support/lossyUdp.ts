@@ -17,7 +17,7 @@ export interface LossyWay {
 /** What would wait longer in front of a slow way is dropped, as routers do. */
 const MAX_WAIT_MS = 300
 /** Senders beyond this are not served. */
-const MAX_PEERS = 64
+const MAX_PEERS = 1024
 
 /** `seed`: which packets are lost follows from it, and from nothing else than their order. */
 export async function lossyWay(target: number, seed: number): Promise<LossyWay> {
