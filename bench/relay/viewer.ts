@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DtlsClient, type Transport } from 'werift'
-import type { Identity } from '../../src/media/relay/dtls.ts'
+import { createTransport, type Identity } from '../../src/media/relay/dtls.ts'
 import { profileOf } from '../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
@@ -125,7 +125,7 @@ export class Viewer implements ViewerSide {
 
   #shakeHands(): void {
     const { certPem, privateKey, signatureHash } = this.#identity.certificate
-    this.#transport = transportTo((datagram) => this.#remote && this.#socket.send(datagram, this.#remote))
+    this.#transport = createTransport((datagram) => this.#remote && this.#socket.send(datagram, this.#remote))
     const dtls = new DtlsClient({
       cert: certPem,
       key: privateKey,
@@ -180,12 +180,3 @@ function remoteIn(description: string): Remote {
 }
 
 const found = (text: string, pattern: RegExp): string => pattern.exec(text)?.[1] ?? ''
-
-const transportTo = (send: (datagram: Buffer) => void): Transport => ({
-  type: 'udp',
-  address: { address: '', family: '', port: 0 },
-  closed: false,
-  onData: () => undefined,
-  send: async (datagram) => send(datagram),
-  close: async () => undefined,
-})

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
+import { newRun } from '../conformance/store.samples.ts'
 import { runLive, type LiveClient } from '../support/v2.ts'
 import { servedBy } from '../support/served.ts'
 
@@ -17,18 +18,9 @@ it('runs, what schedulers skipped and served bytes are kept for as long as is co
   const { ctx } = live.running.app
   const { accountId } = live.running
   const [engineId, channelId, distributionId, schedulerId] = ['en_1', 'ch_1', 'di_1', 'sc_1']
-  const run = (id: string, endedAtMs: number | null) => ({
-    id,
-    accountId,
-    channelId,
-    engineId,
-    config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
-    start: { type: 'api', id: '' } as const,
-    stop: null,
-    startedAtMs: AT - DAY_MS,
-    endedAtMs,
-    heartbeatAtMs: AT,
-  })
+  const times = { startedAtMs: AT - DAY_MS, heartbeatAtMs: AT }
+  const run = (id: string, endedAtMs: number | null) =>
+    newRun({ id, accountId, channelId, engineId, ...times, endedAtMs })
   await ctx.store.transaction(async (tx) => {
     await tx.runs.insert(run('rn_ended', AT))
     await tx.runs.insert(run('rn_open', null))

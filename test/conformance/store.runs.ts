@@ -1,26 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LiveWebhook, NewDelivery, Run, Scheduler, StoredLife } from '../../src/store/store.ts'
+import type { LiveWebhook, NewDelivery, Scheduler, StoredLife } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.live.ts'
+import { newRun } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
-
-const newRun = (over: Partial<Run> = {}): Run => ({
-  id: id('rn'),
-  accountId: 'nobody',
-  channelId: id('ch'),
-  engineId: id('en'),
-  config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
-  start: { type: 'api', id: 'credential:1' },
-  stop: null,
-  startedAtMs: AT,
-  endedAtMs: null,
-  heartbeatAtMs: AT,
-  ...over,
-})
 
 const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
   id: id('sc'),

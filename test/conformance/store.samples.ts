@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { StoreLog } from '../../src/store/log.ts'
-import type { AccessLogRow, AuditRow, Store, StoredToken, StoredWebhook } from '../../src/store/store.ts'
+import type { AccessLogRow, AuditRow, Run, Store, StoredToken, StoredWebhook } from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -91,3 +91,18 @@ export function newWebhook(over: Partial<StoredWebhook> = {}): Omit<StoredWebhoo
     ...over,
   }
 }
+
+/** A run that has begun and goes on. */
+export const newRun = (over: Partial<Run> = {}): Run => ({
+  id: `rn_${randomBytes(11).toString('hex')}`,
+  accountId: 'nobody',
+  channelId: `ch_${randomBytes(11).toString('hex')}`,
+  engineId: `en_${randomBytes(11).toString('hex')}`,
+  config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
+  start: { type: 'api', id: 'credential:1' },
+  stop: null,
+  startedAtMs: 1_750_000_000_000,
+  endedAtMs: null,
+  heartbeatAtMs: 1_750_000_000_000,
+  ...over,
+})

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freeUdpPort, lossyWay, type LossyWay } from '../support/lossyUdp.ts'
+import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -7,13 +8,6 @@ const SEED = 20
 const ENOUGH = 5
 const SOON = { timeout: 20_000, interval: 100 }
 
-const LAYERS = [
-  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
-  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
-  { rid: 'f', maxBitrate: 900_000 },
-]
-/** Of the layer `q`: a quarter of 960 pixels. */
-const SMALLEST = 240
 /** Bits per second: enough for the smallest layer and the sound, and for no other. */
 const NARROW = 220_000
 

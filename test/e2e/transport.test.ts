@@ -2,6 +2,7 @@ import { ReceiverEstimatedMaxBitrate, RtcpPayloadSpecificFeedback, type RtpPacke
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
 import { TestViewer } from '../support/rtcPeer.ts'
+import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -12,13 +13,6 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const LAYERS = [
-  { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
-  { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },
-  { rid: 'f', maxBitrate: 900_000 },
-]
-/** Of the layer `q`: a quarter of 960 pixels. */
-const SMALLEST = 240
 const SOON = { timeout: 20_000, interval: 100 }
 
 /** A page that is gone when the test is over, whatever became of it: the next one counts sessions. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newRun } from '../conformance/store.samples.ts'
 import { strangerOf, type LiveClient, runLive, WHOLE_CHANNEL } from '../support/v2.ts'
 
 const DAY_MS = 86_400_000
@@ -101,18 +102,8 @@ test('transcoding minutes are those of the runs, by engine or channel, an open o
   const engines = await live.made('GET', `/channels/${channelId}/engines`)
   const [first, second] = engines.map(({ id }: { id: string }) => id)
   const { app: running, accountId } = live.running
-  const run = (engineId: string, startedAtMs: number, endedAtMs: number | null) => ({
-    id: `rn_${engineId}${startedAtMs}`.slice(0, 40),
-    accountId,
-    channelId,
-    engineId,
-    config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
-    start: { type: 'api', id: '' } as const,
-    stop: null,
-    startedAtMs,
-    endedAtMs,
-    heartbeatAtMs: startedAtMs,
-  })
+  const run = (engineId: string, startedAtMs: number, endedAtMs: number | null) =>
+    newRun({ accountId, channelId, engineId, startedAtMs, endedAtMs, heartbeatAtMs: startedAtMs })
   const nowMs = running.ctx.clock.now()
   await running.ctx.store.transaction(async (tx) => {
     await tx.runs.insert(run(first, FIRST + 90 * 60_000, FIRST + 150 * 60_000))

@@ -207,7 +207,7 @@ function recordsOf(datagram: Buffer): Buffer[] {
 }
 
 /** What werift takes for a socket. */
-const createTransport = (send: (datagram: Buffer) => void): Transport => ({
+export const createTransport = (send: (datagram: Buffer) => void): Transport => ({
   type: 'udp',
   address: { address: '', family: '', port: 0 },
   closed: false,
