@@ -13,13 +13,16 @@ class LongestFirst extends BaseSequencer {
 const SERVERS = {
   globalSetup: ['test/support/postgres.setup.ts'],
   pool: 'forks' as const,
+  // To load the program takes longer than most of these files: each process does it once.
+  isolate: false,
   testTimeout: 60_000,
   hookTimeout: 60_000,
   // Conditions are waited for as long as a busy machine may need.
   expect: { poll: { timeout: 20_000 } },
 }
 
-// Unit tests share threads and modules (fast); everything that starts servers or processes is isolated by file.
+// Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
+// Unit tests share threads too; what starts servers or processes does so from processes of its own.
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
