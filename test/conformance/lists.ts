@@ -68,7 +68,7 @@ const TRACKED = 'analytics/bytes-transferred/tracking-ids?start=2026-01-01&end=2
 async function addTracked({ store, accountId, channel, distributionId }: Ground, atMs: number): Promise<Item> {
   const trackingId = `${atMs}${randomBytes(4).toString('hex')}`
   const of = { accountId, channelId: channel.id, distributionId, slotMs: Date.UTC(2026, 0, 1 + atMs) }
-  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1 }]))
+  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1, viewedMs: 1 }]))
   return { id: trackingId, key: [trackingId] }
 }
 

@@ -99,6 +99,7 @@ describe('a channel', () => {
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
     const bytes = () => servedBy(live.running.app.ctx.store, distributionId)
     await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
+    expect((await bytes()).reduce((sum, { viewedMs }) => sum + viewedMs, 0)).toBeGreaterThan(1900)
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
     expect((await lastRun(engineId)).end).toBeUndefined()
