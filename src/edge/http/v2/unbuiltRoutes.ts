@@ -19,7 +19,7 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
     '/distributions/:distributionId/analytics/*',
     'what browsers viewers have is not recorded, only bytes and viewing minutes',
   ],
-  ['/monitoring/*', 'packets and frames are not measured; see GET /v2/monitoring/channels/{id}'],
+  ['/monitoring/*', 'see GET /v2/monitoring/channels/{id}, and /ingests/{id} and /engines/{id} beside it'],
   ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
