@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
-#include <node_api.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -22,6 +21,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "door.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -104,7 +105,7 @@ typedef union {
 } control;
 
 /* What one instance of the module has. */
-typedef struct {
+typedef struct instance {
   EVP_MAC *hmac;
   table targets;
   table lists;
@@ -383,68 +384,11 @@ static void flush_list(instance *self, list *track) {
 
 /* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
 
-#define MAX_ARGUMENTS 7
-
-typedef struct {
-  napi_env env;
-  instance *self;
-  napi_value values[MAX_ARGUMENTS];
-  bool ok;
-} arguments;
-
-static arguments open_call(napi_env env, napi_callback_info info, size_t wanted) {
-  arguments call = {.env = env, .self = NULL, .ok = true};
-  size_t count = MAX_ARGUMENTS;
-  call.ok = napi_get_cb_info(env, info, &count, call.values, NULL, NULL) == napi_ok && count >= wanted &&
-            napi_get_instance_data(env, (void **)&call.self) == napi_ok && call.self != NULL;
-  return call;
-}
-
-static uint32_t u32(arguments *call, size_t at) {
-  uint32_t value = 0;
-  if (!call->ok || napi_get_value_uint32(call->env, call->values[at], &value) != napi_ok) call->ok = false;
-  return value;
-}
-
-static int64_t i64(arguments *call, size_t at) {
-  int64_t value = 0;
-  if (!call->ok || napi_get_value_int64(call->env, call->values[at], &value) != napi_ok) call->ok = false;
-  return value;
-}
-
-static bool boolean(arguments *call, size_t at) {
-  bool value = false;
-  if (!call->ok || napi_get_value_bool(call->env, call->values[at], &value) != napi_ok) call->ok = false;
-  return value;
-}
-
-static const unsigned char *bytes(arguments *call, size_t at, size_t least, size_t most, size_t *length) {
-  void *data = NULL;
-  bool is_bytes = false;
-  *length = 0;
-  if (!call->ok || napi_is_buffer(call->env, call->values[at], &is_bytes) != napi_ok || !is_bytes ||
-      napi_get_buffer_info(call->env, call->values[at], &data, length) != napi_ok || *length < least || *length > most) {
-    call->ok = false;
-  }
-  return data;
-}
-
 static void *item(arguments *call, const table *all, size_t at) {
   uint32_t handle = u32(call, at);
   void *found = call->ok ? table_get(all, handle) : NULL;
   if (found == NULL) call->ok = false;
   return found;
-}
-
-static napi_value refuse(napi_env env) {
-  napi_throw_type_error(env, NULL, "the native fan-out was called with wrong arguments");
-  return NULL;
-}
-
-static napi_value number(napi_env env, int64_t value) {
-  napi_value result = NULL;
-  napi_create_int64(env, value, &result);
-  return result;
 }
 
 static bool set_keys(const instance *self, target *peer, const unsigned char *key, const unsigned char *authentication) {
@@ -477,7 +421,7 @@ static napi_value add_target(napi_env env, napi_callback_info info) {
   return refuse(env);
 }
 
-/* Where the descriptor stands among those that `openSocket` made; -1: it is none of them. */
+/* Where the descriptor stands among those that `adoptSocket` made; -1: it is none of them. */
 static int socket_slot(const instance *self, int fd) {
   for (int i = 0; i < MAX_SOCKETS; i++) {
     if (self->sockets[i] == fd) return i;
@@ -636,38 +580,19 @@ static napi_value open_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* Whether `fd` is a datagram socket that is bound to the address, of 4 or 16 bytes, and the port. */
-static bool is_bound_to(int fd, const unsigned char *address, size_t address_length, uint32_t port) {
+/* adoptSocket(fd) -> a descriptor of our own for a datagram socket of this process; 0 when it is none */
+static napi_value adopt_socket(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  uint32_t fd = u32(&call, 0);
   int type = 0;
-  socklen_t type_length = sizeof type;
-  struct sockaddr_storage local;
-  socklen_t length = sizeof local;
-  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_length) != 0 || type != SOCK_DGRAM) return false;
-  if (getsockname(fd, (struct sockaddr *)&local, &length) != 0) return false;
-  const struct sockaddr_in *v4 = (const struct sockaddr_in *)&local;
-  const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&local;
-  if (local.ss_family == AF_INET) {
-    return address_length == 4 && ntohs(v4->sin_port) == port && memcmp(&v4->sin_addr, address, 4) == 0;
-  }
-  return local.ss_family == AF_INET6 && address_length == 16 && ntohs(v6->sin6_port) == port &&
-         memcmp(&v6->sin6_addr, address, 16) == 0;
-}
-
-/* openSocket(address: 4 or 16 bytes, port) -> a descriptor of our own for this process's datagram socket there; 0: none */
-static napi_value open_socket(napi_env env, napi_callback_info info) {
-  arguments call = open_call(env, info, 2);
-  size_t length;
-  const unsigned char *address = bytes(&call, 0, 4, 16, &length);
-  uint32_t port = u32(&call, 1);
-  if (!call.ok || port == 0 || port > 65535) return refuse(env);
+  socklen_t length = sizeof type;
+  if (!call.ok || fd > INT32_MAX) return refuse(env);
   int slot = socket_slot(call.self, 0);
-  for (int fd = 3; slot >= 0 && fd < 4096; fd++) {
-    if (!is_bound_to(fd, address, length, port)) continue;
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    if (own > 0) call.self->sockets[slot] = own;
-    return number(env, own > 0 ? own : 0);
-  }
-  return number(env, 0);
+  bool is_datagram = getsockopt((int)fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM;
+  int own = slot >= 0 && is_datagram ? fcntl((int)fd, F_DUPFD_CLOEXEC, 3) : 0;
+  if (own <= 0) return number(env, 0);
+  call.self->sockets[slot] = own;
+  return number(env, own);
 }
 
 static napi_value close_socket(napi_env env, napi_callback_info info) {
@@ -710,13 +635,11 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const struct {
-    const char *name;
-    napi_callback call;
-  } doors[] = {{"addTarget", add_target}, {"route", route},           {"removeTarget", remove_target},
-               {"addList", add_list},     {"removeList", remove_list}, {"addOutlet", add_outlet},
-               {"queue", queue},          {"removeOutlet", remove_outlet}, {"flush", flush},
-               {"seal", seal_one},        {"open", open_one},           {"openSocket", open_socket}, {"closeSocket", close_socket}};
+  static const door doors[] = {{"addTarget", add_target},       {"route", route},           {"removeTarget", remove_target},
+                               {"addList", add_list},           {"removeList", remove_list}, {"addOutlet", add_outlet},
+                               {"removeOutlet", remove_outlet}, {"queue", queue},           {"flush", flush},
+                               {"seal", seal_one},              {"open", open_one},         {"adoptSocket", adopt_socket},
+                               {"closeSocket", close_socket}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->batch_fd = -1;
@@ -727,12 +650,5 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, NULL, "the native fan-out has no HMAC");
     return NULL;
   }
-  for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-    napi_value function;
-    if (napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function) != napi_ok ||
-        napi_set_named_property(env, exports, doors[i].name, function) != napi_ok) {
-      return NULL;
-    }
-  }
-  return exports;
+  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
 }

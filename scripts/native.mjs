@@ -1,17 +1,21 @@
-// Builds native/fanout.c, the fast back end of the relay, when this machine can. Plain JavaScript that runs on Node 20. It is
-// never needed: without it, or when it does not fit, the relay forwards with JavaScript alone.
+// Builds the addons of native/, the fast back end of the relay, when this machine can. Plain JavaScript that runs on Node 20.
+// They are never needed: without them, or when they do not fit, the relay does all of it in JavaScript.
 //   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
-const SOURCE = path('native/fanout.c')
-const OUTPUT = path(`build/native/fanout-${process.platform}-${process.arch}.node`)
+const ADDONS = ['fanout', 'udp']
+
+export function buildNative() {
+  for (const name of ADDONS)
+    build(path(`native/${name}.c`), path(`build/native/${name}-${process.platform}-${process.arch}.node`))
+}
 
 /** Says in one line what became of it, or nothing when there was nothing to do. */
-export function buildNative(source = SOURCE, output = OUTPUT) {
+function build(source, output) {
   if (process.platform !== 'linux' || isFresh(source, output)) return
   const headers = findHeaders()
   if (headers === undefined) return skip('the headers of Node are not here')
@@ -23,7 +27,14 @@ export function buildNative(source = SOURCE, output = OUTPUT) {
 
 const skip = (why) => console.log(`setup: ${why}; media is forwarded by JavaScript alone, which costs more CPU`)
 
-const isFresh = (source, output) => existsSync(output) && statSync(output).mtimeMs >= statSync(source).mtimeMs
+const isFresh = (source, output) =>
+  existsSync(output) &&
+  [source, ...headersBeside(source)].every((one) => statSync(one).mtimeMs <= statSync(output).mtimeMs)
+
+const headersBeside = (source) =>
+  readdirSync(dirname(source))
+    .filter((name) => name.endsWith('.h'))
+    .map((name) => join(dirname(source), name))
 
 /** Those of the Node that npm installed, of the one that runs, or of the system. */
 function findHeaders() {
@@ -52,9 +63,14 @@ function compile(headers, source, output) {
   const warnings = ['-Wall', '-Wextra', ...(process.env.CI ? ['-Werror'] : [])]
   const args = [...flags, ...warnings, `-I${headers}`, '-o', made, source]
   const { status, stderr, error } = spawnSync('cc', args, { timeout: 60_000, encoding: 'utf8' })
-  if (status !== 0) return `the native fan-out does not compile: ${(error?.message ?? stderr).trim().split('\n', 1)[0]}`
+  if (status !== 0)
+    return `${basename(source)} does not compile: ${(error?.message ?? stderr).trim().split('\n', 1)[0]}`
   renameSync(made, output)
   return undefined
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) buildNative(...process.argv.slice(2))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [source, output] = process.argv.slice(2)
+  if (source !== undefined && output !== undefined) build(source, output)
+  else buildNative()
+}

@@ -4,6 +4,7 @@ import { Playbacks } from './commands/v2/playback.ts'
 import { ServedBytes } from './commands/v2/servedBytes.ts'
 import type { PlaybackOptions } from './edge/http/v2/playback.ts'
 import { SegmentCache } from './edge/http/v2/segmentCache.ts'
+import { SegmentTimes } from './edge/http/v2/segmentTimes.ts'
 import { startJobs } from './jobs/timers.ts'
 
 /** A crash loses at most this much of counting. */
@@ -32,6 +33,7 @@ export function startPlayback({ ctx, key, news, config }: App, folderOf: (engine
       playbacks,
       served,
       segments,
+      times: new SegmentTimes(),
       folderOf,
       key: derivedKey(key, 'sluice playback tickets'),
       claim: config.live.viewerClaim,

@@ -4,11 +4,12 @@ import { DtlsServer } from 'werift'
 import { systemRandom } from '../../src/base/random.ts'
 import type { EngineEvent } from '../../src/media/engine.ts'
 import { createIdentity } from '../../src/media/relay/dtls.ts'
-import { NativePeer, openNative } from '../../src/media/relay/fanoutNative.ts'
+import { NativePeer } from '../../src/media/relay/fanoutNative.ts'
 import { Peer } from '../../src/media/relay/peer.ts'
+import { openPort } from '../../src/media/relay/port.ts'
 import { Relay } from '../../src/media/relay/relay.ts'
 import { Sink } from '../../src/media/relay/sink.ts'
-import { openUdp, type UdpPort } from '../../src/media/relay/socket.ts'
+import type { UdpPort } from '../../src/media/relay/socket.ts'
 import { Track } from '../../src/media/relay/track.ts'
 import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
@@ -25,14 +26,14 @@ let ticking: NodeJS.Timeout
 let skippedMs = 0
 
 beforeAll(async () => {
-  udp = await openUdp({ host: HOST, port: 0 }, (datagram, from) => relay.receive(datagram, from))
-  const native = openNative(udp)
+  const port = await openPort({ host: HOST, port: 0 }, true, (datagram, from) => relay.receive(datagram, from))
+  udp = port.udp
   relay = new Relay({
     identity: await createIdentity(),
     random: systemRandom,
     now: () => performance.now() + skippedMs,
     hosts: () => [{ transport: 'udp', address: HOST, port: udp.port }],
-    native: native.ok ? native.value : null,
+    native: port.native,
     maxBitrate: 2_500_000,
     maxSessions: 100,
     send: (datagram, to) => udp.send(datagram, to),

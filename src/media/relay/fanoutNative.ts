@@ -9,12 +9,13 @@ import type { Endpoint } from './socket.ts'
 import { deriveKeys, type MasterKeys, PROFILES } from './srtp/keys.ts'
 import type { RtpOpener } from './srtp/reader.ts'
 import { type RtpHead, SrtpWriter } from './srtp/writer.ts'
+import { carriesAlike, type UdpAddon } from './udpNative.ts'
 import { addressBytes } from './wire/address.ts'
 
 /** What native/fanout.c exports. Handles are numbers; a wrong argument makes it throw a TypeError. */
 export interface Addon {
   addTarget(profile: number, key: Buffer, salt: Buffer, authentication: Buffer): number
-  /** `fd` out of `openSocket`, 0 for nowhere. `address`: 4 bytes for IPv4 sockets, 16 for IPv6. */
+  /** `fd` out of `adoptSocket`, 0 for nowhere. `address`: 4 bytes for IPv4 sockets, 16 for IPv6. */
   route(target: number, fd: number, address: Buffer, port: number): void
   removeTarget(target: number): void
   addList(): number
@@ -44,8 +45,8 @@ export interface Addon {
   ): Buffer
   /** Whether it is genuine; what follows its `clear` bytes is decrypted in place then, and worthless otherwise. */
   open(target: number, sealed: Buffer, clear: number, ssrc: number, index: number): boolean
-  /** A descriptor for the datagram socket of this process that is bound there; 0 when there is none. */
-  openSocket(address: Buffer, port: number): number
+  /** A descriptor of its own for a datagram socket of this process; 0 when it is none. */
+  adoptSocket(fd: number): number
   closeSocket(fd: number): void
 }
 
@@ -54,28 +55,35 @@ const MAX_PAYLOAD = 1460
 /** Bytes in front of a payload. */
 const HEADER = 12
 
-const PATH = fileURLToPath(
-  new URL(`../../../build/native/fanout-${process.platform}-${process.arch}.node`, import.meta.url),
-)
+/** The addons: one carries datagrams, the other seals and opens what is in them. */
+export interface Addons {
+  readonly fanout: Addon
+  readonly udp: UdpAddon
+}
+
+const FOLDER = fileURLToPath(new URL('../../../build/native', import.meta.url))
 
 /**
- * Loads the addon where there is one and proves it: what it seals must be what we seal, byte for byte, and what it opens what we open. Otherwise the
- * reason, in a sentence for the log; the back end in JavaScript does it then.
+ * Loads the addons where there are some and proves them: what they seal must be what we seal, byte for byte, what they open what we open,
+ * and what they send must come. Otherwise the reason, in a sentence for the log; JavaScript does all of it then.
  */
-export function loadNative(path = PATH): Result<Addon, string> {
-  let addon: Partial<Addon>
+export function loadNative(folder = FOLDER): Result<Addons, string> {
+  const load = (name: string): unknown =>
+    createRequire(import.meta.url)(`${folder}/${name}-${process.platform}-${process.arch}.node`)
+  let addons: { readonly fanout: Partial<Addon>; readonly udp: UdpAddon }
   try {
-    addon = createRequire(import.meta.url)(path) as Partial<Addon>
+    addons = { fanout: load('fanout') as Partial<Addon>, udp: load('udp') as UdpAddon }
   } catch {
     return err('The native fan-out is not built, or does not fit this Node.')
   }
-  return isWhole(addon) && sealsAlike(addon)
-    ? ok(addon)
-    : err('The native fan-out does not seal as it should; it is not used.')
+  const { fanout, udp } = addons
+  return isWhole(fanout) && sealsAlike(fanout) && carriesAlike(udp)
+    ? ok({ fanout, udp })
+    : err('The native fan-out does not do as it should; it is not used.')
 }
 
 /** Of this version: one that was built before can lack what came last. */
-const isWhole = (addon: Partial<Addon>): addon is Addon => addon.open !== undefined
+const isWhole = (addon: Partial<Addon>): addon is Addon => addon.adoptSocket !== undefined
 
 /** The profiles, sizes and indexes at which an implementation could go wrong. */
 export function sealsAlike(addon: Addon): boolean {
@@ -125,24 +133,15 @@ function addTarget(addon: Addon, master: MasterKeys): number {
   return addon.addTarget(profile.id, encryption.export(), salt, authentication.export())
 }
 
-/** Where our sockets are bound: one port, at some addresses. */
-export interface BoundSockets {
-  readonly port: number
-  readonly addresses: readonly string[]
-}
-
 /** The sockets of the relay as the addon reaches them. */
 class NativeSockets {
   readonly #addon: Addon
   /** By the place of their address; 0 where the addon has none. */
   readonly #descriptors: number[]
 
-  constructor(addon: Addon, { port, addresses }: BoundSockets) {
+  constructor(addon: Addon, descriptors: readonly number[]) {
     this.#addon = addon
-    this.#descriptors = addresses.map((address) => {
-      const bytes = bytesOf(address)
-      return bytes === null ? 0 : addon.openSocket(bytes, port)
-    })
+    this.#descriptors = descriptors.map((fd) => addon.adoptSocket(fd))
   }
 
   /** How the addon reaches a peer; null when it does not. */
@@ -238,9 +237,10 @@ export class NativeBackEnd {
   readonly #addon: Addon
   readonly #sockets: NativeSockets
 
-  constructor(addon: Addon, sockets: BoundSockets) {
+  /** `descriptors`: of the sockets of a `NativeUdpPort`. */
+  constructor(addon: Addon, descriptors: readonly number[]) {
     this.#addon = addon
-    this.#sockets = new NativeSockets(addon, sockets)
+    this.#sockets = new NativeSockets(addon, descriptors)
   }
 
   createFanout(): Fanout {
@@ -259,13 +259,6 @@ export class NativeBackEnd {
   close(): void {
     this.#sockets.close()
   }
-}
-
-/** The back end for these sockets, null where it is not wanted; or why there is none, in a sentence. */
-export function openNative(sockets: BoundSockets | null): Result<NativeBackEnd, string> {
-  if (sockets === null) return err('Media is forwarded in JavaScript alone, as it was asked for.')
-  const addon = loadNative()
-  return addon.ok ? ok(new NativeBackEnd(addon.value, sockets)) : addon
 }
 
 /**
@@ -327,7 +320,7 @@ class NativeFanout implements Fanout {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => {
+    queueMicrotask(() => {
       this.#isScheduled = false
       this.#flush()
     })

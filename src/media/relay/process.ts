@@ -3,12 +3,12 @@ import { systemRandom } from '../../base/random.ts'
 import type { EngineEvent } from '../engine.ts'
 import type { FrameSink } from '../frame.ts'
 import { createIdentity } from './dtls.ts'
-import { openNative } from './fanoutNative.ts'
 import type { FrameFeed } from './frameFeed.ts'
 import { framePipe } from './framePipe.ts'
 import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
+import { openPort } from './port.ts'
 import { Relay, TICK_MS } from './relay.ts'
-import { type Endpoint, openUdp, type UdpPort } from './socket.ts'
+import type { Receive, UdpPort } from './socket.ts'
 import { isTcp, openTcp } from './tcp.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 
@@ -47,18 +47,17 @@ process.once('message', (message: ToRelay) => {
 async function run(settings: RelaySettings): Promise<void> {
   const identity = await createIdentity()
   const now = (): number => performance.timeOrigin + performance.now()
-  const receive = (datagram: Buffer, from: Endpoint): void => relay.receive(datagram, from)
-  const udp = await openUdp(settings, receive)
+  const receive: Receive = (datagram, from) => relay.receive(datagram, from)
+  const { udp, native, note } = await openPort(settings, settings.native !== false, receive)
   // The same port of TCP, for peers without UDP. When somebody else has it, peers are not told of it.
   const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
   const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
-  const native = openNative(settings.native === false ? null : udp)
   const relay = new Relay({
     identity,
     random: systemRandom,
     now,
     hosts: () => hosts,
-    native: native.ok ? native.value : null,
+    native,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
@@ -67,7 +66,7 @@ async function run(settings: RelaySettings): Promise<void> {
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
-  tell({ kind: 'ready', port: udp.port, note: native.ok ? null : native.error })
+  tell({ kind: 'ready', port: udp.port, note })
 }
 
 /** What frames come in by, and how those that go out are stopped; by session. */

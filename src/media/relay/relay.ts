@@ -189,7 +189,7 @@ export class Relay {
     return () => undefined
   }
 
-  /** A datagram came. Demultiplexed by its first byte (RFC 7983), then by ICE user name or by address. */
+  /** A datagram came, for this call. Demultiplexed by its first byte (RFC 7983), then by ICE user name or by address. */
   receive(datagram: Buffer, from: Endpoint): void {
     const nowMs = this.#options.now()
     const first = datagram[0] ?? 255
@@ -199,7 +199,7 @@ export class Relay {
     }
     const peer = this.#directory.at(from)?.peer
     if (peer === undefined) return
-    if (first >= 20 && first < 64) peer.receiveDtls(datagram)
+    if (first >= 20 && first < 64) peer.receiveDtls(Buffer.from(datagram))
     else if (first >= 128 && first < 192) peer.receiveMedia(datagram, nowMs)
   }
 

@@ -22,50 +22,72 @@ export interface UdpPort {
 }
 
 /** Room for bursts: a keyframe for hundreds of viewers is handed over at once. */
-const BUFFER_BYTES = 4 << 20
+export const BUFFER_BYTES = 4 << 20
 const MAX_ADDRESSES = 16
 /** Datagrams that are handed over together. */
 const MAX_WAITING = 64
 /** A port that is free at one address may be taken at another. */
 const ATTEMPTS = 10
 
+/** Takes what came. The datagram may be another's memory: what is kept of it after the call must be a copy. */
+export type Receive = (datagram: Buffer, from: Endpoint) => void
+
 /**
  * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do
  * for listening, but the kernel would choose by itself which address an answer comes from.
  * @throws the error of the socket when the port is taken
  */
-export async function openUdp(
+export async function openUdp(wish: { host: string; port: number }, receive: Receive): Promise<UdpPort> {
+  const { addresses, sockets, port } = await onOnePort(wish, {
+    bind,
+    portOf: (socket) => socket.address().port,
+    close: closed,
+  })
+  return portOf(sockets, port, addresses, receive)
+}
+
+/** What makes sockets. */
+interface Binder<S> {
+  readonly bind: (address: string, port: number) => Promise<S>
+  readonly portOf: (socket: S) => number
+  readonly close: (socket: S) => Promise<void>
+}
+
+interface OnePort<S> {
+  readonly addresses: readonly string[]
+  readonly sockets: S[]
+  readonly port: number
+}
+
+/** Binds the same port at each address; with port 0 one that is free at all of them. */
+export async function onOnePort<S>(
   { host, port }: { host: string; port: number },
-  receive: (datagram: Buffer, from: Endpoint) => void,
-): Promise<UdpPort> {
+  binder: Binder<S>,
+): Promise<OnePort<S>> {
   const addresses = host === '' ? ownAddresses() : [host]
   for (let attempt = 1; ; attempt++) {
     try {
-      return portOf(await bindAll(addresses, port), addresses, receive)
+      return await bindAll(addresses, port, binder)
     } catch (error) {
       if (port !== 0 || attempt === ATTEMPTS) throw error
     }
   }
 }
 
-function portOf(
-  sockets: readonly Socket[],
-  addresses: readonly string[],
-  receive: (datagram: Buffer, from: Endpoint) => void,
-): UdpPort {
+function portOf(sockets: readonly Socket[], port: number, addresses: readonly string[], receive: Receive): UdpPort {
   for (const [via, socket] of sockets.entries()) {
-    socket.on('message', (datagram, { address, port }) => receive(datagram, { address, port, via }))
+    socket.on('message', (datagram, from) => receive(datagram, { address: from.address, port: from.port, via }))
     // A peer whose port is closed makes the kernel report errors here; they say nothing about the others.
     socket.on('error', () => undefined)
   }
   const outbox = new Outbox(sockets)
   return {
-    port: sockets[0]?.address().port ?? 0,
+    port,
     addresses,
     send: (datagram, to) => outbox.put(datagram, to),
     close: () => {
       outbox.flush()
-      return closeAll(sockets)
+      return closeAll(sockets, closed)
     },
   }
 }
@@ -105,14 +127,18 @@ class Outbox {
   }
 }
 
-/** The same port at each address; with port 0 the one that the first address got. */
-async function bindAll(addresses: readonly string[], port: number): Promise<Socket[]> {
-  const sockets: Socket[] = []
+async function bindAll<S>(addresses: readonly string[], port: number, binder: Binder<S>): Promise<OnePort<S>> {
+  const sockets: S[] = []
+  let bound = port
   try {
-    for (const address of addresses) sockets.push(await bind(address, sockets[0]?.address().port ?? port))
-    return sockets
+    for (const address of addresses) {
+      const socket = await binder.bind(address, bound)
+      sockets.push(socket)
+      bound = binder.portOf(socket)
+    }
+    return { addresses, sockets, port: bound }
   } catch (error) {
-    await closeAll(sockets)
+    await closeAll(sockets, binder.close)
     throw error
   }
 }
@@ -133,8 +159,10 @@ async function bind(host: string, port: number): Promise<Socket> {
   return socket
 }
 
-async function closeAll(sockets: readonly Socket[]): Promise<void> {
-  await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.close(() => resolve()))))
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => void socket.close(() => resolve()))
+
+async function closeAll<S>(sockets: readonly S[], close: (socket: S) => Promise<void>): Promise<void> {
+  await Promise.all(sockets.map(close))
 }
 
 /** Those that others reach first, IPv4 before IPv6; the loopback last. Link-local IPv6 needs a zone and is left out. */

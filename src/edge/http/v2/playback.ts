@@ -7,11 +7,13 @@ import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
 import type { Grant, PlaybackRules } from '../../../core/live/playback.ts'
 import type { PeerOf } from '../peer.ts'
 import type { SegmentCache } from './segmentCache.ts'
+import type { SegmentTimes } from './segmentTimes.ts'
 
 export interface PlaybackOptions {
   readonly playbacks: Playbacks
   readonly served: ServedBytes
   readonly segments: SegmentCache
+  readonly times: SegmentTimes
   /** Signs the addresses of segments; the same on every node of an installation. */
   readonly key: KeyObject
   /** The claim of viewer tokens that their restrictions are in. */
@@ -40,12 +42,14 @@ interface Serving {
   readonly country: string | null
   /** Bytes of the body. */
   readonly length: number
+  /** How long what is sent plays, where it is all of a segment. */
+  readonly playsMs: number
 }
 
-/** Counts what went out when the answer is over: of one that was broken off, what the connection had taken. */
+/** Counts what went out when the answer is over: of one that was broken off, the bytes that the connection had taken. */
 export function countServed(
   { served }: Pick<PlaybackParts, 'served'>,
-  { rules, grant, country, length }: Serving,
+  { rules, grant, country, length, playsMs }: Serving,
   socket: Socket,
   response: ServerResponse,
 ): void {
@@ -54,6 +58,6 @@ export function countServed(
   response.on('close', () => {
     const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
     const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
-    served.add({ ...of, bytesOut })
+    served.add({ ...of, bytesOut, viewedMs: response.writableFinished ? playsMs : 0 })
   })
 }

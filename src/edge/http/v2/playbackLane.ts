@@ -9,6 +9,7 @@ const SEGMENT =
 
 interface Admitted {
   readonly bytes: Buffer
+  readonly playsMs: number
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
@@ -30,12 +31,12 @@ export function playbackLane(parts: PlaybackParts, options: LaneOptions): Lane {
 
 function serve(
   parts: PlaybackParts,
-  { bytes, rules, grant, country }: Admitted,
+  { bytes, playsMs, rules, grant, country }: Admitted,
   request: IncomingMessage,
   response: ServerResponse,
   options: LaneOptions,
 ): void {
-  countServed(parts, { rules, grant, country, length: bytes.length }, request.socket, response)
+  countServed(parts, { rules, grant, country, length: bytes.length, playsMs }, request.socket, response)
   sendSegment(response, bytes, PLAYBACK_MEDIA, options)
 }
 
@@ -45,7 +46,8 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
   try {
     const rules = parts.playbacks.peek(distributionId)
     if (!rules?.engines.some(({ id }) => id === engineId)) return null
-    const bytes = parts.segments.peek(placeOf(parts, engineId, rendition, file))
+    const path = placeOf(parts, engineId, rendition, file)
+    const bytes = parts.segments.peek(path)
     if (bytes === undefined) return null
     const isOpen = rules.keys.length === 0
     const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, 'media', rules, parts.ctx.clock.now())
@@ -53,7 +55,7 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
     const address = parts.peerOf(request.socket.remoteAddress, request.headers)
     const country = parts.ctx.countryOf(address)
     const refused = refuseViewer(rules, { address, country, referer: request.headers.referer })
-    return refused === null ? { bytes, rules, grant, country } : null
+    return refused === null ? { bytes, playsMs: parts.times.of(path), rules, grant, country } : null
   } catch {
     return null
   }

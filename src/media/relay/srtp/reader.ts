@@ -38,8 +38,7 @@ export class SrtpReader {
   }
 
   /**
-   * Undefined: not genuine, seen before, or no RTP packet at all. `sealed` is the reader's from now on: it holds what is
-   * returned, so that what is kept of a packet for seconds is as large as the packet, not a part of a larger pool.
+   * Undefined: not genuine, seen before, or no RTP packet at all. `sealed` is decrypted in place and holds what is returned.
    */
   rtp(sealed: Buffer): OpenedRtp | undefined {
     const clear = headerLength(sealed)

@@ -1,0 +1,325 @@
+/*
+ * The UDP sockets of a relay process: reads what has come with one call (recvmmsg), into memory that JavaScript has given,
+ * and wakes JavaScript once for all of it. A socket of Node's own costs a wake-up, 64 kB of memory and three objects for
+ * each datagram. All state belongs to one instance of the module and is freed with it; nothing is global.
+ */
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "door.h"
+
+enum {
+  /* Datagrams that are read with one call, and the room for each; what is longer is dropped. */
+  SLOTS = 32,
+  SLOT_BYTES = 2048,
+  /* What is told of each datagram: its length, the port, and the address in one word or in four. */
+  HEAD_WORDS = 6,
+  /* What a datagram can hold. */
+  MAX_DATAGRAM = 65507,
+  /* One for each address of the machine. */
+  MAX_SOCKETS = 32
+};
+
+typedef struct instance instance;
+
+typedef struct {
+  instance *owner;
+  uv_poll_t poll;
+  int fd;
+  bool is_v6;
+  bool is_watched;
+  /* The function that is called with how many datagrams have come; and the memory that it finds them in. */
+  napi_ref wake;
+  napi_ref keep_memory;
+  napi_ref keep_heads;
+  unsigned char *memory;
+  uint32_t *heads;
+} udp_socket;
+
+struct instance {
+  napi_env env;
+  udp_socket *sockets[MAX_SOCKETS];
+  /* Those that libuv has not let go yet. */
+  unsigned closing;
+  napi_async_cleanup_hook_handle hook;
+  bool is_ending;
+  struct mmsghdr messages[SLOTS];
+  struct iovec vectors[SLOTS];
+  struct sockaddr_storage names[SLOTS];
+};
+
+/* ---- Sockets ---- */
+
+static socklen_t address_of(struct sockaddr_storage *to, const unsigned char *address, size_t length, uint32_t port) {
+  memset(to, 0, sizeof *to);
+  if (length == 4) {
+    struct sockaddr_in *v4 = (struct sockaddr_in *)to;
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons((uint16_t)port);
+    memcpy(&v4->sin_addr, address, 4);
+    return sizeof *v4;
+  }
+  struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)to;
+  v6->sin6_family = AF_INET6;
+  v6->sin6_port = htons((uint16_t)port);
+  memcpy(&v6->sin6_addr, address, 16);
+  return sizeof *v6;
+}
+
+/* A descriptor that is bound there, with as much room for bursts as the system grants; or an error, negative. */
+static int bound_socket(const unsigned char *address, size_t length, uint32_t port, uint32_t buffer_bytes) {
+  struct sockaddr_storage local;
+  socklen_t local_length = address_of(&local, address, length, port);
+  int fd = socket(local.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  int on = 1, room = (int)buffer_bytes;
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  if ((length == 4 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) == 0) &&
+      bind(fd, (struct sockaddr *)&local, local_length) == 0) {
+    return fd;
+  }
+  int problem = errno;
+  close(fd);
+  return -problem;
+}
+
+static udp_socket *find(const instance *self, int fd) {
+  for (int i = 0; i < MAX_SOCKETS; i++) {
+    if (self->sockets[i] != NULL && self->sockets[i]->fd == fd) return self->sockets[i];
+  }
+  return NULL;
+}
+
+/* Where there is room for one more; -1: nowhere. */
+static int free_place(const instance *self) {
+  for (int i = 0; i < MAX_SOCKETS; i++) {
+    if (self->sockets[i] == NULL) return i;
+  }
+  return -1;
+}
+
+static void end_if_closed(instance *self) {
+  if (!self->is_ending || self->closing > 0) return;
+  napi_async_cleanup_hook_handle hook = self->hook;
+  free(self);
+  if (hook != NULL) napi_remove_async_cleanup_hook(hook);
+}
+
+static void on_closed(uv_handle_t *handle) {
+  udp_socket *closed = handle->data;
+  instance *self = closed->owner;
+  free(closed);
+  self->closing--;
+  end_if_closed(self);
+}
+
+static void close_one(instance *self, udp_socket *socket) {
+  for (int i = 0; i < MAX_SOCKETS; i++) {
+    if (self->sockets[i] == socket) self->sockets[i] = NULL;
+  }
+  napi_delete_reference(self->env, socket->wake);
+  napi_delete_reference(self->env, socket->keep_memory);
+  napi_delete_reference(self->env, socket->keep_heads);
+  self->closing++;
+  uv_close((uv_handle_t *)&socket->poll, on_closed);
+  close(socket->fd);
+}
+
+/* The process is about to end, or the thread: libuv must have let go of everything by then. */
+static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
+  instance *self = data;
+  self->hook = hook;
+  self->is_ending = true;
+  for (int i = 0; i < MAX_SOCKETS; i++) {
+    if (self->sockets[i] != NULL) close_one(self, self->sockets[i]);
+  }
+  end_if_closed(self);
+}
+
+/* ---- Reading ---- */
+
+static void describe(uint32_t *head, const struct mmsghdr *message, const struct sockaddr_storage *from) {
+  /* Without a length it is nobody's: it was longer than its slot, and what is left of it is no datagram. */
+  head[0] = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 0 : message->msg_len;
+  if (from->ss_family == AF_INET) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+    head[1] = ntohs(v4->sin_port);
+    head[2] = ntohl(v4->sin_addr.s_addr);
+    return;
+  }
+  const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+  head[1] = ntohs(v6->sin6_port);
+  for (int i = 0; i < 4; i++) {
+    uint32_t word;
+    memcpy(&word, v6->sin6_addr.s6_addr + 4 * i, sizeof word);
+    head[2 + i] = ntohl(word);
+  }
+}
+
+/* Reads what has come, SLOTS at most. Returns how many; 0 when nothing has. */
+static unsigned read_some(instance *self, const udp_socket *socket) {
+  for (int i = 0; i < SLOTS; i++) {
+    struct msghdr *message = &self->messages[i].msg_hdr;
+    self->vectors[i].iov_base = socket->memory + (size_t)i * SLOT_BYTES;
+    self->vectors[i].iov_len = SLOT_BYTES;
+    message->msg_name = &self->names[i];
+    message->msg_namelen = sizeof self->names[i];
+    message->msg_iov = &self->vectors[i];
+    message->msg_iovlen = 1;
+  }
+  int count = recvmmsg(socket->fd, self->messages, SLOTS, MSG_DONTWAIT, NULL);
+  for (int i = 0; i < count; i++) describe(socket->heads + i * HEAD_WORDS, &self->messages[i], &self->names[i]);
+  return count > 0 ? (unsigned)count : 0;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+/* libuv stops to watch where it saw an error; that of one peer must not cost the others the socket. */
+static void watch_again(udp_socket *socket) {
+  int problem = 0;
+  socklen_t length = sizeof problem;
+  if (getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &problem, &length) == 0) uv_poll_start(&socket->poll, UV_READABLE, on_readable);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events) {
+  udp_socket *socket = poll->data;
+  instance *self = socket->owner;
+  napi_handle_scope scope;
+  napi_value wake, receiver, count, problem;
+  (void)events;
+  if (status < 0) return watch_again(socket);
+  unsigned came = read_some(self, socket);
+  if (came == 0 || napi_open_handle_scope(self->env, &scope) != napi_ok) return;
+  if (napi_get_reference_value(self->env, socket->wake, &wake) == napi_ok && napi_get_global(self->env, &receiver) == napi_ok &&
+      napi_create_uint32(self->env, came, &count) == napi_ok &&
+      napi_make_callback(self->env, NULL, receiver, wake, 1, &count, NULL) == napi_pending_exception &&
+      napi_get_and_clear_last_exception(self->env, &problem) == napi_ok) {
+    napi_fatal_exception(self->env, problem);
+  }
+  napi_close_handle_scope(self->env, scope);
+}
+
+/* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
+
+static udp_socket *socket_at(arguments *call, size_t at) {
+  uint32_t fd = u32(call, at);
+  udp_socket *found = call->ok && fd <= INT32_MAX ? find(call->self, (int)fd) : NULL;
+  if (found == NULL) call->ok = false;
+  return found;
+}
+
+/* open(address: 4 or 16 bytes, port, bufferBytes) -> the descriptor; an error of the system, negative, where there is none */
+static napi_value open_socket(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 3);
+  size_t length;
+  const unsigned char *address = bytes(&call, 0, 4, 16, &length);
+  uint32_t port = u32(&call, 1), buffer_bytes = u32(&call, 2);
+  uv_loop_t *loop = NULL;
+  if (!call.ok || (length != 4 && length != 16) || port > 65535 || buffer_bytes > INT32_MAX) return refuse(env);
+  int place = free_place(call.self);
+  if (place < 0 || napi_get_uv_event_loop(env, &loop) != napi_ok) return number(env, -EMFILE);
+  udp_socket *socket = calloc(1, sizeof *socket);
+  if (socket == NULL) return number(env, -ENOMEM);
+  socket->owner = call.self;
+  socket->is_v6 = length == 16;
+  socket->fd = bound_socket(address, length, port, buffer_bytes);
+  int problem = socket->fd < 0 ? socket->fd : uv_poll_init(loop, &socket->poll, socket->fd);
+  if (problem < 0) {
+    if (socket->fd >= 0) close(socket->fd);
+    free(socket);
+    return number(env, problem);
+  }
+  socket->poll.data = socket;
+  call.self->sockets[place] = socket;
+  return number(env, socket->fd);
+}
+
+/* port(fd) -> the one that it is bound to */
+static napi_value port_of(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  const udp_socket *socket = socket_at(&call, 0);
+  struct sockaddr_storage local;
+  socklen_t length = sizeof local;
+  if (!call.ok || getsockname(socket->fd, (struct sockaddr *)&local, &length) != 0) return refuse(env);
+  return number(env, ntohs(socket->is_v6 ? ((struct sockaddr_in6 *)&local)->sin6_port : ((struct sockaddr_in *)&local)->sin_port));
+}
+
+/* watch(fd, memory: SLOTS * SLOT_BYTES, heads: SLOTS * HEAD_WORDS words, wake): calls `wake` with how many have come */
+static napi_value watch(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 4);
+  udp_socket *socket = socket_at(&call, 0);
+  size_t length;
+  unsigned char *memory = bytes(&call, 1, SLOTS * SLOT_BYTES, SLOTS * SLOT_BYTES, &length);
+  unsigned char *heads = bytes(&call, 2, SLOTS * HEAD_WORDS * 4, SLOTS * HEAD_WORDS * 4, &length);
+  napi_valuetype type = napi_undefined;
+  if (!call.ok || socket->is_watched || (uintptr_t)heads % sizeof(uint32_t) != 0 ||
+      napi_typeof(env, call.values[3], &type) != napi_ok || type != napi_function ||
+      napi_create_reference(env, call.values[1], 1, &socket->keep_memory) != napi_ok ||
+      napi_create_reference(env, call.values[2], 1, &socket->keep_heads) != napi_ok ||
+      napi_create_reference(env, call.values[3], 1, &socket->wake) != napi_ok) {
+    return refuse(env);
+  }
+  socket->memory = memory;
+  socket->heads = (uint32_t *)heads;
+  socket->is_watched = uv_poll_start(&socket->poll, UV_READABLE, on_readable) == 0;
+  return socket->is_watched ? NULL : refuse(env);
+}
+
+/* receive(fd) -> how many datagrams were read into the memory now, without waiting for any */
+static napi_value receive_now(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  const udp_socket *socket = socket_at(&call, 0);
+  if (!call.ok || !socket->is_watched) return refuse(env);
+  return number(env, read_some(call.self, socket));
+}
+
+/* send(fd, datagram, address: 4 or 16 bytes, port) -> whether the kernel took it */
+static napi_value send_one(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 4);
+  const udp_socket *socket = socket_at(&call, 0);
+  size_t length, address_length;
+  const unsigned char *datagram = bytes(&call, 1, 0, MAX_DATAGRAM, &length);
+  const unsigned char *address = bytes(&call, 2, 4, 16, &address_length);
+  uint32_t port = u32(&call, 3);
+  struct sockaddr_storage to;
+  napi_value result = NULL;
+  if (!call.ok || address_length != (socket->is_v6 ? 16 : 4) || port > 65535) return refuse(env);
+  socklen_t to_length = address_of(&to, address, address_length, port);
+  bool is_taken = sendto(socket->fd, datagram, length, MSG_DONTWAIT, (struct sockaddr *)&to, to_length) >= 0;
+  napi_get_boolean(env, is_taken, &result);
+  return result;
+}
+
+/* close(fd): nothing is read or sent from now on */
+static napi_value close_socket(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  udp_socket *socket = socket_at(&call, 0);
+  if (!call.ok) return refuse(env);
+  close_one(call.self, socket);
+  return NULL;
+}
+
+NAPI_MODULE_INIT() {
+  static const door doors[] = {{"open", open_socket},     {"port", port_of},  {"watch", watch},
+                               {"receive", receive_now}, {"send", send_one}, {"close", close_socket}};
+  instance *self = calloc(1, sizeof *self);
+  if (self == NULL) return NULL;
+  self->env = env;
+  if (napi_set_instance_data(env, self, NULL, NULL) != napi_ok ||
+      napi_add_async_cleanup_hook(env, on_cleanup, self, NULL) != napi_ok) {
+    free(self);
+    napi_throw_error(env, NULL, "the native sockets cannot be set up");
+    return NULL;
+  }
+  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
+}
