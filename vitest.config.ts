@@ -1,15 +1,18 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/**
- * What takes longest begins first, so that the others fill the time beside it; the others by their size, as is usual.
- * Before all of them the units: a process serves the files of one project as long as they follow each other.
- */
+/** What takes longest begins first, so that the others fill the time beside it. */
+const LONG = /\/test\/(crash\/|(system|e2e)\/channels?\.)/
+/** Pictures of WebRTC suffer when others want the processor: they come when channels and their encoders are through. */
+const DELICATE = /\/test\/e2e\/(webrtc|loss|transport)\./
+
+/** By rank, and within a rank by size, as is usual. Units come first: a process serves the files of one project in a row. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification): number => {
       if (project.name === 'unit') return 0
-      return /\/test\/(crash\/|(system|e2e)\/channels?\.)/.test(moduleId) ? 1 : 2
+      if (LONG.test(moduleId)) return 1
+      return DELICATE.test(moduleId) ? 3 : 2
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }
