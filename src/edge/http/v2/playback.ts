@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from '../../../commands/context.ts'
 import type { Playbacks, PlaybackTickets } from '../../../commands/v2/playback.ts'
 import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
 import type { Grant, PlaybackRules } from '../../../core/live/playback.ts'
+import type { Sendfile } from '../../../base/sendfile.ts'
 import type { PeerOf } from '../peer.ts'
 import type { SegmentCache } from './segmentCache.ts'
 
@@ -12,6 +12,8 @@ export interface PlaybackOptions {
   readonly playbacks: Playbacks
   readonly served: ServedBytes
   readonly segments: SegmentCache
+  /** Null: bodies go through Node. */
+  readonly sendfile: Sendfile | null
   /** Signs the addresses of segments; the same on every node of an installation. */
   readonly key: KeyObject
   /** The claim of viewer tokens that their restrictions are in. */
@@ -34,26 +36,22 @@ export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:
 export const placeOf = ({ folderOf }: PlaybackOptions, engineId: string, rendition: string, file: string): string =>
   `${folderOf(engineId)}/${rendition}/${file}`
 
-interface Serving {
+/** Whose bytes they are. */
+export interface Serving {
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
-  /** Bytes of the body. */
-  readonly length: number
 }
 
-/** Counts what went out when the answer is over: of one that was broken off, what the connection had taken. */
-export function countServed(
-  { served }: Pick<PlaybackParts, 'served'>,
-  { rules, grant, country, length }: Serving,
-  socket: Socket,
-  response: ServerResponse,
-): void {
+export function addServed({ served }: PlaybackOptions, serving: Serving, bytesOut: number): void {
+  const { rules, grant, country } = serving
   const { id: distributionId, channelId, accountId } = rules.distribution
+  const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
+  served.add({ ...of, bytesOut })
+}
+
+/** What goes out on a connection from now on, at most `length` bytes of a body: of one that is broken off, what Node had taken. */
+export function bytesFromNowOn(socket: Socket, length: number): () => number {
   const before = socket.bytesWritten
-  response.on('close', () => {
-    const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
-    const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
-    served.add({ ...of, bytesOut })
-  })
+  return () => Math.min(Math.max(0, socket.bytesWritten - before), length)
 }

@@ -13,7 +13,14 @@ import { preflight } from '../cors.ts'
 import type { Lane, LaneOptions } from '../lane.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
-import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
+import {
+  addServed,
+  bytesFromNowOn,
+  placeOf,
+  PLAYBACK_MEDIA,
+  type PlaybackOptions,
+  type PlaybackParts,
+} from './playback.ts'
 import { playbackLane } from './playbackLane.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { orNull } from './segmentCache.ts'
@@ -226,7 +233,8 @@ function send(
   const body = range === null ? bytes : bytes.subarray(range.start, range.end + 1)
   const length = request.method === 'HEAD' ? 0 : body.length
   const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers))
-  countServed(parts, { rules, grant, country, length }, request.socket, reply.raw)
+  const bytesOut = bytesFromNowOn(request.socket, length)
+  reply.raw.on('close', () => addServed(parts, { rules, grant, country }, bytesOut()))
   return reply.code(range === null ? 200 : 206).send(body)
 }
 
