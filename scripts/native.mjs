@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
-const ADDONS = ['fanout', 'udp']
+const ADDONS = ['fanout', 'udp', 'sendfile']
 
 export function buildNative() {
   for (const name of ADDONS)

@@ -24,10 +24,9 @@ export const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
 const CACHED = ['Cache-Control', 'public, max-age=60']
 const SEGMENT_HEAD = [...OPEN_HEAD, ...CACHED, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
 
-/** The whole of a media segment, with the head that the framework's routes send. */
-export function sendSegment(response: ServerResponse, bytes: Buffer, route: string, options: LaneOptions): void {
+/** The head of an answer with the whole of a media segment, as the framework's routes send it. It leaves with the body. */
+export function writeSegmentHead(response: ServerResponse, length: number, route: string, options: LaneOptions): void {
   options.answered('GET', route, 200)
-  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${bytes.length}`]
+  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`]
   response.writeHead(200, [...SEGMENT_HEAD, ...own])
-  response.end(bytes)
 }

@@ -1,5 +1,5 @@
 import { countBytes } from '../../../commands/live/count.ts'
-import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
+import { isPlainGet, type Lane, type LaneOptions, writeSegmentHead } from '../lane.ts'
 import { HLS_MEDIA, type HlsParts } from './parts.ts'
 import { pieceOf } from './names.ts'
 import type { Viewer } from './viewers.ts'
@@ -23,7 +23,8 @@ export function hlsLane(parts: HlsParts, options: LaneOptions): Lane {
     if (!admitted) return false
     const { viewer, bytes } = admitted
     viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
-    sendSegment(response, bytes, HLS_MEDIA, options)
+    writeSegmentHead(response, bytes.length, HLS_MEDIA, options)
+    response.end(bytes)
     return true
   }
 }
