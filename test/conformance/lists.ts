@@ -85,6 +85,28 @@ async function addViewed(ground: Ground, atMs: number): Promise<Item | null> {
   return atMs % 3 === 0 ? null : item
 }
 
+const ingestsAt = (path: ListCase['path']): ListCase => ({
+  path,
+  order: 'desc',
+  add: async ({ store, channel }, createdAtMs) => {
+    const ingest = newIngest(channel, { createdAtMs, secretSealed: sealedNothing })
+    await store.transaction((tx) => tx.ingests.insert(ingest))
+    return newest(ingest)
+  },
+  remove: ({ store }, id) => store.transaction((tx) => tx.ingests.delete(id)),
+})
+
+const enginesAt = (path: ListCase['path']): ListCase => ({
+  path,
+  order: 'desc',
+  add: async ({ store, channel }, createdAtMs) => {
+    const engine = newEngine(channel, { createdAtMs })
+    await store.transaction((tx) => tx.engines.insert(engine))
+    return newest(engine)
+  },
+  remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
+})
+
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
     path: () => '/api/access/log',
@@ -136,26 +158,10 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.channels.delete(id)),
   },
-  ingests: {
-    path: ({ channel }) => `/v2/channels/${channel.id}/ingests`,
-    order: 'desc',
-    add: async ({ store, channel }, createdAtMs) => {
-      const ingest = newIngest(channel, { createdAtMs, secretSealed: sealedNothing })
-      await store.transaction((tx) => tx.ingests.insert(ingest))
-      return newest(ingest)
-    },
-    remove: ({ store }, id) => store.transaction((tx) => tx.ingests.delete(id)),
-  },
-  engines: {
-    path: ({ channel }) => `/v2/channels/${channel.id}/engines`,
-    order: 'desc',
-    add: async ({ store, channel }, createdAtMs) => {
-      const engine = newEngine(channel, { createdAtMs })
-      await store.transaction((tx) => tx.engines.insert(engine))
-      return newest(engine)
-    },
-    remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
-  },
+  ingests: ingestsAt(({ channel }) => `/v2/channels/${channel.id}/ingests`),
+  'ingests that are monitored': ingestsAt(({ channel }) => `/v2/monitoring/channels/${channel.id}/ingests`),
+  engines: enginesAt(({ channel }) => `/v2/channels/${channel.id}/engines`),
+  'engines that are monitored': enginesAt(({ channel }) => `/v2/monitoring/channels/${channel.id}/engines`),
   'engines of an ingest': {
     path: ({ ingestId }) => `/v2/ingests/${ingestId}/engines`,
     order: 'desc',

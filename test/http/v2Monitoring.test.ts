@@ -12,11 +12,12 @@ beforeAll(async () => {
 afterAll(() => live.close())
 
 const ingest = () => `/monitoring/ingests/${made.ingests[0].id}`
+const all = (kind: string) => `/monitoring/channels/${made.id}/${kind}`
 const engine = () => `/monitoring/engines/${made.engines[0].id}`
 
 test('what is not there, or another account’s, is not found, and what was too long ago is not known', async () => {
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
-  for (const path of [ingest(), engine()]) {
+  for (const path of [ingest(), engine(), all('ingests'), all('engines')]) {
     expect((await live.v2('GET', path, undefined, { authorization: stranger })).status).toBe(404)
     expect((await live.v2('GET', path.replace(/_\w+/, `_${'1'.repeat(22)}`))).status).toBe(404)
     expect((await live.v2('GET', `${path}?start=${ago(300)}&end=${ago(240)}`)).status).toBe(200)
@@ -27,12 +28,10 @@ test('what is not there, or another account’s, is not found, and what was too 
       { path: 'start', message: expect.stringContaining('within the last five minutes') as string },
     ])
   }
-  for (const path of [`/monitoring/channels/${made.id}/engines`, '/monitoring/distributions/di_x']) {
-    expect((await live.v2('GET', path)).status).toBe(501)
-  }
+  expect((await live.v2('GET', '/monitoring/distributions/di_x')).status).toBe(501)
 })
 
-test('without a source nothing is measured', async () => {
+test('without a source nothing is measured, of one or of all', async () => {
   expect(await live.made('GET', ingest())).toEqual({
     id: made.ingests[0].id,
     status: 'disconnected',
@@ -40,6 +39,13 @@ test('without a source nothing is measured', async () => {
     metrics: [],
   })
   expect(await live.made('GET', engine())).toEqual({ id: made.engines[0].id, status: 'stopped', renditions: [] })
+  const idsOf = (parts: { id: string }[]) => new Set(parts.map(({ id }) => id))
+  for (const kind of ['ingests', 'engines']) {
+    const { data, pagination } = (await live.v2('GET', `${all(kind)}?limit=2`)).json
+    expect(idsOf(data)).toEqual(idsOf(made[kind]))
+    expect(data).toContainEqual(await live.made('GET', `/monitoring/${kind}/${made[kind][0].id}`))
+    expect(pagination).toEqual({ hasMore: false })
+  }
 })
 
 test('a node that has neither the engine nor the encoder names the one that may have it', async () => {
@@ -62,7 +68,7 @@ test('a node that has neither the engine nor the encoder names the one that may 
   const life = { ...of, wanted: true, node: 'studio:/data#7#x', aliveUntilMs, runId: null }
   await store.transaction((tx) => tx.lives.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null }))
   const runs = [409, 'at_another_node', expect.stringContaining('runs at another node, on studio') as string]
-  expect(await refused(engine())).toEqual(runs)
+  for (const path of [engine(), all('engines')]) expect(await refused(path)).toEqual(runs)
   expect(await refused(ingest())).toEqual(runs)
   await store.transaction((tx) => tx.nodes.delete('node_2'))
   await store.transaction((tx) => tx.nodes.insert({ ...node, url: 'https://two.example.com' }))

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { optional, word } from './fields.ts'
+import { optional, pageQuery, word } from './fields.ts'
 import { LIVE_STATUSES } from './types.ts'
 
 export const ChannelMonitoring = Type.Object(
@@ -21,14 +21,18 @@ export const ChannelMonitoring = Type.Object(
 )
 export type ChannelMonitoring = Static<typeof ChannelMonitoring>
 
-export const MeasuredQuery = Type.Object({
+const moments = {
   start: optional(
     Type.String({ description: 'From this moment on, ISO 8601 with a zone; within the last five minutes.' }),
   ),
   end: optional(
     Type.String({ description: 'Up to this moment, at most a minute later. Without both: the last minute.' }),
   ),
-})
+}
+
+export const MeasuredQuery = Type.Object(moments)
+
+export const MeasuredListQuery = Type.Object({ ...pageQuery, ...moments })
 
 const time = Type.String({
   format: 'date-time',

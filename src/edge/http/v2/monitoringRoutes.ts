@@ -1,40 +1,72 @@
-import type { FastifyInstance } from 'fastify'
-import { monitorChannel, monitorEngine, monitorIngest } from '../../../commands/v2/monitoring.ts'
-import { one } from '../../../core/live/fields.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  type Asking,
+  monitorEngine,
+  monitorEngines,
+  monitorIngest,
+  monitorIngests,
+} from '../../../commands/v2/measurements.ts'
+import { monitorChannel } from '../../../commands/v2/monitoring.ts'
+import { one, page } from '../../../core/live/fields.ts'
 import * as schema from '../../../core/live/monitoringSchema.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData } from './problem.ts'
+import { sendData, sendWhole } from './problem.ts'
 
 type Asked = { Querystring: Record<string, unknown> }
+type OfChannel = Asked & { Params: { channelId: string } }
+type OfIngest = Asked & { Params: { ingestId: string } }
+type OfEngine = Asked & { Params: { engineId: string } }
 
 const TAG = 'monitoring'
-const querystring = schema.MeasuredQuery
 
 /** How channels, their sources and their engines are now. */
 export function monitoringRoutes(app: FastifyInstance, { ctx, measured }: LiveApi): void {
-  app.get<Asked & { Params: { channelId: string } }>(
+  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, accountId: ownerOf(request) })
+  app.get<OfChannel>(
     '/monitoring/channels/:channelId',
     describe(TAG, 'Read how a channel and all of its parts are', { answer: one(schema.ChannelMonitoring) }),
     async (request, reply) => sendData(reply, await monitorChannel(ctx, ownerOf(request), request.params.channelId)),
   )
-  app.get<Asked & { Params: { ingestId: string } }>(
+  ingests(app, asking)
+  engines(app, asking)
+}
+
+function ingests(app: FastifyInstance, asking: (request: FastifyRequest) => Asking): void {
+  const what = 'whether the source of an ingest is there, and what came in'
+  app.get<OfIngest>(
     '/monitoring/ingests/:ingestId',
-    describe(TAG, 'Read whether the source of an ingest is there, and what came in', {
-      querystring,
-      answer: one(schema.IngestMonitoring),
-    }),
+    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(schema.IngestMonitoring) }),
     async (request, reply) =>
-      sendData(reply, await monitorIngest(ctx, measured, ownerOf(request), request.params.ingestId, request.query)),
+      sendData(reply, await monitorIngest(asking(request), request.params.ingestId, request.query)),
   )
-  app.get<Asked & { Params: { engineId: string } }>(
-    '/monitoring/engines/:engineId',
-    describe(TAG, 'Read how many pictures and bits an engine makes', {
-      querystring,
-      answer: one(schema.EngineMonitoring),
+  app.get<OfChannel>(
+    '/monitoring/channels/:channelId/ingests',
+    describe(TAG, `List of all ingests of a channel ${what}`, {
+      querystring: schema.MeasuredListQuery,
+      answer: page(schema.IngestMonitoring),
     }),
     async (request, reply) =>
-      sendData(reply, await monitorEngine(ctx, measured, ownerOf(request), request.params.engineId, request.query)),
+      sendWhole(reply, await monitorIngests(asking(request), request.params.channelId, request.query)),
+  )
+}
+
+function engines(app: FastifyInstance, asking: (request: FastifyRequest) => Asking): void {
+  const what = 'how many pictures and bits an engine makes'
+  app.get<OfEngine>(
+    '/monitoring/engines/:engineId',
+    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(schema.EngineMonitoring) }),
+    async (request, reply) =>
+      sendData(reply, await monitorEngine(asking(request), request.params.engineId, request.query)),
+  )
+  app.get<OfChannel>(
+    '/monitoring/channels/:channelId/engines',
+    describe(TAG, `List of all engines of a channel ${what}`, {
+      querystring: schema.MeasuredListQuery,
+      answer: page(schema.EngineMonitoring),
+    }),
+    async (request, reply) =>
+      sendWhole(reply, await monitorEngines(asking(request), request.params.channelId, request.query)),
   )
 }

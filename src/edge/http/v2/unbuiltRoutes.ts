@@ -19,7 +19,7 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
     '/distributions/:distributionId/analytics/*',
     'what browsers viewers have is not recorded, only bytes and viewing minutes',
   ],
-  ['/monitoring/*', 'see GET /v2/monitoring/channels/{id}, and /ingests/{id} and /engines/{id} beside it'],
+  ['/monitoring/*', 'only channels, ingests and engines are monitored'],
   ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
