@@ -6,6 +6,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { loadSendfile, type Sendfile } from '../../src/base/sendfile.ts'
@@ -237,6 +238,15 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     const bodies = await read(socket, 5, body.bytes.length)
     expect(bodies.map((each) => each.equals(body.bytes))).toEqual([true, true, true, true, true])
     expect(served.transfers[0]).not.toBeNull()
+  })
+
+  it('is whole before a connection ends that was to serve one request', async () => {
+    const body = await bodyOf(LARGE)
+    const served = await serve(body)
+    const socket = await dial(served.port)
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+    const all = await buffer(socket)
+    expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(body.bytes)).toBe(true)
   })
 
   it('goes to nobody else while others hang up and come', async () => {

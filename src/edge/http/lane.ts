@@ -13,8 +13,18 @@ export interface LaneOptions {
   readonly answered: (method: string, route: string, status: number) => void
 }
 
-/** A GET of the whole of something, with nothing about it that changes the answer. */
-export const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
+/**
+ * What a GET of the whole of something asks for, if nothing about it changes the answer; null: it is not for this lane.
+ * The cheap questions come first, because each lane is asked about every request.
+ *
+ * @param root what all that `pattern` matches begins with
+ */
+export function readPlainGet(request: IncomingMessage, root: string, pattern: RegExp): RegExpExecArray | null {
+  const { url = '' } = request
+  return url.startsWith(root) && isPlainGet(request) ? pattern.exec(url) : null
+}
+
+const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.range === undefined &&
   headers.expect === undefined &&

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { OPEN_GRANT, refuseViewer } from '../../../core/live/playback.ts'
-import { isPlainGet, type Lane, type LaneOptions, writeSegmentHead } from '../lane.ts'
+import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
 import { type Body, Transfer } from '../transfer.ts'
 import { addServed, bytesFromNowOn, placeOf, PLAYBACK_MEDIA, type PlaybackParts, type Serving } from './playback.ts'
 
@@ -18,7 +18,7 @@ interface Admitted extends Serving {
  */
 export function playbackLane(parts: PlaybackParts, options: LaneOptions): Lane {
   return (request, response) => {
-    const asked = isPlainGet(request) ? SEGMENT.exec(request.url ?? '') : null
+    const asked = readPlainGet(request, '/v2/distributions/', SEGMENT)
     const admitted = asked && admittedTo(parts, asked, request)
     if (!admitted) return false
     writeSegmentHead(response, admitted.body.bytes.length, PLAYBACK_MEDIA, options)
