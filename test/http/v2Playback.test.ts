@@ -112,9 +112,9 @@ describe('a distribution', () => {
     const { store } = live.running.app.ctx
     await store.transaction((tx) => tx.engines.setStatus(main, 'waiting', null))
     const shown = async () => linesOf((await play(masterOf(stage))).text)
-    await expect.poll(shown, { timeout: 5000 }).toEqual(renditions.slice(2))
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(renditions.slice(2))
     await store.transaction((tx) => tx.engines.setStatus(spare, 'stopped', null))
-    await expect.poll(() => codeOf(masterOf(stage)), { timeout: 5000 }).toEqual([404, 'not_found'])
+    await expect.poll(() => codeOf(masterOf(stage)), { timeout: 30_000 }).toEqual([404, 'not_found'])
   })
 
   it('gives nothing but the files of its own engines', async () => {
@@ -272,7 +272,7 @@ describe('viewer tokens', () => {
     const total = bodies.reduce((sum, bytes) => sum + bytes, 0)
     await expect
       .poll(async () => (await served()).reduce((sum, row) => sum + row.bytesOut, 0), {
-        timeout: 15_000,
+        timeout: 30_000,
       })
       .toBe(total)
     for (const row of await served()) expect(row).toMatchObject({ trackingId: 'crew', country: '' })
