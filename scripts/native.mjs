@@ -1,5 +1,5 @@
-// Builds the addons of native/, the fast back end of the relay, when this machine can. Plain JavaScript that runs on Node 20.
-// They are never needed: without them, or when they do not fit, the relay does all of it in JavaScript.
+// Builds the addons of native/, the fast back ends of the relay and of segments, when this machine can. Plain JavaScript that
+// runs on Node 20. They are never needed: without them, or when they do not fit, JavaScript does all of it.
 //   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url))
-const ADDONS = ['fanout', 'udp']
+const ADDONS = ['fanout', 'udp', 'sendfile']
 
 export function buildNative() {
   for (const name of ADDONS)
@@ -25,7 +25,7 @@ function build(source, output) {
   console.log(`setup: built ${basename(output)} out of ${basename(source)}`)
 }
 
-const skip = (why) => console.log(`setup: ${why}; media is forwarded by JavaScript alone, which costs more CPU`)
+const skip = (why) => console.log(`setup: ${why}; JavaScript serves media alone, which costs more CPU`)
 
 const isFresh = (source, output) =>
   existsSync(output) &&

@@ -1,7 +1,10 @@
 import { derivedKey, type App } from './app.ts'
+import type { Logger } from './base/log.ts'
+import type { Sendfile } from './base/sendfile.ts'
 import type { LiveChange } from './commands/context.ts'
 import { Playbacks } from './commands/v2/playback.ts'
 import { ServedBytes } from './commands/v2/servedBytes.ts'
+import { openSendfile } from './edge/http/transferProof.ts'
 import type { PlaybackOptions } from './edge/http/v2/playback.ts'
 import { SegmentCache } from './edge/http/v2/segmentCache.ts'
 import { SegmentTimes } from './edge/http/v2/segmentTimes.ts'
@@ -18,10 +21,14 @@ export interface Playback {
 }
 
 /** Serves what the engines of this node write, until it is stopped. @param folderOf where an engine writes */
-export function startPlayback({ ctx, key, news, config }: App, folderOf: (engineId: string) => string): Playback {
+export async function startPlayback(
+  { ctx, key, news, config }: App,
+  folderOf: (engineId: string) => string,
+): Promise<Playback> {
   const playbacks = new Playbacks(ctx)
   const served = new ServedBytes(ctx)
-  const segments = new SegmentCache(ctx.clock)
+  const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
+  const segments = new SegmentCache(ctx.clock, sendfile)
   const forget = (change: LiveChange): void => playbacks.forget(change)
   news.on('live', forget)
   const jobs = startJobs(ctx.clock, ctx.log, [
@@ -34,6 +41,7 @@ export function startPlayback({ ctx, key, news, config }: App, folderOf: (engine
       served,
       segments,
       times: new SegmentTimes(),
+      sendfile,
       folderOf,
       key: derivedKey(key, 'sluice playback tickets'),
       claim: config.live.viewerClaim,
@@ -41,7 +49,16 @@ export function startPlayback({ ctx, key, news, config }: App, folderOf: (engine
     async stop() {
       news.off('live', forget)
       await jobs.stop()
+      segments.clear()
       await served.flush()
     },
   }
+}
+
+/** Null, with a line in the log, where there is none. */
+async function sendfileFor(log: Logger): Promise<Sendfile | null> {
+  const opened = await openSendfile()
+  if (opened.ok) return opened.value
+  log.info({}, `${opened.error} Segments are copied.`)
+  return null
 }

@@ -12,8 +12,16 @@ const ours = written.filter(({ path }) => code.test(path))
 
 const within = (...rooms: string[]): Module[] =>
   modules.filter(({ path }) => rooms.some((room) => path.startsWith(`src/${room}/`)))
-/** The only outbound HTTP, and the sockets that it dials; and the doctor, which asks this machine's own `/healthz`. */
-const EGRESS = ['src/delivery/egress.ts', 'src/delivery/dial.ts', 'src/cli/doctorPort.ts']
+/**
+ * The only outbound HTTP, and the sockets that it dials; the doctor, which asks this machine's own `/healthz`; and the
+ * proof of the native sender, which asks a server of its own on loopback.
+ */
+const EGRESS = [
+  'src/delivery/egress.ts',
+  'src/delivery/dial.ts',
+  'src/cli/doctorPort.ts',
+  'src/edge/http/transferProof.ts',
+]
 
 describe('the house', () => {
   test('nobody imports through a wall', () => {

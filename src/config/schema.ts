@@ -58,6 +58,11 @@ const schema = {
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
     }),
+    sendfile: toggle({
+      default: true,
+      about:
+        'Whether segments of channels leave by `sendfile(2)`, where the addon for it was built; off, they are copied.',
+    }),
     demo: toggle({
       default: true,
       about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',

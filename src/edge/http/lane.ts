@@ -13,8 +13,18 @@ export interface LaneOptions {
   readonly answered: (method: string, route: string, status: number) => void
 }
 
-/** A GET of the whole of something, with nothing about it that changes the answer. */
-export const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
+/**
+ * What a GET of the whole of something asks for, if nothing about it changes the answer; null: it is not for this lane.
+ * The cheap questions come first, because each lane is asked about every request.
+ *
+ * @param root what all that `pattern` matches begins with
+ */
+export function readPlainGet(request: IncomingMessage, root: string, pattern: RegExp): RegExpExecArray | null {
+  const { url = '' } = request
+  return url.startsWith(root) && isPlainGet(request) ? pattern.exec(url) : null
+}
+
+const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' &&
   headers.range === undefined &&
   headers.expect === undefined &&
@@ -24,10 +34,9 @@ export const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
 const CACHED = ['Cache-Control', 'public, max-age=60']
 const SEGMENT_HEAD = [...OPEN_HEAD, ...CACHED, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
 
-/** The whole of a media segment, with the head that the framework's routes send. */
-export function sendSegment(response: ServerResponse, bytes: Buffer, route: string, options: LaneOptions): void {
+/** The head of an answer with the whole of a media segment, as the framework's routes send it. It leaves with the body. */
+export function writeSegmentHead(response: ServerResponse, length: number, route: string, options: LaneOptions): void {
   options.answered('GET', route, 200)
-  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${bytes.length}`]
+  const own = ['X-Request-Id', options.requestId(), 'Content-Length', `${length}`]
   response.writeHead(200, [...SEGMENT_HEAD, ...own])
-  response.end(bytes)
 }

@@ -1,5 +1,5 @@
 import { countBytes } from '../../../commands/live/count.ts'
-import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
+import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
 import { HLS_MEDIA, type HlsParts } from './parts.ts'
 import { pieceOf } from './names.ts'
 import type { Viewer } from './viewers.ts'
@@ -18,12 +18,13 @@ interface Admitted {
  */
 export function hlsLane(parts: HlsParts, options: LaneOptions): Lane {
   return (request, response) => {
-    const asked = isPlainGet(request) ? MEDIA.exec(request.url ?? '') : null
+    const asked = readPlainGet(request, '/hls/', MEDIA)
     const admitted = asked && admittedTo(parts, asked)
     if (!admitted) return false
     const { viewer, bytes } = admitted
     viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
-    sendSegment(response, bytes, HLS_MEDIA, options)
+    writeSegmentHead(response, bytes.length, HLS_MEDIA, options)
+    response.end(bytes)
     return true
   }
 }

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Context } from '../../../commands/context.ts'
 import type { Playbacks, PlaybackTickets } from '../../../commands/v2/playback.ts'
 import type { ServedBytes } from '../../../commands/v2/servedBytes.ts'
 import type { Grant, PlaybackRules } from '../../../core/live/playback.ts'
+import type { Sendfile } from '../../../base/sendfile.ts'
 import type { PeerOf } from '../peer.ts'
 import type { SegmentCache } from './segmentCache.ts'
 import type { SegmentTimes } from './segmentTimes.ts'
@@ -14,6 +14,8 @@ export interface PlaybackOptions {
   readonly served: ServedBytes
   readonly segments: SegmentCache
   readonly times: SegmentTimes
+  /** Null: bodies go through Node. */
+  readonly sendfile: Sendfile | null
   /** Signs the addresses of segments; the same on every node of an installation. */
   readonly key: KeyObject
   /** The claim of viewer tokens that their restrictions are in. */
@@ -36,28 +38,25 @@ export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:
 export const placeOf = ({ folderOf }: PlaybackOptions, engineId: string, rendition: string, file: string): string =>
   `${folderOf(engineId)}/${rendition}/${file}`
 
-interface Serving {
+/** Whose bytes they are. */
+export interface Serving {
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
-  /** Bytes of the body. */
-  readonly length: number
-  /** How long what is sent plays, where it is all of a segment. */
+  /** How long it plays, where it is all of a segment. */
   readonly playsMs: number
 }
 
-/** Counts what went out when the answer is over: of one that was broken off, the bytes that the connection had taken. */
-export function countServed(
-  { served }: Pick<PlaybackParts, 'served'>,
-  { rules, grant, country, length, playsMs }: Serving,
-  socket: Socket,
-  response: ServerResponse,
-): void {
+/** @param isOut all of it was handed over */
+export function addServed({ served }: PlaybackOptions, serving: Serving, bytesOut: number, isOut: boolean): void {
+  const { rules, grant, country, playsMs } = serving
   const { id: distributionId, channelId, accountId } = rules.distribution
+  const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
+  served.add({ ...of, bytesOut, viewedMs: isOut ? playsMs : 0 })
+}
+
+/** What goes out on a connection from now on, at most `length` bytes of a body: of one that is broken off, what Node had taken. */
+export function bytesFromNowOn(socket: Socket, length: number): () => number {
   const before = socket.bytesWritten
-  response.on('close', () => {
-    const bytesOut = Math.min(Math.max(0, socket.bytesWritten - before), length)
-    const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
-    served.add({ ...of, bytesOut, viewedMs: response.writableFinished ? playsMs : 0 })
-  })
+  return () => Math.min(Math.max(0, socket.bytesWritten - before), length)
 }

@@ -1,18 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Grant, OPEN_GRANT, type PlaybackRules, refuseViewer } from '../../../core/live/playback.ts'
-import { isPlainGet, type Lane, type LaneOptions, sendSegment } from '../lane.ts'
-import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackParts } from './playback.ts'
+import { OPEN_GRANT, refuseViewer } from '../../../core/live/playback.ts'
+import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
+import { type Body, Transfer } from '../transfer.ts'
+import { addServed, bytesFromNowOn, placeOf, PLAYBACK_MEDIA, type PlaybackParts, type Serving } from './playback.ts'
 
 /** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket where one is needed. */
 const SEGMENT =
   /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/([\d_]{1,24}\.m4s)(?:\?t=([\w.-]{1,1024}))?$/
 
-interface Admitted {
-  readonly bytes: Buffer
-  readonly playsMs: number
-  readonly rules: PlaybackRules
-  readonly grant: Grant
-  readonly country: string | null
+interface Admitted extends Serving {
+  readonly body: Body
 }
 
 /**
@@ -21,23 +18,24 @@ interface Admitted {
  */
 export function playbackLane(parts: PlaybackParts, options: LaneOptions): Lane {
   return (request, response) => {
-    const asked = isPlainGet(request) ? SEGMENT.exec(request.url ?? '') : null
+    const asked = readPlainGet(request, '/v2/distributions/', SEGMENT)
     const admitted = asked && admittedTo(parts, asked, request)
     if (!admitted) return false
-    serve(parts, admitted, request, response, options)
+    writeSegmentHead(response, admitted.body.bytes.length, PLAYBACK_MEDIA, options)
+    serve(parts, admitted, request, response)
     return true
   }
 }
 
-function serve(
-  parts: PlaybackParts,
-  { bytes, playsMs, rules, grant, country }: Admitted,
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: LaneOptions,
-): void {
-  countServed(parts, { rules, grant, country, length: bytes.length, playsMs }, request.socket, response)
-  sendSegment(response, bytes, PLAYBACK_MEDIA, options)
+/** Sends the body and counts what went out of it: at once when it is all out, and else when the answer is over. */
+function serve(parts: PlaybackParts, admitted: Admitted, request: IncomingMessage, response: ServerResponse): void {
+  const { bytes } = admitted.body
+  const transfer = parts.sendfile && Transfer.begin(parts.sendfile, response, admitted.body)
+  if (transfer?.isComplete) return addServed(parts, admitted, bytes.length, true)
+  const bytesOut = transfer ? () => transfer.bytesOut : bytesFromNowOn(request.socket, bytes.length)
+  const isOut = (): boolean => transfer?.isComplete ?? response.writableFinished
+  response.on('close', () => addServed(parts, admitted, bytesOut(), isOut()))
+  if (!transfer) response.end(bytes)
 }
 
 /** Null: not by what is in memory. Accidents are the route's too, which knows how to tell of them. */
@@ -47,15 +45,15 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
     const rules = parts.playbacks.peek(distributionId)
     if (!rules?.engines.some(({ id }) => id === engineId)) return null
     const path = placeOf(parts, engineId, rendition, file)
-    const bytes = parts.segments.peek(path)
-    if (bytes === undefined) return null
+    const body = parts.segments.peek(path)
+    if (body === undefined) return null
     const isOpen = rules.keys.length === 0
     const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, 'media', rules, parts.ctx.clock.now())
     if (grant === null) return null
     const address = parts.peerOf(request.socket.remoteAddress, request.headers)
     const country = parts.ctx.countryOf(address)
     const refused = refuseViewer(rules, { address, country, referer: request.headers.referer })
-    return refused === null ? { bytes, playsMs: parts.times.of(path), rules, grant, country } : null
+    return refused === null ? { body, playsMs: parts.times.of(path), rules, grant, country } : null
   } catch {
     return null
   }

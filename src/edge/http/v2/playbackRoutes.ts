@@ -13,7 +13,14 @@ import { preflight } from '../cors.ts'
 import type { Lane, LaneOptions } from '../lane.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
-import { countServed, placeOf, PLAYBACK_MEDIA, type PlaybackOptions, type PlaybackParts } from './playback.ts'
+import {
+  addServed,
+  bytesFromNowOn,
+  placeOf,
+  PLAYBACK_MEDIA,
+  type PlaybackOptions,
+  type PlaybackParts,
+} from './playback.ts'
 import { playbackLane } from './playbackLane.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { orNull } from './segmentCache.ts'
@@ -231,8 +238,9 @@ function send(
   const length = request.method === 'HEAD' ? 0 : body.length
   const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers))
   const isWhole = length === bytes.length
-  const serving = { rules, grant, country, length, playsMs: isWhole ? playsMs : 0 }
-  countServed(parts, serving, request.socket, reply.raw)
+  const serving = { rules, grant, country, playsMs: isWhole ? playsMs : 0 }
+  const bytesOut = bytesFromNowOn(request.socket, length)
+  reply.raw.on('close', () => addServed(parts, serving, bytesOut(), reply.raw.writableFinished))
   return reply.code(range === null ? 200 : 206).send(body)
 }
 

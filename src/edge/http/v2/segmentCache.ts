@@ -1,5 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import type { Clock } from '../../../base/clock.ts'
+import type { Sendfile } from '../../../base/sendfile.ts'
+import type { Body } from '../transfer.ts'
 
 /**
  * Viewers are at the live edge: they ask for the newest three segments of each rendition. Two seconds of the default
@@ -8,13 +10,14 @@ import type { Clock } from '../../../base/clock.ts'
 const KEPT_BYTES = 64 * 1024 * 1024
 /** One that is larger would push out most of the others. */
 const LARGEST_BYTES = KEPT_BYTES / 8
+/** Less than this is copied as quickly as it is sent out of its file. */
+const LEAST_FILE_BYTES = 32 * 1024
 /** So long a segment is taken to be what it was. A name is used again only by a later run, for other seconds of media. */
 const FRESH_MS = 1000
 /** Longer than the segments of a live playlist are asked for by anybody. */
 const IDLE_MS = 10_000
 
-interface Kept {
-  readonly bytes: Buffer
+interface Kept extends Body {
   /** Tells this file from another of its name. */
   readonly identity: string
   checkedAtMs: number
@@ -27,10 +30,13 @@ export class SegmentCache {
   /** Those that were checked last are at the end. */
   readonly #kept = new Map<string, Kept>()
   readonly #reading = new Map<string, Promise<Buffer | null>>()
+  readonly #sendfile: Sendfile | null
   #size = 0
 
-  constructor(clock: Clock) {
+  /** @param sendfile null: files are not held open */
+  constructor(clock: Clock, sendfile: Sendfile | null) {
     this.#clock = clock
+    this.#sendfile = sendfile
   }
 
   /** How many bytes are kept. */
@@ -39,13 +45,13 @@ export class SegmentCache {
   }
 
   /** Undefined: `read` has to look. */
-  peek(path: string): Buffer | undefined {
+  peek(path: string): Body | undefined {
     const kept = this.#kept.get(path)
     if (kept === undefined) return undefined
     const nowMs = this.#clock.monotonic()
     if (nowMs - kept.checkedAtMs >= FRESH_MS) return undefined
     kept.usedAtMs = nowMs
-    return kept.bytes
+    return kept
   }
 
   /** Null: there is no such file. Those who ask at the same time share one look. */
@@ -63,22 +69,39 @@ export class SegmentCache {
     for (const [path, { usedAtMs }] of this.#kept) if (usedAtMs < since) this.#drop(path)
   }
 
+  /** Lets go of everything. */
+  clear(): void {
+    for (const path of this.#kept.keys()) this.#drop(path)
+  }
+
   async #look(path: string): Promise<Buffer | null> {
     const nowMs = this.#clock.monotonic()
     const found = await orNull(stat(path))
     const identity = found === null ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`
     const kept = this.#kept.get(path)
-    this.#drop(path)
     if (kept !== undefined && kept.identity === identity) {
-      this.#keep(path, { ...kept, checkedAtMs: nowMs, usedAtMs: nowMs })
+      this.#kept.delete(path)
+      this.#kept.set(path, { ...kept, checkedAtMs: nowMs, usedAtMs: nowMs })
       return kept.bytes
     }
-    const bytes = found === null ? null : await orNull(readFile(path))
-    // A file that was exchanged between the two looks is kept the next time.
-    if (bytes !== null && bytes.length === found?.size && bytes.length <= LARGEST_BYTES) {
-      this.#keep(path, { bytes, identity, checkedAtMs: nowMs, usedAtMs: nowMs })
+    this.#drop(path)
+    if (found === null) return null
+    return orNull(this.#load(path, found.size, { identity, checkedAtMs: nowMs, usedAtMs: nowMs }))
+  }
+
+  async #load(path: string, size: number, found: Omit<Kept, keyof Body>): Promise<Buffer> {
+    const handle = await open(path)
+    try {
+      const bytes = await handle.readFile()
+      // A file that was exchanged between the two looks is kept the next time.
+      if (bytes.length === size && size <= LARGEST_BYTES) {
+        const file = size >= LEAST_FILE_BYTES ? (this.#sendfile?.hold(handle.fd, size) ?? 0) : 0
+        this.#keep(path, { ...found, bytes, file })
+      }
+      return bytes
+    } finally {
+      await handle.close()
     }
-    return bytes
   }
 
   #keep(path: string, kept: Kept): void {
@@ -91,8 +114,12 @@ export class SegmentCache {
   }
 
   #drop(path: string): void {
-    this.#size -= this.#kept.get(path)?.bytes.length ?? 0
+    const kept = this.#kept.get(path)
+    if (kept === undefined) return
     this.#kept.delete(path)
+    this.#size -= kept.bytes.length
+    // Who is being sent it gets the rest out of memory.
+    if (kept.file !== 0) this.#sendfile?.release(kept.file)
   }
 }
 

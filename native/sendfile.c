@@ -1,0 +1,222 @@
+/*
+ * Sends an answer on a socket of this process: its head, and a file behind it that the kernel takes out of its own cache
+ * (sendfile(2)). The fast back end of src/edge/http/transfer.ts: JavaScript decides everything and looks after the socket.
+ * Files are named by handles that are never used twice, so that one that was let go of can be sent to nobody. All state
+ * belongs to one instance of the module and is freed with it; nothing is global.
+ */
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <errno.h>
+#include <fcntl.h>
+#include <node_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+  MAX_FILES = 4096,
+  MAX_HEAD = 8192,
+  MAX_ARGUMENTS = 5
+};
+
+/* A file that is held open, as it was when that began. */
+typedef struct {
+  int64_t handle;
+  int fd;
+  struct stat was;
+} held;
+
+/* What one instance of the module has. A slot whose handle is 0 is free. */
+typedef struct {
+  int64_t made;
+  held files[MAX_FILES];
+} instance;
+
+/* ---- Files. A handle is the slot, and how many were made before it: 2^41 of them fit into a number of JavaScript. ---- */
+
+static held *find(instance *self, int64_t handle) {
+  held *slot = handle > 0 ? &self->files[handle % MAX_FILES] : NULL;
+  return slot != NULL && slot->handle == handle ? slot : NULL;
+}
+
+static held *free_slot(instance *self) {
+  for (int i = 0; i < MAX_FILES; i++) {
+    if (self->files[i].handle == 0) return &self->files[i];
+  }
+  return NULL;
+}
+
+/* Holds a regular file of this length with a descriptor of our own. 0: not possible. */
+static int64_t hold_file(instance *self, int fd, int64_t length) {
+  held *slot = free_slot(self);
+  struct stat is;
+  if (slot == NULL || fstat(fd, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size != length) return 0;
+  int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  if (own < 0) return 0;
+  slot->fd = own;
+  slot->was = is;
+  slot->handle = ++self->made * MAX_FILES + (slot - self->files);
+  return slot->handle;
+}
+
+static void let_go(held *file) {
+  if (file == NULL) return;
+  close(file->fd);
+  file->handle = 0;
+}
+
+/* Nobody has written to it. That its name was removed or given to another file does not matter. */
+static bool is_unchanged(const held *file) {
+  struct stat is;
+  return fstat(file->fd, &is) == 0 && is.st_size == file->was.st_size && is.st_mtim.tv_sec == file->was.st_mtim.tv_sec &&
+         is.st_mtim.tv_nsec == file->was.st_mtim.tv_nsec;
+}
+
+/* ---- Sending ---- */
+
+/* A socket that takes a stream and never makes us wait. */
+static bool is_stream(int fd) {
+  int type = 0, flags = fcntl(fd, F_GETFL);
+  socklen_t length = sizeof type;
+  return flags >= 0 && (flags & O_NONBLOCK) != 0 && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+         type == SOCK_STREAM;
+}
+
+/* 0: not now. */
+static int64_t failed(void) {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -(int64_t)errno;
+}
+
+/*
+ * How many bytes of head and file the kernel took: fewer than all when the socket is full, 0 when it was. An error is a
+ * negative errno, and only when nothing was taken. SIGPIPE is ignored by Node.
+ */
+static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, off_t offset, size_t length) {
+  ssize_t taken = 0;
+  if (head_length > 0) {
+    /* The head waits for the file, so that both leave in the same packets. */
+    taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (taken < 0) return failed();
+    if ((size_t)taken < head_length) return taken;
+  }
+  ssize_t body = sendfile(socket, file->fd, &offset, length);
+  if (body > 0) return taken + body;
+  if (taken > 0) return taken;
+  return body == 0 ? -ENODATA : failed();
+}
+
+/* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
+
+typedef struct {
+  napi_env env;
+  instance *self;
+  napi_value values[MAX_ARGUMENTS];
+  bool ok;
+} arguments;
+
+static arguments open_call(napi_env env, napi_callback_info info, size_t wanted) {
+  arguments call = {.env = env, .self = NULL, .ok = true};
+  size_t count = MAX_ARGUMENTS;
+  call.ok = napi_get_cb_info(env, info, &count, call.values, NULL, NULL) == napi_ok && count >= wanted &&
+            napi_get_instance_data(env, (void **)&call.self) == napi_ok && call.self != NULL;
+  return call;
+}
+
+static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) {
+  int64_t value = 0;
+  if (!call->ok || napi_get_value_int64(call->env, call->values[at], &value) != napi_ok || value < least || value > most) {
+    call->ok = false;
+    return 0;
+  }
+  return value;
+}
+
+/* Copies a string of at most MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
+static size_t latin1(arguments *call, size_t at, char *head) {
+  size_t length = 0;
+  if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok ||
+      length > MAX_HEAD || napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
+    call->ok = false;
+    return 0;
+  }
+  return length;
+}
+
+static napi_value refuse(napi_env env) {
+  napi_throw_type_error(env, NULL, "the native sender was called with wrong arguments");
+  return NULL;
+}
+
+static napi_value number(napi_env env, int64_t value) {
+  napi_value result = NULL;
+  napi_create_int64(env, value, &result);
+  return result;
+}
+
+/* hold(fd, length) -> a handle of the file that is open there; 0: it cannot be held */
+static napi_value hold(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 2);
+  int64_t fd = integer(&call, 0, 0, INT32_MAX), length = integer(&call, 1, 1, INT64_MAX);
+  return call.ok ? number(env, hold_file(call.self, (int)fd, length)) : refuse(env);
+}
+
+/* release(handle): one that was released before is let be */
+static napi_value release(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  int64_t handle = integer(&call, 0, 1, INT64_MAX);
+  if (!call.ok) return refuse(env);
+  let_go(find(call.self, handle));
+  return NULL;
+}
+
+/* send(socket, head, handle, offset, length) -> see `send_both`; -EBADF: not held, -ESTALE: it was written to */
+static napi_value send_call(napi_env env, napi_callback_info info) {
+  char head[MAX_HEAD + 1];
+  arguments call = open_call(env, info, 5);
+  int64_t socket = integer(&call, 0, 0, INT32_MAX);
+  size_t head_length = latin1(&call, 1, head);
+  int64_t handle = integer(&call, 2, 1, INT64_MAX), offset = integer(&call, 3, 0, INT64_MAX);
+  int64_t length = integer(&call, 4, 1, INT32_MAX);
+  if (!call.ok) return refuse(env);
+  const held *file = find(call.self, handle);
+  if (file == NULL) return number(env, -EBADF);
+  if (offset > file->was.st_size || length > file->was.st_size - offset) return refuse(env);
+  if (!is_unchanged(file)) return number(env, -ESTALE);
+  if (!is_stream((int)socket)) return number(env, -ENOTSOCK);
+  return number(env, send_both((int)socket, head, head_length, file, offset, (size_t)length));
+}
+
+static void instance_free(napi_env env, void *data, void *hint) {
+  instance *self = data;
+  (void)env;
+  (void)hint;
+  for (int i = 0; i < MAX_FILES; i++) {
+    if (self->files[i].handle != 0) let_go(&self->files[i]);
+  }
+  free(self);
+}
+
+NAPI_MODULE_INIT() {
+  static const struct {
+    const char *name;
+    napi_callback call;
+  } doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
+  instance *self = calloc(1, sizeof *self);
+  if (self == NULL) return NULL;
+  if (napi_set_instance_data(env, self, instance_free, NULL) != napi_ok) {
+    free(self);
+    return NULL;
+  }
+  for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
+    napi_value function;
+    if (napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function) != napi_ok ||
+        napi_set_named_property(env, exports, doors[i].name, function) != napi_ok) {
+      return NULL;
+    }
+  }
+  return exports;
+}

@@ -1,0 +1,344 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { loadSendfile, type Sendfile } from '../../src/base/sendfile.ts'
+import { type Body, Transfer } from '../../src/edge/http/transfer.ts'
+import { openSendfile } from '../../src/edge/http/transferProof.ts'
+import { until } from '../support/live.ts'
+
+const native = loadSendfile()
+
+it('is built where the tests run', () => expect(native).not.toBeNull())
+
+/** More than the buffers of a connection whose client does not read. */
+const LARGE = 16 * 1024 * 1024
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-transfer-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe.runIf(native !== null)('a body that leaves by sendfile', () => {
+  const sendfile = native as Sendfile
+
+  const bodyOf = async (length: number): Promise<Body & { path: string }> => {
+    const path = join(folder, `${Math.random()}`)
+    const bytes = randomBytes(length)
+    await writeFile(path, bytes)
+    const fd = openSync(path, 'r')
+    const file = sendfile.hold(fd, length)
+    closeSync(fd)
+    onTestFinished(() => sendfile.release(file))
+    return { bytes, file, path }
+  }
+
+  interface Served {
+    readonly port: number
+    readonly answers: ServerResponse[]
+    readonly transfers: (Transfer | null)[]
+    closeAll(): void
+  }
+
+  /** Answers every request with this body, by the addon where it can. */
+  const serve = async (body: Body, by = sendfile): Promise<Served> => {
+    const answers: ServerResponse[] = []
+    const transfers: (Transfer | null)[] = []
+    const server = createServer((_request, answer) => {
+      answer.writeHead(200, ['Content-Length', `${body.bytes.length}`])
+      const transfer = Transfer.begin(by, answer, body)
+      answers.push(answer)
+      transfers.push(transfer)
+      if (transfer === null) answer.end(body.bytes)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const closeAll = (): void => server.closeAllConnections()
+    onTestFinished(() => {
+      server.close()
+      closeAll()
+    })
+    return { port: (server.address() as AddressInfo).port, answers, transfers, closeAll }
+  }
+
+  const dial = async (port: number): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    return socket
+  }
+
+  /** The bodies of as many answers, which all have the same length. */
+  const read = async (socket: Socket, answers: number, length: number): Promise<Buffer[]> => {
+    let all = Buffer.alloc(0)
+    const chunks: Buffer[] = []
+    const bodies: Buffer[] = []
+    let size = 0
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size < length) continue
+      all = Buffer.concat([all, ...chunks.splice(0)])
+      for (
+        let end = all.indexOf('\r\n\r\n');
+        end >= 0 && all.length >= end + 4 + length;
+        end = all.indexOf('\r\n\r\n')
+      ) {
+        expect(all.toString('latin1', 0, 15)).toBe('HTTP/1.1 200 OK')
+        bodies.push(all.subarray(end + 4, end + 4 + length))
+        all = all.subarray(end + 4 + length)
+      }
+      size = all.length
+      if (bodies.length === answers) break
+    }
+    expect(all.length).toBe(0)
+    return bodies
+  }
+
+  const readsNothing = async (port: number): Promise<Socket> => {
+    const socket = await dial(port)
+    socket.pause().write(REQUEST)
+    return socket
+  }
+
+  /** The kernel has taken what it can, and a piece waits in Node. */
+  const isStuck = (served: Served): Promise<void> =>
+    until(() => (served.answers[0]?.socket?.writableLength ?? 0) > 0 && served.transfers[0]?.isComplete === false)
+
+  it('is whole whatever the kernel takes of it, and the next on its connection too', async () => {
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.integer({ min: 1, max: 60_000 }) },
+      { weight: 2, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constantFrom(-5, -32, -116) },
+    )
+    const body = await bodyOf(200_000)
+    const steps: number[] = []
+    let headBytes = -1
+    const moody: Sendfile = {
+      ...sendfile,
+      send(socket, head, file, offset, length) {
+        if (head !== '' && headBytes > 0) return writeSync(socket, head.slice(0, headBytes), null, 'latin1')
+        const most = steps.shift() ?? length
+        return most <= 0 ? most : sendfile.send(socket, head, file, offset, Math.min(length, most))
+      },
+    }
+    const { port, transfers } = await serve(body, moody)
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.integer({ min: -40, max: 40 }), async (given, partly) => {
+        steps.splice(0, steps.length, ...given)
+        headBytes = partly
+        const socket = await dial(port)
+        for (let times = 0; times < 2; times++) {
+          socket.write(REQUEST)
+          const [got] = await read(socket, 1, body.bytes.length)
+          expect(got?.equals(body.bytes)).toBe(true)
+          const last = transfers.at(-1)
+          if (last) await until(() => last.isComplete)
+        }
+        socket.destroy()
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('reaches a client that reads late, and is counted to the last byte', async () => {
+    const body = await bodyOf(LARGE)
+    const served = await serve(body)
+    const socket = await readsNothing(served.port)
+    await isStuck(served)
+    expect(served.transfers[0]?.bytesOut).toBeLessThan(LARGE)
+    expect((await read(socket, 1, LARGE))[0]?.equals(body.bytes)).toBe(true)
+    await until(() => served.transfers[0]?.isComplete === true)
+    expect(served.transfers[0]?.bytesOut).toBe(LARGE)
+  })
+
+  it('goes out of memory when its file is cut off, or let go of, in the middle', async () => {
+    for (const spoil of [
+      ({ path }: { path: string }) => truncate(path, 0),
+      ({ file }: Body) => sendfile.release(file),
+    ]) {
+      const body = await bodyOf(LARGE)
+      const served = await serve(body)
+      const socket = await readsNothing(served.port)
+      await isStuck(served)
+      await spoil(body)
+      expect((await read(socket, 1, LARGE))[0]?.equals(body.bytes)).toBe(true)
+    }
+  })
+
+  it('is whole for a client that ends its own side at once', async () => {
+    const body = await bodyOf(LARGE)
+    const served = await serve(body)
+    const socket = await readsNothing(served.port)
+    await isStuck(served)
+    socket.end()
+    expect((await read(socket, 1, LARGE))[0]?.equals(body.bytes)).toBe(true)
+    await until(() => served.transfers[0]?.isComplete === true)
+  })
+
+  it('of a client that hangs up, what the kernel had taken is counted and nothing is sent after it', async () => {
+    const body = await bodyOf(LARGE)
+    let taken = 0
+    let late = 0
+    const watched: Sendfile = {
+      ...sendfile,
+      send(socket, head, ...rest) {
+        if (served.answers[0]?.destroyed) late += 1
+        const bytes = sendfile.send(socket, head, ...rest)
+        taken += Math.max(0, bytes) - head.length
+        return bytes
+      },
+    }
+    const served = await serve(body, watched)
+    const socket = await readsNothing(served.port)
+    await isStuck(served)
+    const received = await new Promise<number>((resolve) => {
+      socket.once('data', (chunk: Buffer) => resolve(chunk.length))
+      socket.resume()
+    })
+    socket.resetAndDestroy()
+    await until(() => served.answers[0]?.destroyed === true)
+    const { bytesOut } = served.transfers[0] as Transfer
+    expect(bytesOut).toBeLessThan(LARGE)
+    expect(bytesOut).toBeGreaterThan(received - 1000)
+    // Pieces through Node are 16 KiB.
+    expect((bytesOut - taken) % 16_384).toBe(0)
+    expect(late).toBe(0)
+  })
+
+  it('ends where it is when the server closes its connections', async () => {
+    const body = await bodyOf(LARGE)
+    const served = await serve(body)
+    const socket = await readsNothing(served.port)
+    await isStuck(served)
+    served.closeAll()
+    let size = 0
+    for await (const chunk of socket) size += chunk.length
+    const { bytesOut, isComplete } = served.transfers[0] as Transfer
+    expect(isComplete).toBe(false)
+    expect(size).toBeLessThan(LARGE)
+    expect(size).toBeGreaterThanOrEqual(bytesOut)
+  })
+
+  it('keeps its turn among requests that come at once on one connection', async () => {
+    const body = await bodyOf(700_000)
+    const served = await serve(body)
+    const socket = await dial(served.port)
+    socket.write(REQUEST.repeat(5))
+    const bodies = await read(socket, 5, body.bytes.length)
+    expect(bodies.map((each) => each.equals(body.bytes))).toEqual([true, true, true, true, true])
+    expect(served.transfers[0]).not.toBeNull()
+  })
+
+  it('is whole before a connection ends that was to serve one request', async () => {
+    const body = await bodyOf(LARGE)
+    const served = await serve(body)
+    const socket = await dial(served.port)
+    socket.write('GET / HTTP/1.0\r\n\r\n')
+    const all = await buffer(socket)
+    expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(body.bytes)).toBe(true)
+  })
+
+  it('goes to nobody else while others hang up and come', async () => {
+    const body = await bodyOf(3_000_000)
+    const served = await serve(body)
+    const stays = async (): Promise<boolean[]> => {
+      const socket = await dial(served.port)
+      const all: boolean[] = []
+      for (let times = 0; times < 3; times++) {
+        socket.write(REQUEST)
+        all.push(...(await read(socket, 1, body.bytes.length)).map((each) => each.equals(body.bytes)))
+      }
+      return all
+    }
+    const leaves = async (): Promise<boolean[]> => {
+      for (let times = 0; times < 6; times++) {
+        const socket = await dial(served.port)
+        socket.write(REQUEST)
+        await once(socket, 'data')
+        socket.resetAndDestroy()
+      }
+      return []
+    }
+    const all = await Promise.all(Array.from({ length: 24 }, (_, at) => (at % 2 === 0 ? stays() : leaves())))
+    expect(all.flat()).toEqual(Array(36).fill(true))
+  })
+})
+
+describe.runIf(native !== null)('the addon', () => {
+  const sendfile = native as Sendfile
+  const descriptors = (): number => readdirSync('/proc/self/fd').length
+
+  it('sends nothing that is not held as it was, and to nothing but sockets that do not block', async () => {
+    const path = join(folder, 'held')
+    await writeFile(path, 'x'.repeat(100))
+    const fd = openSync(path, 'r+')
+    onTestFinished(() => closeSync(fd))
+    const file = sendfile.hold(fd, 100)
+    expect(sendfile.hold(fd, 99)).toBe(0)
+    expect(sendfile.send(fd, '', file, 0, 100)).toBe(-88)
+    writeSync(fd, 'longer'.repeat(30))
+    expect(sendfile.send(fd, '', file, 0, 100)).toBe(-116)
+    sendfile.release(file)
+    expect(sendfile.send(fd, '', file, 0, 100)).toBe(-9)
+  })
+
+  it('closes what it let go of, and knows the file by no number that it gave before', async () => {
+    const path = join(folder, 'many')
+    await writeFile(path, 'x')
+    const fd = openSync(path, 'r')
+    onTestFinished(() => closeSync(fd))
+    const before = descriptors()
+    const files = Array.from({ length: 50 }, () => sendfile.hold(fd, 1))
+    expect(descriptors()).toBe(before + 50)
+    for (const file of [...files, ...files]) sendfile.release(file)
+    expect(descriptors()).toBe(before)
+    const again = sendfile.hold(fd, 1)
+    expect(files).not.toContain(again)
+    sendfile.release(again)
+  })
+
+  it('refuses arguments that make no sense', async () => {
+    const path = join(folder, 'bounds')
+    await writeFile(path, 'x'.repeat(100))
+    const fd = openSync(path, 'r')
+    onTestFinished(() => closeSync(fd))
+    const file = sendfile.hold(fd, 100)
+    onTestFinished(() => sendfile.release(file))
+    const wrong: [number, unknown, number, number, number][] = [
+      [-1, '', file, 0, 1],
+      [fd, 7, file, 0, 1],
+      [fd, 'x'.repeat(8193), file, 0, 1],
+      [fd, '', 0, 0, 1],
+      [fd, '', file, -1, 1],
+      [fd, '', file, 0, 0],
+      [fd, '', file, 0, 101],
+      [fd, '', file, 101, 1],
+    ]
+    for (const [socket, head, ...rest] of wrong) {
+      expect(() => sendfile.send(socket, head as string, ...rest)).toThrow(TypeError)
+    }
+    expect(() => (sendfile.hold as (fd: unknown) => number)('3')).toThrow(TypeError)
+  })
+
+  it('is used only when it is there and sends what it should', async () => {
+    expect((await openSendfile(sendfile)).ok).toBe(true)
+    expect((await openSendfile(null)).ok).toBe(false)
+    const others: Sendfile['send'][] = [
+      () => -38,
+      (socket, head, file, offset, length) => sendfile.send(socket, head, file, Math.max(0, offset - 1), length),
+      (socket, head, file, offset, length) => sendfile.send(socket, head, file, offset, length) - 1,
+    ]
+    for (const send of others) expect((await openSendfile({ ...sendfile, send })).ok).toBe(false)
+  })
+})
