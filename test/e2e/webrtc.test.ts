@@ -129,7 +129,10 @@ test('a relay process that is killed takes its sessions along, is told of, and i
   await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data).toEqual([])
   await expect.poll(() => stage.server.log()).toContain('a media process died')
   await publisher.close()
-  await broadcast('phoenix', token)
+  const again = await open()
+  const wish = { url: stage.whip('phoenix'), token: token.token }
+  // Until the next process listens, who comes is told to come again.
+  await expect.poll(() => again.publish(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
   const next = await view('phoenix')
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)
