@@ -20,7 +20,7 @@
 enum {
   MAX_FILES = 4096,
   MAX_HEAD = 8192,
-  MAX_ARGUMENTS = 5
+  MAX_ARGUMENTS = 4
 };
 
 /* A file that is held open, as it was when that began. */
@@ -78,35 +78,18 @@ static bool is_unchanged(const held *file) {
 
 /* ---- Sending ---- */
 
-/* A socket that takes a stream and never makes us wait. */
-static bool is_stream(int fd) {
-  int type = 0, flags = fcntl(fd, F_GETFL);
-  socklen_t length = sizeof type;
-  return flags >= 0 && (flags & O_NONBLOCK) != 0 && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
-         type == SOCK_STREAM;
-}
-
-/* 0: not now. */
-static int64_t failed(void) {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -(int64_t)errno;
-}
-
 /*
- * How many bytes of head and file the kernel took: fewer than all when the socket is full, 0 when it was. An error is a
- * negative errno, and only when nothing was taken. SIGPIPE is ignored by Node.
+ * How many bytes of head and file the kernel took: fewer than all when the socket is full. An error is a negative errno,
+ * and then nothing was taken. SIGPIPE is ignored by Node.
  */
-static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, off_t offset, size_t length) {
-  ssize_t taken = 0;
-  if (head_length > 0) {
-    /* The head waits for the file, so that both leave in the same packets. */
-    taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (taken < 0) return failed();
-    if ((size_t)taken < head_length) return taken;
-  }
+static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, size_t length) {
+  /* The head waits for the file, so that both leave in the same packets. */
+  ssize_t taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (taken < 0) return -errno;
+  if ((size_t)taken < head_length) return taken;
+  off_t offset = 0;
   ssize_t body = sendfile(socket, file->fd, &offset, length);
-  if (body > 0) return taken + body;
-  if (taken > 0) return taken;
-  return body == 0 ? -ENODATA : failed();
+  return body > 0 ? taken + body : taken;
 }
 
 /* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
@@ -135,11 +118,11 @@ static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) 
   return value;
 }
 
-/* Copies a string of at most MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
+/* Copies a string of 1 to MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
 static size_t latin1(arguments *call, size_t at, char *head) {
   size_t length = 0;
   if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok ||
-      length > MAX_HEAD || napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
+      length == 0 || length > MAX_HEAD || napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
     call->ok = false;
     return 0;
   }
@@ -173,21 +156,24 @@ static napi_value release(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* send(socket, head, handle, offset, length) -> see `send_both`; -EBADF: not held, -ESTALE: it was written to */
+/*
+ * send(socket, head, handle, length) -> see `send_both`. -EBADF: the file is not held; -ESTALE: it was written to;
+ * -EINVAL: the socket could make us wait
+ */
 static napi_value send_call(napi_env env, napi_callback_info info) {
   char head[MAX_HEAD + 1];
-  arguments call = open_call(env, info, 5);
+  arguments call = open_call(env, info, 4);
   int64_t socket = integer(&call, 0, 0, INT32_MAX);
   size_t head_length = latin1(&call, 1, head);
-  int64_t handle = integer(&call, 2, 1, INT64_MAX), offset = integer(&call, 3, 0, INT64_MAX);
-  int64_t length = integer(&call, 4, 1, INT32_MAX);
+  int64_t handle = integer(&call, 2, 1, INT64_MAX), length = integer(&call, 3, 1, INT32_MAX);
   if (!call.ok) return refuse(env);
   const held *file = find(call.self, handle);
   if (file == NULL) return number(env, -EBADF);
-  if (offset > file->was.st_size || length > file->was.st_size - offset) return refuse(env);
+  if (length > file->was.st_size) return refuse(env);
   if (!is_unchanged(file)) return number(env, -ESTALE);
-  if (!is_stream((int)socket)) return number(env, -ENOTSOCK);
-  return number(env, send_both((int)socket, head, head_length, file, offset, (size_t)length));
+  int flags = fcntl((int)socket, F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) == 0) return number(env, -EINVAL);
+  return number(env, send_both((int)socket, head, head_length, file, (size_t)length));
 }
 
 static void instance_free(napi_env env, void *data, void *hint) {
