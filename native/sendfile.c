@@ -17,10 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "door.h"
+
 enum {
   MAX_FILES = 4096,
-  MAX_HEAD = 8192,
-  MAX_ARGUMENTS = 4
+  MAX_HEAD = 8192
 };
 
 /* A file that is held open, as it was when that began. */
@@ -31,7 +32,7 @@ typedef struct {
 } held;
 
 /* What one instance of the module has. A slot whose handle is 0 is free. */
-typedef struct {
+typedef struct instance {
   int64_t made;
   held files[MAX_FILES];
 } instance;
@@ -94,50 +95,22 @@ static int64_t send_both(int socket, const char *head, size_t head_length, const
 
 /* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
 
-typedef struct {
-  napi_env env;
-  instance *self;
-  napi_value values[MAX_ARGUMENTS];
-  bool ok;
-} arguments;
-
-static arguments open_call(napi_env env, napi_callback_info info, size_t wanted) {
-  arguments call = {.env = env, .self = NULL, .ok = true};
-  size_t count = MAX_ARGUMENTS;
-  call.ok = napi_get_cb_info(env, info, &count, call.values, NULL, NULL) == napi_ok && count >= wanted &&
-            napi_get_instance_data(env, (void **)&call.self) == napi_ok && call.self != NULL;
-  return call;
-}
-
 static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) {
-  int64_t value = 0;
-  if (!call->ok || napi_get_value_int64(call->env, call->values[at], &value) != napi_ok || value < least || value > most) {
-    call->ok = false;
-    return 0;
-  }
+  int64_t value = i64(call, at);
+  if (value < least || value > most) call->ok = false;
   return value;
 }
 
 /* Copies a string of 1 to MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
 static size_t latin1(arguments *call, size_t at, char *head) {
   size_t length = 0;
-  if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok ||
-      length == 0 || length > MAX_HEAD || napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
+  if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok || length == 0 ||
+      length > MAX_HEAD ||
+      napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
     call->ok = false;
     return 0;
   }
   return length;
-}
-
-static napi_value refuse(napi_env env) {
-  napi_throw_type_error(env, NULL, "the native sender was called with wrong arguments");
-  return NULL;
-}
-
-static napi_value number(napi_env env, int64_t value) {
-  napi_value result = NULL;
-  napi_create_int64(env, value, &result);
-  return result;
 }
 
 /* hold(fd, length) -> a handle of the file that is open there; 0: it cannot be held */
@@ -187,22 +160,12 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const struct {
-    const char *name;
-    napi_callback call;
-  } doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
+  static const door doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   if (napi_set_instance_data(env, self, instance_free, NULL) != napi_ok) {
     free(self);
     return NULL;
   }
-  for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-    napi_value function;
-    if (napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function) != napi_ok ||
-        napi_set_named_property(env, exports, doors[i].name, function) != napi_ok) {
-      return NULL;
-    }
-  }
-  return exports;
+  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
 }
