@@ -1,25 +1,39 @@
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes longest begins first, so that the others fill the time beside it; the others by their size, as is usual. */
+/** What takes longest begins first, so that the others fill the time beside it. */
+const LONG = /\/test\/(crash\/|(system|e2e)\/channels?\.)/
+/** Pictures of WebRTC suffer when others want the processor: they come when channels and their encoders are through. */
+const DELICATE = /\/test\/e2e\/(webrtc|loss|transport)\./
+
+/** By rank, and within a rank by size, as is usual. Units come first: a process serves the files of one project in a row. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const isLong = ({ moduleId }: TestSpecification): boolean => /\/test\/crash\//.test(moduleId)
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      if (project.name === 'unit') return 0
+      if (LONG.test(moduleId)) return 1
+      return DELICATE.test(moduleId) ? 3 : 2
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }
 }
+
+/** More than there are cores: most tests with servers wait most of the time. */
+const AT_ONCE = 3
 
 const SERVERS = {
   globalSetup: ['test/support/postgres.setup.ts'],
   pool: 'forks' as const,
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  // Conditions are waited for as long as a busy machine may need.
-  expect: { poll: { timeout: 20_000 } },
+  // To load the program takes longer than most of these files: each process does it once.
+  isolate: false,
+  // As long as a busy machine may need, for a test and for a condition in it.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
 }
 
-// Unit tests share threads and modules (fast); everything that starts servers or processes is isolated by file.
+// Files share modules, so that what a file changes in them (a spy, a variable of the environment) it has to put back.
+// Unit tests share threads too; what starts servers or processes does so from processes of its own.
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -34,6 +48,8 @@ export default defineConfig({
           ],
           pool: 'threads',
           isolate: false,
+          testTimeout: 30_000,
+          maxWorkers: AT_ONCE,
           sequence: { groupOrder: 0 },
         },
       },
@@ -42,9 +58,8 @@ export default defineConfig({
           ...SERVERS,
           name: 'system',
           include: ['test/{conformance,delivery,http,commands,crash,system,media/packager}/**/*.test.ts'],
-          // More than there are cores here: most of these tests wait most of the time.
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          maxWorkers: AT_ONCE,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -54,7 +69,7 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           // A browser that gets too little of the processor shows it as bad media.
           maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

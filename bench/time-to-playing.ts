@@ -10,6 +10,7 @@ import { type LiveClient, runLive } from '../test/support/v2.ts'
 import { median } from './lib/report.ts'
 
 const RUNS = 5
+const SEGMENT_MS = 2000
 const PATIENCE_MS = 30_000
 const LOOK_EVERY_MS = 25
 const LADDER = {
@@ -26,7 +27,10 @@ try {
   const times: number[] = []
   for (let run = 0; run < RUNS; run++) times.push(await oneRun(ladder.id))
   const seconds = (value: number): string => (value / 1000).toFixed(2)
-  console.log(`first RTMP packet to playing: p50 ${seconds(median(times))} s of ${times.map(seconds).join(', ')}`)
+  const middle = median(times)
+  const ratio = (middle / SEGMENT_MS).toFixed(2)
+  console.log(`first RTMP packet to playing: p50 ${seconds(middle)} s of ${times.map(seconds).join(', ')}`)
+  console.log(`${ratio} of the 2 s that the first segment lasts`)
 } finally {
   await live.close()
 }

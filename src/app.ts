@@ -88,7 +88,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
-    liveSettings: { ...config.live, refuseKey: refuseViewerKey },
+    liveSettings: { ...config.live, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
     liveChanged: (change) => news.emit('live', change),
   }
   await ensureAccount(ctx)
@@ -143,3 +143,6 @@ function cursorMac(key: Buffer): Mac {
 /** A key for one purpose, derived from the sealing key (RFC 5869). */
 export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
+
+/** Where encoders push to: as configured, or this machine. Port 0, any that is free, is for tests. */
+const rtmpUrlOf = ({ live, rtmp }: Config): string => live.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`

@@ -7,6 +7,7 @@ import { ServedBytes } from './commands/v2/servedBytes.ts'
 import { openSendfile } from './edge/http/transferProof.ts'
 import type { PlaybackOptions } from './edge/http/v2/playback.ts'
 import { SegmentCache } from './edge/http/v2/segmentCache.ts'
+import { SegmentTimes } from './edge/http/v2/segmentTimes.ts'
 import { startJobs } from './jobs/timers.ts'
 
 /** A crash loses at most this much of counting. */
@@ -39,6 +40,7 @@ export async function startPlayback(
       playbacks,
       served,
       segments,
+      times: new SegmentTimes(),
       sendfile,
       folderOf,
       key: derivedKey(key, 'sluice playback tickets'),

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { type App, CannotStart, derivedKey } from './app.ts'
+import { startChannels } from './channels.ts'
 import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
 import { VERSION } from './base/version.ts'
@@ -18,13 +19,11 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { liveDir, recordingsDir } from './config/places.ts'
-import type { LiveChange } from './commands/context.ts'
-import { EngineKeeper } from './commands/v2life/keeper.ts'
-import { PushedKeys } from './commands/v2life/pushed.ts'
+import { recordingsDir } from './config/places.ts'
+import type { Measured } from './commands/v2life/measured.ts'
+import type { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
 import { createEgress, type Egress } from './delivery/egress.ts'
-import { reachSources } from './delivery/reach.ts'
 import { createRunner } from './delivery/runner.ts'
 import { headerProfile } from './delivery/signature.ts'
 import { buildServer } from './edge/http/server.ts'
@@ -32,7 +31,6 @@ import { Handover } from './edge/http/handover.ts'
 import type { RecordingRouteOptions } from './edge/http/recordingRoutes.ts'
 import { publishOverRtmp } from './edge/rtmp/publish.ts'
 import { admitStreamKeys } from './edge/rtmp/streamKeys.ts'
-import { schedulerJob } from './jobs/schedulers.ts'
 import { sessionJobs } from './jobs/sessions.ts'
 import { startJobs } from './jobs/timers.ts'
 import type { Engine } from './media/engine.ts'
@@ -45,8 +43,7 @@ import { createRelayEngine } from './media/relay/engine.ts'
 import { type RtmpListener, startRtmp } from './media/rtmp/listener.ts'
 import { webRtcMedia } from './media/rtmp/opus.ts'
 import { streamKey } from './media/sessions.ts'
-import { PushSources } from './media/transcoder/sources.ts'
-import { createTranscoder } from './media/transcoder/transcoder.ts'
+import type { PushSources } from './media/transcoder/sources.ts'
 import { type Playback, startPlayback } from './playback.ts'
 
 export interface Serving {
@@ -61,10 +58,8 @@ interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
   readonly playback?: Playback
+  readonly measured?: Measured
 }
-
-/** Longer than any pause of a healthy server; engines of another node are taken over after it. */
-const ENGINE_LEASE_MS = 15_000
 
 /**
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
@@ -106,7 +101,7 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = await startPlayback(app, channels.folderOf)
     parts.add('playback', () => playback.stop())
-    const port = await listen(app, { engine, packager, playback }, parts)
+    const port = await listen(app, { engine, packager, playback, measured: channels.measured }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
@@ -137,7 +132,7 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager, playback } = media
+  const { engine, packager, playback, measured } = media
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
@@ -150,6 +145,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
         }
       : {}),
     ...(playback ? { playback: playback.options } : {}),
+    ...(measured ? { measured } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -191,11 +187,12 @@ interface RtmpRooms {
   readonly engine: Engine
   readonly sources: PushSources
   readonly pushed: PushedKeys
+  readonly measured: Measured
 }
 
 async function openRtmp(
   { config, ctx }: App,
-  { ffmpeg, engine, sources, pushed }: RtmpRooms,
+  { ffmpeg, engine, sources, pushed, measured }: RtmpRooms,
 ): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
@@ -211,7 +208,12 @@ async function openRtmp(
   const publish = publishOverRtmp({
     ctx,
     makeHub: () => new Hub(),
-    streamKeys: admitStreamKeys({ ctx, pushed, take: (ingestId, cut) => sources.publish(ingestId, cut) }),
+    streamKeys: admitStreamKeys({
+      ctx,
+      pushed,
+      meter: measured,
+      take: (ingestId, cut) => sources.publish(ingestId, cut),
+    }),
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
@@ -232,60 +234,6 @@ const toWebRtc =
 /** All ffmpeg processes of this server, however they are used. */
 function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
   return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
-}
-
-interface Channels {
-  readonly sources: PushSources
-  readonly pushed: PushedKeys
-  /** Where an engine writes. */
-  readonly folderOf: (engineId: string) => string
-  stop(): Promise<void>
-}
-
-/** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
-async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
-  const { ctx, news, config } = app
-  const sources = new PushSources()
-  const pushed = new PushedKeys(ctx)
-  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, folder: liveDir(config) })
-  await transcoder.start()
-  const place = `${hostname()}:${resolve(config.data.dir)}`
-  const keeper = new EngineKeeper(ctx, {
-    transcoder,
-    node: `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`,
-    isGone: (node) => isGone(node, place),
-    leaseMs: ENGINE_LEASE_MS,
-  })
-  const follow = (change: LiveChange): void => {
-    if (change.kind === 'ingest' && change.what !== 'updated')
-      void sources.cut(change.id, 'This stream key is no longer valid')
-    void keeper.tend()
-  }
-  news.on('live', follow)
-  const jobs = startJobs(ctx.clock, ctx.log, [
-    { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
-    schedulerJob(ctx),
-    { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
-  ])
-  void keeper.tend()
-  return {
-    sources,
-    pushed,
-    folderOf: (engineId) => transcoder.folderOf(engineId),
-    async stop() {
-      news.off('live', follow)
-      await jobs.stop()
-      await keeper.stop()
-      await transcoder.stop()
-    },
-  }
-}
-
-/** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
-function isGone(node: string, place: string): boolean {
-  const [of, pid] = node.split('#')
-  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
 }
 
 /** Packages what is on the air until it is stopped. */

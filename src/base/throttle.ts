@@ -14,21 +14,20 @@ export class Throttle {
     this.#keysMax = keysMax
   }
 
-  /** 0: one more may pass now; else after how many milliseconds. Takes nothing. */
-  waitOf(key: string, nowMs: number): number {
-    const wholeAgain = this.#wholeAgain.get(key)
-    return wholeAgain === undefined ? 0 : Math.max(0, wholeAgain + this.#costMs - MINUTE_MS - nowMs)
-  }
-
-  /** The same, and takes one when it may pass. */
+  /** 0: one more has passed; else after how many milliseconds one may, and nothing was taken. */
   take(key: string, nowMs: number): number {
-    const wait = this.waitOf(key, nowMs)
+    const wait = this.#waitOf(key, nowMs)
     if (wait > 0 || this.#costMs === 0) return wait
     const wholeAgain = Math.max(this.#wholeAgain.get(key) ?? 0, nowMs) + this.#costMs
     this.#wholeAgain.delete(key)
     this.#makeRoom(nowMs)
     this.#wholeAgain.set(key, wholeAgain)
     return 0
+  }
+
+  #waitOf(key: string, nowMs: number): number {
+    const wholeAgain = this.#wholeAgain.get(key)
+    return wholeAgain === undefined ? 0 : Math.max(0, wholeAgain + this.#costMs - MINUTE_MS - nowMs)
   }
 
   #makeRoom(nowMs: number): void {

@@ -1,5 +1,11 @@
 import { ok, type Result } from '../base/result.ts'
-import { servedCountries, servedSeries, servedTrackingIds, type TrackedBytes } from '../commands/v2/analytics.ts'
+import {
+  servedCountries,
+  servedSeries,
+  servedTrackingIds,
+  type Subject,
+  type Tracked,
+} from '../commands/v2/analytics.ts'
 import { RESOLUTIONS, type SeriesRecord } from '../core/live/analytics.ts'
 import type { LiveFailure } from '../core/live/errors.ts'
 import { type Answer, command } from './command.ts'
@@ -17,24 +23,26 @@ type Shown = Promise<Result<Answer, LiveFailure>>
 
 export const usageCommand = command({
   path: ['channel', 'usage'],
-  summary: 'Show the bytes that a channel has served: by time, country or tracking id',
+  summary: 'Show what a channel has served, in bytes or in minutes of media: by time, country or tracking id',
   detail: `Without a time it shows the last ${DAYS} days. Times are UTC.`,
   args: { id: required('ID', 'The id of the channel, as `sluice channel list` shows it.') },
   flags: {
+    count: choice(['bytes', 'minutes'], 'bytes', 'What is counted. Minutes are those that the segments play.'),
     by: choice(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'What is added up.'),
     start: text('TIME', 'From this day, or ISO 8601 time with a zone, on.'),
     end: text('TIME', 'Up to this day or time, which is not part of it.'),
     resolution: choice(RESOLUTIONS, 'day', 'The steps of time, for a channel or its distributions.'),
   },
   examples: [
-    'sluice channel usage ch_1BvTL3PCGW4dXdKwCqFkRe --by country',
+    'sluice channel usage ch_1BvTL3PCGW4dXdKwCqFkRe --count minutes --by country',
     'sluice channel usage $CHANNEL --start 2026-01-01 --end 2026-02-01 --by distribution --json',
   ],
   run: (call) =>
     withAccount(call, async (desk) => {
-      const { by, resolution } = call.flags
+      const { count, by, resolution } = call.flags
+      const subject = { kind: 'channel', id: call.args.id, counted: count } as const
       const time = timeOf(desk.ctx.clock.now(), call.flags)
-      const shown = await show(desk, call.args.id, { by, resolution, time })
+      const shown = await show(desk, subject, { by, resolution, time })
       return shown.ok ? shown : { ok: false, error: fromLive(shown.error) }
     }),
 })
@@ -51,24 +59,24 @@ interface Asked {
   readonly time: { start: string; end: string }
 }
 
-async function show(desk: Desk, id: string, { by, resolution, time }: Asked): Shown {
-  const of = [desk.ctx, desk.accountId, { kind: 'channel', id }] as const
+async function show(desk: Desk, subject: Subject, { by, resolution, time }: Asked): Shown {
+  const of = [desk.ctx, desk.accountId, subject] as const
   if (by === 'tracking-id') return trackingIds(of, time)
   if (by === 'country') {
     const found = await servedCountries(...of, time)
     const rows = (list: typeof found & { ok: true }) => list.value.map((one) => [one.countryCode, String(one.amount)])
-    return found.ok ? ok({ json: found.value, text: table(['country', 'bytes'], rows(found)) }) : found
+    return found.ok ? ok({ json: found.value, text: table(['country', subject.counted], rows(found)) }) : found
   }
   const found = await servedSeries(...of, { ...time, resolution, groupBy: by })
-  return found.ok ? ok({ json: found.value, text: table(['from', 'id', 'bytes'], rowsOf(found.value)) }) : found
+  return found.ok ? ok({ json: found.value, text: table(['from', 'id', subject.counted], rowsOf(found.value)) }) : found
 }
 
 /** Steps in which nothing was served are left out for people. */
 const rowsOf = (series: readonly SeriesRecord[]): string[][] =>
   series.flatMap(({ timestamp, records }) => records.map(({ id, amount }) => [timestamp, id, String(amount)]))
 
-async function trackingIds(of: readonly [Desk['ctx'], string, { kind: 'channel'; id: string }], time: object): Shown {
-  const all: TrackedBytes[] = []
+async function trackingIds(of: readonly [Desk['ctx'], string, Subject], time: object): Shown {
+  const all: Tracked[] = []
   let cursor: string | undefined
   do {
     const query = { ...time, limit: String(PAGE), ...(cursor === undefined ? {} : { cursor }) }
@@ -78,5 +86,5 @@ async function trackingIds(of: readonly [Desk['ctx'], string, { kind: 'channel';
     cursor = page.value.pagination.cursor
   } while (cursor !== undefined && all.length < TRACKING_IDS_MAX)
   const rows = all.map(({ trackingId = '', amount }) => [trackingId, String(amount)])
-  return ok({ json: all, text: table(['tracking id', 'bytes'], rows) })
+  return ok({ json: all, text: table(['tracking id', of[2].counted], rows) })
 }

@@ -11,10 +11,11 @@ export const channels = {
       about: 'The regions that ingests and engines can be placed in; a single server has one.',
     }),
     rtmpUrl: text({
-      default: 'rtmp://localhost:1935/live',
-      allowed: 'an rtmp:// or rtmps:// address',
+      default: '',
+      allowed: 'nothing, or an rtmp:// or rtmps:// address',
       rule: rtmpAddress,
-      about: 'The address that people who make an RTMP push ingest are told to send to, beside the stream key.',
+      about:
+        'Where encoders are told to push to, beside the stream key; empty: this machine, `rtmp://localhost:PORT/live` with `rtmp.port`.',
     }),
     viewerClaim: text({
       default: 'streaming',

@@ -74,8 +74,11 @@ export const headerPrefix: TextRule = (value) => {
 export const regionName: TextRule = (value) =>
   /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/i.test(value) ? undefined : 'is not a name of letters, digits and -'
 
+/** Empty: not set. */
 export const rtmpAddress: TextRule = (value) =>
-  /^rtmps?:\/\/[^\s/?#]+\/[^\s?#]+$/.test(value) && URL.canParse(value) ? undefined : 'is not rtmp://host:port/app'
+  value === '' || (/^rtmps?:\/\/[^\s/?#]+\/[^\s?#]+$/.test(value) && URL.canParse(value))
+    ? undefined
+    : 'is not rtmp://host:port/app'
 
 export const claimName: TextRule = (value) =>
   /^[A-Za-z][\w.:/-]{0,63}$/.test(value) ? undefined : 'is not a name of letters, digits and . : / _ -'

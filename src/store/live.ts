@@ -46,7 +46,7 @@ export interface DistributionListQuery {
   after?: { name: string; id: string }
 }
 
-/** Bytes that were served, to be added to those of the same quarter of an hour. */
+/** What was served, to be added to those of the same quarter of an hour. */
 export interface ServedBytes {
   accountId: string
   channelId: string
@@ -58,9 +58,11 @@ export interface ServedBytes {
   /** '' for viewers without one. */
   trackingId: string
   bytesOut: number
+  /** How long the segments play that were handed over whole. */
+  viewedMs: number
 }
 
-/** A question about served bytes, of a channel or of a distribution. The time is half open. */
+/** A question about what was served, of a channel or of a distribution. The time is half open. */
 export interface ServedQuery {
   channelId?: string
   distributionId?: string
@@ -72,6 +74,8 @@ export interface ServedQuery {
   groupBy: readonly ('slotMs' | 'distributionId' | 'country' | 'trackingId')[]
   /** What `slotMs` is cut to, `offsetMs` east of UTC. */
   slot: { stepMs: number; offsetMs: number }
+  /** Only where segments were handed over whole. */
+  viewed?: true
   /** Only tracking ids behind this one. */
   afterTrackingId?: string
   limit: number

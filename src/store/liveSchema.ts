@@ -90,4 +90,5 @@ export interface DistributionBytesTable {
   account_id: string
   channel_id: string
   bytes_out: number
+  viewed_ms: number
 }

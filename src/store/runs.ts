@@ -130,6 +130,7 @@ export interface RunReads {
   lives: {
     /** Of all accounts: those that run, are wanted, or are held by a node. */
     busy(): Promise<StoredLife[]>
+    get(engineId: string): Promise<StoredLife | undefined>
   }
   runs: {
     /** Newest first. */

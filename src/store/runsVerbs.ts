@@ -8,7 +8,7 @@ import * as schedulers from './tables/schedulers.ts'
 /** The reading verbs of runs, schedulers and the live interface's webhooks over one session. */
 export function runReadsOf(session: Session): RunReads {
   return {
-    lives: { busy: () => lives.busyLives(session) },
+    lives: { busy: () => lives.busyLives(session), get: (engineId) => lives.getLife(session, engineId) },
     runs: {
       page: (query) => runs.pageRuns(session, query),
       within: (query) => runs.runsWithin(session, query),

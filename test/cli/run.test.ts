@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { err } from '../../src/base/result.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { GROUPS } from '../../src/cli/help.ts'
 import { run } from './fakeHost.ts'
 
 describe('help', () => {
@@ -24,6 +25,11 @@ describe('help', () => {
       expect(await run(['help', ...path])).toMatchObject({ status: 0, stdout })
     },
   )
+
+  it('says of each group what it is about', () => {
+    const groups = new Set(COMMANDS.filter(({ path }) => path.length > 1).map(({ path }) => path[0]))
+    expect(new Set(Object.keys(GROUPS))).toEqual(groups)
+  })
 
   it('shows a group when its command is missing, and says so with status 2', async () => {
     const asked = await run(['token', '--help'])

@@ -26,7 +26,7 @@ it('runs, what schedulers skipped and served bytes are kept for as long as is co
     await tx.runs.insert(run('rn_open', null))
     await tx.schedulers.skip([{ schedulerId, startMs: AT, endMs: AT, atMs: AT, reason: 'x' }])
     await tx.served.add([
-      { accountId, channelId, distributionId, slotMs: AT, country: '', trackingId: '', bytesOut: 1 },
+      { accountId, channelId, distributionId, slotMs: AT, country: '', trackingId: '', bytesOut: 1, viewedMs: 1 },
     ])
   })
   const left = async () => {

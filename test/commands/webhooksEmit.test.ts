@@ -49,7 +49,7 @@ const feed = () => ({
 async function arriving(emit: (tx: Tx) => Promise<number>) {
   const before = receiver.requests.length
   await ctx.store.transaction(emit)
-  await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(before + 1)
+  await expect.poll(() => receiver.requests.length, { timeout: 30_000 }).toBe(before + 1)
   const request = receiver.requests[before]
   if (!request) throw new Error('nothing arrived')
   return request

@@ -3,6 +3,7 @@ import type { Channel } from '../../src/core/live/types.ts'
 import type { LiveSession } from '../../src/media/sessions.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
 import { LIFE_LISTS, newLoggedWebhook } from './listsLife.ts'
+import { VARIANT_LISTS } from './listsVariants.ts'
 import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.live.ts'
 import { newRecording } from './store.recordings.ts'
 import { accessRow, newWebhook } from './store.samples.ts'
@@ -33,7 +34,9 @@ export interface ListCase {
   order: 'asc' | 'desc'
   /** What its items are told apart by; `id` where nothing is said. */
   idField?: 'trackingId'
-  /** Null: nothing was added, because the list is what the configuration says. */
+  /** There cannot be more, so that it has no cursor. */
+  atMostOne?: true
+  /** Null: nothing was added to this list, because the list is what the configuration says, or what was added is beside it. */
   add: (ground: Ground, atMs: number) => Promise<Item | null>
   /** Where items cannot be deleted one by one, they are not. */
   remove?: (ground: Ground, id: string) => Promise<void>
@@ -63,14 +66,46 @@ const newSession = (accountId: string, atMs: number): LiveSession => ({
 /** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
 
-const TRACKED = 'analytics/bytes-transferred/tracking-ids?start=2026-01-01&end=2026-02-01'
+const tracked = (counted: string): string => `analytics/${counted}/tracking-ids?start=2026-01-01&end=2026-02-01`
 
-async function addTracked({ store, accountId, channel, distributionId }: Ground, atMs: number): Promise<Item> {
+async function addTracked(
+  { store, accountId, channel, distributionId }: Ground,
+  atMs: number,
+  viewedMs = 0,
+): Promise<Item> {
   const trackingId = `${atMs}${randomBytes(4).toString('hex')}`
   const of = { accountId, channelId: channel.id, distributionId, slotMs: Date.UTC(2026, 0, 1 + atMs) }
-  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1 }]))
+  await store.transaction((tx) => tx.served.add([{ ...of, country: '', trackingId, bytesOut: 1, viewedMs }]))
   return { id: trackingId, key: [trackingId] }
 }
+
+/** Of those who took no segment whole there are bytes alone. */
+async function addViewed(ground: Ground, atMs: number): Promise<Item | null> {
+  const item = await addTracked(ground, atMs, atMs % 3 === 0 ? 0 : 2000)
+  return atMs % 3 === 0 ? null : item
+}
+
+const ingestsAt = (path: ListCase['path']): ListCase => ({
+  path,
+  order: 'desc',
+  add: async ({ store, channel }, createdAtMs) => {
+    const ingest = newIngest(channel, { createdAtMs, secretSealed: sealedNothing })
+    await store.transaction((tx) => tx.ingests.insert(ingest))
+    return newest(ingest)
+  },
+  remove: ({ store }, id) => store.transaction((tx) => tx.ingests.delete(id)),
+})
+
+const enginesAt = (path: ListCase['path']): ListCase => ({
+  path,
+  order: 'desc',
+  add: async ({ store, channel }, createdAtMs) => {
+    const engine = newEngine(channel, { createdAtMs })
+    await store.transaction((tx) => tx.engines.insert(engine))
+    return newest(engine)
+  },
+  remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
+})
 
 export const LISTS: Readonly<Record<string, ListCase>> = {
   'access log': {
@@ -123,40 +158,10 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.channels.delete(id)),
   },
-  'channels of a name and status': {
-    path: () => '/v2/channels?name=a&status=playing,waiting',
-    order: 'desc',
-    add: async ({ store, accountId }, createdAtMs) => {
-      const wanted = { accountId, createdAtMs, name: 'a', status: 'waiting' } as const
-      const channel = newChannel(wanted)
-      const others = [newChannel({ ...wanted, status: 'stopped' }), newChannel({ ...wanted, name: 'b' })]
-      await store.transaction(async (tx) => {
-        for (const one of [channel, ...others]) await tx.channels.insert(one)
-      })
-      return newest(channel)
-    },
-    remove: ({ store }, id) => store.transaction((tx) => tx.channels.delete(id)),
-  },
-  ingests: {
-    path: ({ channel }) => `/v2/channels/${channel.id}/ingests`,
-    order: 'desc',
-    add: async ({ store, channel }, createdAtMs) => {
-      const ingest = newIngest(channel, { createdAtMs, secretSealed: sealedNothing })
-      await store.transaction((tx) => tx.ingests.insert(ingest))
-      return newest(ingest)
-    },
-    remove: ({ store }, id) => store.transaction((tx) => tx.ingests.delete(id)),
-  },
-  engines: {
-    path: ({ channel }) => `/v2/channels/${channel.id}/engines`,
-    order: 'desc',
-    add: async ({ store, channel }, createdAtMs) => {
-      const engine = newEngine(channel, { createdAtMs })
-      await store.transaction((tx) => tx.engines.insert(engine))
-      return newest(engine)
-    },
-    remove: ({ store }, id) => store.transaction((tx) => tx.engines.delete(id)),
-  },
+  ingests: ingestsAt(({ channel }) => `/v2/channels/${channel.id}/ingests`),
+  'ingests that are monitored': ingestsAt(({ channel }) => `/v2/monitoring/channels/${channel.id}/ingests`),
+  engines: enginesAt(({ channel }) => `/v2/channels/${channel.id}/engines`),
+  'engines that are monitored': enginesAt(({ channel }) => `/v2/monitoring/channels/${channel.id}/engines`),
   'engines of an ingest': {
     path: ({ ingestId }) => `/v2/ingests/${ingestId}/engines`,
     order: 'desc',
@@ -199,19 +204,32 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     remove: ({ store }, id) => store.transaction((tx) => tx.distributionKeys.delete(id)),
   },
   'tracking ids of a distribution': {
-    path: ({ distributionId }) => `/v2/distributions/${distributionId}/${TRACKED}`,
+    path: ({ distributionId }) => `/v2/distributions/${distributionId}/${tracked('bytes-transferred')}`,
     order: 'asc',
     idField: 'trackingId',
-    add: addTracked,
+    add: (ground, atMs) => addTracked(ground, atMs),
   },
   'tracking ids of a channel': {
-    path: ({ channel }) => `/v2/channels/${channel.id}/${TRACKED}`,
+    path: ({ channel }) => `/v2/channels/${channel.id}/${tracked('bytes-transferred')}`,
     order: 'asc',
     idField: 'trackingId',
-    add: addTracked,
+    add: (ground, atMs) => addTracked(ground, atMs),
+  },
+  'tracking ids of a distribution, by minutes': {
+    path: ({ distributionId }) => `/v2/distributions/${distributionId}/${tracked('viewing-minutes')}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addViewed,
+  },
+  'tracking ids of a channel, by minutes': {
+    path: ({ channel }) => `/v2/channels/${channel.id}/${tracked('viewing-minutes')}`,
+    order: 'asc',
+    idField: 'trackingId',
+    add: addViewed,
   },
   regions: { path: () => '/v2/regions', order: 'asc', add: async () => null },
   ...LIFE_LISTS,
+  ...VARIANT_LISTS,
 }
 
 /** What the list of regions is walked over. */

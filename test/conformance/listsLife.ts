@@ -5,12 +5,16 @@ import type { Ground, Item, ListCase } from './lists.ts'
 /** Lists of what happens to channels: runs, schedulers, webhooks and their logs. */
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
-const newest = ({ id: of, createdAtMs }: { id: string; createdAtMs: number }): Item => ({
+export const newest = ({ id: of, createdAtMs }: { id: string; createdAtMs: number }): Item => ({
   id: of,
   key: [createdAtMs, of],
 })
 
-async function addRun({ store, accountId, channel, engineId }: Ground, startedAtMs: number): Promise<Item> {
+export async function addRun(
+  { store, accountId, channel, engineId }: Ground,
+  startedAtMs: number,
+  over: Partial<Run> = {},
+): Promise<Item> {
   const run: Run = {
     id: id('rn'),
     accountId,
@@ -22,12 +26,17 @@ async function addRun({ store, accountId, channel, engineId }: Ground, startedAt
     startedAtMs,
     endedAtMs: null,
     heartbeatAtMs: startedAtMs,
+    ...over,
   }
   await store.transaction((tx) => tx.runs.insert(run))
   return { id: run.id, key: [startedAtMs, run.id] }
 }
 
-async function addScheduler({ store, accountId, channel }: Ground, createdAtMs: number): Promise<Scheduler> {
+export async function addScheduler(
+  { store, accountId, channel }: Ground,
+  createdAtMs: number,
+  over: Partial<Scheduler> = {},
+): Promise<Scheduler> {
   const scheduler: Scheduler = {
     id: id('sc'),
     accountId,
@@ -46,12 +55,11 @@ async function addScheduler({ store, accountId, channel }: Ground, createdAtMs: 
     nextAtMs: null,
     createdAtMs,
     updatedAtMs: createdAtMs,
+    ...over,
   }
   await store.transaction((tx) => tx.schedulers.insert(scheduler))
   return scheduler
 }
-
-const removeScheduler: ListCase['remove'] = ({ store }, of) => store.transaction((tx) => tx.schedulers.delete(of))
 
 const newLiveWebhook = (accountId: string, createdAtMs: number): Omit<LiveWebhook, 'lane'> => ({
   id: id('wh'),
@@ -71,6 +79,8 @@ const newLiveWebhook = (accountId: string, createdAtMs: number): Omit<LiveWebhoo
 /** The webhook whose log is walked, one an account. */
 const logged = new Map<string, LiveWebhook>()
 
+export const loggedWebhookId = (accountId: string): string => logged.get(accountId)?.id ?? 'none'
+
 /** Has to be called before the log of an account is asked for. */
 export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store' | 'accountId'>): Promise<void> {
   const webhook = newLiveWebhook(accountId, 0)
@@ -79,7 +89,7 @@ export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store
   if (stored) logged.set(accountId, stored)
 }
 
-async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
+export async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
   const webhookId = logged.get(accountId)?.lane ?? 0
   const own = `${atMs}${randomBytes(11).toString('hex').slice(1)}`
   const event = { type: 'live', event: 'channel.created', subject: null, data: '{}', error: null, createdAtMs: atMs }
@@ -97,27 +107,18 @@ export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
   'runs of a channel': {
     path: ({ channel }) => `/v2/channels/${channel.id}/runs`,
     order: 'desc',
-    add: addRun,
+    add: (ground, atMs) => addRun(ground, atMs),
   },
   'runs of an engine': {
     path: ({ engineId }) => `/v2/engines/${engineId}/runs`,
     order: 'desc',
-    add: addRun,
+    add: (ground, atMs) => addRun(ground, atMs),
   },
   schedulers: {
     path: () => '/v2/schedulers',
     order: 'desc',
     add: async (ground, atMs) => newest(await addScheduler(ground, atMs)),
-    remove: removeScheduler,
-  },
-  'schedulers by name': {
-    path: () => '/v2/schedulers?sortBy=name&sortDirection=asc',
-    order: 'asc',
-    add: async (ground, atMs) => {
-      const scheduler = await addScheduler(ground, atMs)
-      return { id: scheduler.id, key: [scheduler.name, scheduler.id] }
-    },
-    remove: removeScheduler,
+    remove: ({ store }, of) => store.transaction((tx) => tx.schedulers.delete(of)),
   },
   'webhooks of channels': {
     path: () => '/v2/webhooks',
@@ -129,7 +130,7 @@ export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
     },
   },
   'log of a webhook': {
-    path: ({ accountId }) => `/v2/webhooks/${logged.get(accountId)?.id}/logs`,
+    path: ({ accountId }) => `/v2/webhooks/${loggedWebhookId(accountId)}/logs`,
     order: 'desc',
     add: addAttempt,
   },

@@ -38,7 +38,7 @@ export function changesSuite(stores: Stores): void {
         const next = await stores.other.changesSince(position)
         position = next.cursor
         expect(next.changes).not.toContainEqual(change)
-      }, 20_000)
+      }, 30_000)
     })
 
     test('a rolled back change is never told', async () => {
@@ -68,7 +68,7 @@ export function changesSuite(stores: Stores): void {
       const listener = vi.fn()
       const stop = stores.other.watch(listener)
       await append(stores.store, { kind: 'token', accountId: newAccount(), id: 1 })
-      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 5_000 })
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
       stop()
     })
 

@@ -192,44 +192,58 @@ export function liveSuite(stores: Stores): void {
       expect(await names({ ids: [stage.id, 'ch_none'] })).toEqual(['Main_Stage 100%'])
     })
 
-    test('add up the bytes that were served, by time, distribution, country and viewer', async () => {
+    test('add up what was served, by time, distribution, country and viewer', async () => {
       const { accountId, id: channelId } = await channelOf()
       const distributionId = id('di')
-      const row = { accountId, channelId, distributionId, slotMs: 900_000, country: 'NZ', trackingId: '', bytesOut: 5 }
+      const of = { accountId, channelId, distributionId, slotMs: 900_000, country: 'NZ', trackingId: '' }
+      const row = { ...of, bytesOut: 5, viewedMs: 2000 }
       const add = (...rows: (typeof row)[]) => write((tx) => tx.served.add(rows))
-      await Promise.all([add(row, { ...row, country: '' }), add(row), add({ ...row, trackingId: 't', bytesOut: 1 })])
-      await add({ ...row, distributionId: id('di'), slotMs: 9_900_000, trackingId: 'u', bytesOut: 7 })
+      await Promise.all([
+        add(row, { ...row, country: '' }),
+        add(row),
+        add({ ...row, trackingId: 't', bytesOut: 1, viewedMs: 0 }),
+      ])
+      await add({ ...row, distributionId: id('di'), slotMs: 9_900_000, trackingId: 'u', bytesOut: 7, viewedMs: 9 })
       const sum = async (query: Partial<ServedQuery>) => {
         const slot = { stepMs: 900_000, offsetMs: 0 }
         const all = { fromMs: 0, untilMs: 10_000_000, groupBy: ['slotMs' as const], slot, limit: 100 }
         const rows = await read().served.sum({ ...all, ...query })
-        return rows.map(({ slotMs, country, trackingId, bytesOut }) => [slotMs, country, trackingId, bytesOut])
+        return rows.map((sum) => [sum.slotMs, sum.country, sum.trackingId, sum.bytesOut, sum.viewedMs])
       }
       expect(await sum({ distributionId, groupBy: ['country', 'trackingId'] })).toEqual([
-        [0, '', '', 5],
-        [0, 'NZ', '', 10],
-        [0, 'NZ', 't', 1],
+        [0, '', '', 5, 2000],
+        [0, 'NZ', '', 10, 4000],
+        [0, 'NZ', 't', 1, 0],
       ])
       expect(await sum({ channelId })).toEqual([
-        [900_000, '', '', 16],
-        [9_900_000, '', '', 7],
+        [900_000, '', '', 16, 6000],
+        [9_900_000, '', '', 7, 9],
       ])
       // The second hour, an hour and a half east, begins at half past one.
       const east = { stepMs: 3_600_000, offsetMs: 5_400_000 }
       expect(await sum({ channelId, slot: east })).toEqual([
-        [-1_800_000, '', '', 16],
-        [9_000_000, '', '', 7],
+        [-1_800_000, '', '', 16, 6000],
+        [9_000_000, '', '', 7, 9],
       ])
-      expect(await sum({ channelId, fromMs: 900_001 })).toEqual([[9_900_000, '', '', 7]])
+      expect(await sum({ channelId, fromMs: 900_001 })).toEqual([[9_900_000, '', '', 7, 9]])
       expect(await sum({ channelId, distributionIds: [distributionId], untilMs: 900_000 })).toEqual([])
       const tracked = { channelId, groupBy: ['trackingId' as const], afterTrackingId: '' }
-      expect(await sum({ ...tracked, limit: 1 })).toEqual([[0, '', 't', 1]])
-      expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7]])
+      expect(await sum({ ...tracked, limit: 1 })).toEqual([[0, '', 't', 1, 0]])
+      expect(await sum({ ...tracked, viewed: true })).toEqual([[0, '', 'u', 7, 9]])
+      expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7, 9]])
     })
 
     test('forget what was served before a time, and no more', async () => {
       const { accountId, id: channelId } = await channelOf()
-      const row = { accountId, channelId, distributionId: id('di'), country: '', trackingId: '', bytesOut: 5 }
+      const row = {
+        accountId,
+        channelId,
+        distributionId: id('di'),
+        country: '',
+        trackingId: '',
+        bytesOut: 5,
+        viewedMs: 0,
+      }
       await write((tx) => tx.served.add([1, 2, 3].map((slot) => ({ ...row, slotMs: slot * 900_000 }))))
       expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBeGreaterThan(0)
       expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBe(0)

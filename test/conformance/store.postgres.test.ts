@@ -74,7 +74,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
         const next = await store.changesSince(cursor)
         cursor = next.cursor
         expect(next.changes).toEqual([])
-      }, 20_000)
+      }, 30_000)
       await store.close()
     })
 
@@ -84,10 +84,10 @@ describe.skipIf(!findBinaries())('with a server', () => {
       const listener = vi.fn()
       other!.watch(listener)
       vi.useRealTimers()
-      await vi.waitFor(() => expect(listener).toHaveBeenCalled())
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
       listener.mockClear()
       await store!.transaction((tx) => tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 }))
-      await vi.waitFor(() => expect(listener).toHaveBeenCalled())
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
       await Promise.all([store!.close(), other!.close()])
     })
 
@@ -151,11 +151,11 @@ describe.skipIf(!findBinaries())('a PostgreSQL server that goes away', () => {
     await expect(openStore({ url: server.url, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
 
     await server.start()
-    await vi.waitFor(() => store!.ping())
+    await vi.waitFor(() => store!.ping(), { timeout: 30_000 })
     expect(await other!.read.tokens.count({ accountId, kind: 'publish' })).toBe(1)
     listener.mockClear()
     await other!.transaction((tx) => tx.changes.append({ kind: 'token', accountId, id: 1, atMs: 1 }))
-    await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 10_000 })
+    await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
     await Promise.all([store!.close(), other!.close()])
   })
 })

@@ -76,6 +76,7 @@ function livesAndRuns(stores: Stores): void {
         await tx.lives.beat('node 1', AT + 5, AT + 500)
       })
       expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, aliveUntilMs: AT + 500 })
+      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, aliveUntilMs: AT + 500 })
       const [beaten] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
       expect(beaten).toEqual({ ...run, heartbeatAtMs: AT + 5 })
       await stores.store.transaction(async (tx) => {

@@ -1,8 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, type ExpectStatic, test } from 'vitest'
 import { encoder } from './encoder.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
+
+/** Time for a player to find out how wide its way is, on a busy machine too. */
+const SOON = { timeout: 60_000, interval: 200 }
 
 const SECRET = 'a secret that only the website knows'
 const LADDER = {
@@ -30,7 +33,11 @@ type Played = Awaited<ReturnType<Peer['played']>>
 
 const moves = ({ frames, currentTime }: Played): boolean => frames > 25 && currentTime > 0.5
 
-test('what an encoder pushes into a channel plays in two sizes in hls.js, for who has a token, and ends with the stop', async () => {
+// They mostly wait for what players do after some seconds, so they wait together: each has a channel of its own.
+
+test.concurrent('what an encoder pushes into a channel plays in two sizes in hls.js, for who has a token, and ends with the stop', async ({
+  expect,
+}) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
   const quality = { abrLadderId: ladder.id }
   const channel = await stage.v2('POST', '/channels', {
@@ -41,33 +48,31 @@ test('what an encoder pushes into a channel plays in two sizes in hls.js, for wh
   await stage.v2('POST', `/channels/${channel.id}/start`)
   const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
   const statusOf = async () => (await stage.v2('GET', `/channels/${channel.id}`)).status
-  await expect.poll(statusOf, { timeout: 30_000, interval: 300 }).toBe('playing')
+  await expect.poll(statusOf, SOON).toBe('playing')
 
   const urlOf = (id: string) => `${stage.server.url}/v2/distributions/${id}/hls/main.m3u8`
   const [all, small] = channel.distributions
   const [wide, narrow] = [await stage.peer(), await stage.peer()]
-  await expect.poll(() => wide.hls({ url: urlOf(all.id) }), { timeout: 15_000, interval: 300 }).toBe('ok')
-  await expect
-    .poll(() => wide.played(), { timeout: 30_000 })
-    .toSatisfy((played: Played) => moves(played) && played.width === 320)
+  await expect.poll(() => wide.hls({ url: urlOf(all.id) }), SOON).toBe('ok')
+  await expect.poll(() => wide.played(), SOON).toSatisfy((played: Played) => moves(played) && played.width === 320)
 
   expect(await narrow.hls({ url: urlOf(small.id) })).toMatch(/^403/)
   const token = viewerToken(channel.id)
-  await expect.poll(() => narrow.hls({ url: urlOf(small.id), token }), { timeout: 15_000, interval: 300 }).toBe('ok')
-  await expect.poll(() => narrow.played(), { timeout: 30_000 }).toSatisfy(moves)
+  await expect.poll(() => narrow.hls({ url: urlOf(small.id), token }), SOON).toBe('ok')
+  await expect.poll(() => narrow.played(), SOON).toSatisfy(moves)
   expect((await narrow.played()).width).toBe(160)
 
   await stage.v2('POST', `/channels/${channel.id}/stop`)
-  await expect.poll(statusOf, { timeout: 10_000 }).toBe('stopped')
+  await expect.poll(statusOf, SOON).toBe('stopped')
   await broadcast.stop()
   expect((await fetch(urlOf(all.id))).status).toBe(404)
-})
+}, 240_000)
 
 /** Another three seconds of media are shown, with their pictures. */
-async function goesOn(viewer: Peer): Promise<void> {
+async function goesOn(viewer: Peer, expect: ExpectStatic): Promise<void> {
   const before = await viewer.played()
   await expect
-    .poll(() => viewer.played(), { timeout: 30_000, interval: 250 })
+    .poll(() => viewer.played(), SOON)
     .toSatisfy(({ frames, currentTime }: Played) => currentTime > before.currentTime + 3 && frames > before.frames + 50)
 }
 
@@ -92,7 +97,9 @@ async function narrowing({ page }: Peer): Promise<(bitsPerSecond: number) => Pro
   }
 }
 
-test('a viewer in hls.js sees moving pictures on a way that becomes narrow and wide again, and from the next engine', async () => {
+test.concurrent('a viewer in hls.js sees moving pictures on a way that becomes narrow and wide again, and from the next engine', async ({
+  expect,
+}) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
   const quality = { abrLadderId: ladder.id }
   const engines = [
@@ -107,7 +114,7 @@ test('a viewer in hls.js sees moving pictures on a way that becomes narrow and w
   const idOf = (wanted: string): string => channel.engines.find(({ name }: { name: string }) => name === wanted).id
   const [main, spare] = [idOf('Main'), idOf('Spare')]
   const playing = (id: string) =>
-    expect.poll(async () => (await stage.v2('GET', `/engines/${id}`)).status, { timeout: 30_000 }).toBe('playing')
+    expect.poll(async () => (await stage.v2('GET', `/engines/${id}`)).status, SOON).toBe('playing')
   await stage.v2('POST', `/engines/${main}/start`)
   const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
   await playing(main)
@@ -119,27 +126,28 @@ test('a viewer in hls.js sees moving pictures on a way that becomes narrow and w
   await stage.v2('POST', `/engines/${spare}/start`)
   await playing(spare)
   expect(await viewer.hls({ url })).toBe('ok')
-  const shows = (width: number) =>
-    expect.poll(async () => (await viewer.played()).width, { timeout: 30_000, interval: 250 }).toBe(width)
+  const shows = (width: number) => expect.poll(async () => (await viewer.played()).width, SOON).toBe(width)
   await shows(320)
-  await goesOn(viewer)
+  await goesOn(viewer, expect)
   expect(engine()).toBe(main)
 
   const narrow = await narrowing(viewer)
   await narrow(250_000)
   await shows(160)
-  await goesOn(viewer)
+  await goesOn(viewer, expect)
   await narrow(-1)
   await shows(320)
 
   await stage.v2('POST', `/engines/${main}/stop`)
-  await expect.poll(engine, { timeout: 30_000 }).toBe(spare)
-  await goesOn(viewer)
+  await expect.poll(engine, SOON).toBe(spare)
+  await goesOn(viewer, expect)
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
-}, 120_000)
+}, 240_000)
 
-test('a viewer in hls.js goes on with moving pictures when the ffmpeg of the only engine is killed', async () => {
+test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg of the only engine is killed', async ({
+  expect,
+}) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
   const channel = await stage.v2('POST', '/channels', {
     name: 'Stage',
@@ -151,20 +159,20 @@ test('a viewer in hls.js goes on with moving pictures when the ffmpeg of the onl
   const viewer = await stage.peer()
   const segment = segmentOf(viewer)
   const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
-  await expect.poll(() => viewer.hls({ url }), { timeout: 30_000, interval: 300 }).toBe('ok')
-  await expect.poll(() => viewer.played(), { timeout: 30_000 }).toSatisfy(moves)
+  await expect.poll(() => viewer.hls({ url }), SOON).toBe('ok')
+  await expect.poll(() => viewer.played(), SOON).toSatisfy(moves)
   expect(segment().launch).toBe(0)
 
   const [pid = 0] = await stage.engine(channel.engines[0].id)
   process.kill(pid, 'SIGKILL')
-  await expect.poll(() => segment().launch, { timeout: 30_000, interval: 100 }).toBe(1)
+  await expect.poll(() => segment().launch, SOON).toBe(1)
   const before = await viewer.played()
   await expect
-    .poll(() => viewer.played(), { timeout: 30_000, interval: 250 })
+    .poll(() => viewer.played(), SOON)
     .toSatisfy(
       ({ frames, currentTime }: Played) => currentTime > before.bufferedTo + 1 && frames > before.frames + 25,
       'all that was there is shown, and a second more',
     )
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
-}, 120_000)
+}, 240_000)

@@ -40,7 +40,7 @@ test('a browser follows to the node that has the feed, with its token and as the
   expect(await publisher.publish({ url: owner.whip('show'), token: publish.token })).toBe('ok')
   const viewer = await owner.peer('watch.allowed.test')
   const watch = () => viewer.watch({ url: other.whep('show'), token })
-  await expect.poll(watch, { timeout: 20_000, interval: 200 }).toBe('ok')
+  await expect.poll(watch, { timeout: 30_000, interval: 200 }).toBe('ok')
   await viewer.plays()
   const foreign = await owner.peer('elsewhere.test')
   expect(await foreign.watch({ url: other.whep('show'), token })).toBe('401 Unauthorized: Origin not allowed')

@@ -31,9 +31,9 @@ describe.each(['h264', 'vp8'])('a browser broadcasts %s over WHIP', (codec) => {
 
   test('others watch it in hls.js, and every segment begins with a keyframe', async () => {
     const url = stage.hls(codec)
-    await expect.poll(() => viewer.hls({ url }), { timeout: 15_000, interval: 300 }).toBe('ok')
+    await expect.poll(() => viewer.hls({ url }), { timeout: 30_000, interval: 300 }).toBe('ok')
     await expect
-      .poll(() => viewer.played(), { timeout: 15_000 })
+      .poll(() => viewer.played(), { timeout: 30_000, interval: 200 })
       .toSatisfy(({ frames, audioBytes, currentTime }) => frames > 50 && audioBytes > 1000 && currentTime > 2)
     const master = await (await fetch(url)).text()
     const media = await fetch(new URL(master.trim().split('\n').at(-1) ?? '', url))

@@ -20,9 +20,9 @@ test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, fo
   const broadcast = encoder(stage.rtmp('studio', token))
   const url = stage.hls('studio')
   expect(await page.hls({ url })).toBe('401 Unauthorized: Invalid token')
-  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 15_000, interval: 300 }).toBe('ok')
+  await expect.poll(() => page.hls({ url, token: subscribe.token }), { timeout: 30_000, interval: 300 }).toBe('ok')
   await expect
-    .poll(() => page.played(), { timeout: 15_000 })
+    .poll(() => page.played(), { timeout: 30_000, interval: 200 })
     .toSatisfy(
       ({ frames, audioBytes, currentTime }: Awaited<ReturnType<Peer['played']>>) =>
         frames > 25 && audioBytes > 1000 && currentTime > 0.5,
@@ -31,7 +31,7 @@ test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, fo
 
   const viewer = await stage.peer()
   const wish = { url: stage.whep('studio'), token: subscribe.token }
-  await expect.poll(() => viewer.watch(wish), { timeout: 20_000 }).toBe('ok')
+  await expect.poll(() => viewer.watch(wish), { timeout: 30_000 }).toBe('ok')
   expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
   await broadcast.stop()
   await viewer.stands()

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { command, endServers, newDirectory, serve, type Served } from '../system/cliProcess.ts'
 import { workingIn } from '../support/channels.ts'
 import { openBrowser } from './browser.ts'
@@ -66,6 +66,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
     return text === '' ? undefined : (JSON.parse(text) as { data: unknown }).data
   }
+  const left: Page[] = []
   return {
     v2,
     ingest: (streamKey) => `rtmp://127.0.0.1:${rtmpPort(server)}/live/${streamKey}`,
@@ -73,7 +74,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     accountId,
     secret,
     browser,
-    peer: (host = 'page.test') => Peer.open(browser, pages.origin(host)),
+    peer: (host = 'page.test') => Peer.open(browser, pages.origin(host), left),
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,
     whep: (stream) => `${server.url}/api/whep/${accountId}/${encodeURIComponent(stream)}`,
     hls: (stream) => `${server.url}/hls/${accountId}/${encodeURIComponent(stream)}/index.m3u8`,

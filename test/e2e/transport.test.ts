@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const SOON = { timeout: 20_000, interval: 100 }
+const SOON = { timeout: 30_000, interval: 100 }
 
 /** A page that is gone when the test is over, whatever became of it: the next one counts sessions. */
 async function newPeer(): Promise<Peer> {
@@ -92,7 +92,7 @@ test('of several layers each viewer gets the largest that it can receive, and ch
   // A browser without enough of the processor takes that for congestion; it climbs back.
   await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
-}, 150_000)
+}, 300_000)
 
 /**
  * The tag after a restart whose credentials are in use. A browser whose new ports were ready before it had read the answer

@@ -32,7 +32,7 @@ async function broadcast(stream: string, { token }: Token, wish: { codec?: strin
 async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
   const peer = await open()
   const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
-  await expect.poll(() => peer.watch(wish), { timeout: 20_000, interval: 100 }).toBe('ok')
+  await expect.poll(() => peer.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
   return peer
 }
 
@@ -112,7 +112,7 @@ describe('tokens', () => {
     await viewer.plays()
     await stage.api('DELETE', `/api/publish_token/${token.id}`)
     await viewer.stands()
-    expect(await publishersOf('brief')).toEqual([])
+    await expect.poll(() => publishersOf('brief')).toEqual([])
     expect(await viewer.watch({ url: stage.whep('brief') })).toMatch(/^40[19] /)
     await closeAll()
   })
@@ -127,7 +127,7 @@ test('a relay process that is killed takes its sessions along, is told of, and i
   for (const pid of relays) process.kill(pid, 'SIGKILL')
   await viewer.stands()
   await expect.poll(async () => (await stage.api('GET', '/api/sessions')).data).toEqual([])
-  expect(stage.server.log()).toContain('a media process died')
+  await expect.poll(() => stage.server.log()).toContain('a media process died')
   await publisher.close()
   await broadcast('phoenix', token)
   const next = await view('phoenix')

@@ -53,7 +53,7 @@ async function exchange(packets: readonly (string | Buffer)[], answers: number):
       await setTimeout(20)
     }
     const bodies = () => [...received.matchAll(/\r\n\r\n(\{.*?\})(?=HTTP|$)/gs)].map(([, body]) => body ?? '')
-    await vi.waitFor(() => expect(bodies()).toHaveLength(answers), { timeout: 5000 })
+    await vi.waitFor(() => expect(bodies()).toHaveLength(answers), { timeout: 30_000 })
     return bodies()
   } finally {
     socket.destroy()

@@ -111,8 +111,8 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     const answer = await begun('6.m4s', broken)
     const [chunk] = (await once(answer, 'data')) as [Buffer]
     answer.destroy()
-    await expect.poll(() => counted(countedId), { timeout: 15_000 }).toBe(20 * 300_000)
-    await expect.poll(() => counted(brokenId), { timeout: 15_000 }).toBeGreaterThanOrEqual(chunk.length)
+    await expect.poll(() => counted(countedId), { timeout: 30_000 }).toBe(20 * 300_000)
+    await expect.poll(() => counted(brokenId), { timeout: 30_000 }).toBeGreaterThanOrEqual(chunk.length)
     expect(await counted(brokenId)).toBeLessThanOrEqual(LARGE)
   })
 

@@ -1,34 +1,32 @@
 import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import type { COMPILERS } from '../../src/edge/http/serializers.ts'
+import { COMPILERS } from '../../src/edge/http/serializers.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
 type BuildSerializer = NonNullable<typeof COMPILERS.buildSerializer>
 type Route = Parameters<ReturnType<BuildSerializer>>[0]
 
 /** What Fastify asks to have compiled, and how that is done when it is not put off. */
-const asked = vi.hoisted(() => ({ routes: [] as { route: Route; compile: () => unknown }[] }))
-
-vi.mock('../../src/edge/http/serializers.ts', async (load) => {
-  const { COMPILERS: lazy } = await load<typeof import('../../src/edge/http/serializers.ts')>()
-  const compilers = createRequire(import.meta.resolve('fastify'))('@fastify/fast-json-stringify-compiler')
-  const buildSerializer: BuildSerializer = (schemas, options) => (route) => {
-    asked.routes.push({ route, compile: () => (compilers() as BuildSerializer)(schemas, options)(route) })
-    const put = lazy.buildSerializer
-    if (!put) throw new Error('there is no serialiser to build')
-    return put(schemas, options)(route)
-  }
-  return { COMPILERS: { ...lazy, buildSerializer } }
-})
+const asked: { route: Route; compile: () => unknown }[] = []
+const eager = createRequire(import.meta.resolve('fastify'))(
+  '@fastify/fast-json-stringify-compiler',
+) as () => BuildSerializer
 
 let sluice: RunningApp
 beforeAll(async () => {
+  const lazy = COMPILERS.buildSerializer
+  const spy = vi.spyOn(COMPILERS, 'buildSerializer').mockImplementation((schemas, options) => (route) => {
+    asked.push({ route, compile: () => eager()(schemas, options)(route) })
+    if (!lazy) throw new Error('there is no serialiser to build')
+    return lazy(schemas, options)(route)
+  })
   sluice = await runApp({ flags: { server: { demo: true } } })
+  spy.mockRestore()
 })
 afterAll(() => sluice.close())
 
 it('every response schema of every route compiles, though a server compiles each with its first answer', () => {
-  const broken = asked.routes.flatMap(({ route, compile }) => {
+  const broken = asked.flatMap(({ route, compile }) => {
     try {
       return typeof compile() === 'function' ? [] : [`${nameOf(route)}: makes no function`]
     } catch (error) {
@@ -39,7 +37,7 @@ it('every response schema of every route compiles, though a server compiles each
 })
 
 it('and these are all routes that the two interfaces document', async () => {
-  const compiled = new Set(asked.routes.map(({ route }) => nameOf(route)))
+  const compiled = new Set(asked.map(({ route }) => nameOf(route)))
   for (const document of ['/api/openapi.json', '/v2/openapi.json']) {
     const { paths } = (await sluice.call('GET', document)).json as { paths: Record<string, Record<string, Operation>> }
     for (const [path, operations] of Object.entries(paths))

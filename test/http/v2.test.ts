@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import type { PartialConfig } from '../../src/config/schema.ts'
 import { type LiveClient, runLive, strangerOf, WHOLE_CHANNEL } from '../support/v2.ts'
 
 let live: LiveClient
@@ -12,6 +13,19 @@ afterAll(() => live.close())
 const ID = /^(ch|in|en|di|ab|ke)_[1-9A-HJ-NP-Za-km-z]{22}$/
 
 describe('a channel', () => {
+  it('names the port at which RTMP is taken, and the address that is configured', async () => {
+    const urlWith = async (flags: PartialConfig) => {
+      const other = await runLive({ flags: { ...flags, rtmp: { enabled: false, port: 2935 } } })
+      try {
+        return (await other.made('POST', '/channels', WHOLE_CHANNEL)).ingests[0].url
+      } finally {
+        await other.close()
+      }
+    }
+    expect(await urlWith({})).toBe('rtmp://localhost:2935/live')
+    expect(await urlWith({ live: { rtmpUrl: 'rtmps://live.example.com/live' } })).toBe('rtmps://live.example.com/live')
+  })
+
   it('is made with all its parts, which are joined, and is read back', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: ['joined'] })
     expect(made).toMatchObject({ name: 'Stage', status: 'stopped', timeout: 3600, perpetual: false })

@@ -25,6 +25,7 @@ beforeAll(async () => {
     country,
     trackingId,
     bytesOut,
+    viewedMs: bytesOut === 3 ? 0 : bytesOut * 600,
   })
   await live.running.app.ctx.store.transaction((tx) =>
     tx.served.add([
@@ -88,7 +89,7 @@ describe('the bytes of a channel', () => {
     const extra = await live.made('POST', `/channels/${channelId}/distributions`, { name: 'Gone' })
     const of = { accountId: live.running.accountId, channelId, distributionId: extra.id, country: '', trackingId: '' }
     await live.running.app.ctx.store.transaction((tx) =>
-      tx.served.add([{ ...of, slotMs: FIRST + 40 * DAY_MS, bytesOut: 9 }]),
+      tx.served.add([{ ...of, slotMs: FIRST + 40 * DAY_MS, bytesOut: 9, viewedMs: 0 }]),
     )
     await live.v2('DELETE', `/distributions/${extra.id}`)
     const [february] = await bytesOf('start=2026-02-01&end=2026-03-01&resolution=month&groupBy=distribution')
@@ -96,6 +97,42 @@ describe('the bytes of a channel', () => {
     const own = `/distributions/${extra.id}/analytics/bytes-transferred?${TIME}&resolution=day`
     expect((await live.v2('GET', own)).status).toBe(404)
   })
+})
+
+test('viewing minutes of a channel are told by time, distribution, country and tracking id', async () => {
+  const at = `/channels/${channelId}/analytics/viewing-minutes`
+  const [one, two, three] = ['01', '02', '03'].map((day) => `2026-01-${day}T00:00:00.000Z`)
+  expect(await report(`${at}?${TIME}&resolution=day`)).toEqual([
+    { timestamp: one, records: [{ id: channelId, amount: 1.2 }] },
+    { timestamp: two, records: [] },
+    { timestamp: three, records: [] },
+  ])
+  const [month] = await report(`${at}?${TIME}&resolution=month&groupBy=distribution`)
+  expect(month).toEqual({ timestamp: one, records: [{ id: web, amount: 1.2 }] })
+  expect(await report(`${at}?${TIME}&resolution=month&distributionIds=${app}`)).toEqual([
+    { timestamp: one, records: [] },
+  ])
+  const own = `/distributions/${web}/analytics/viewing-minutes`
+  expect(await report(`${own}?${TIME}&resolution=month`)).toEqual([
+    { timestamp: one, records: [{ id: web, amount: 1.2 }] },
+  ])
+  for (const path of [at, own]) {
+    expect(await report(`${path}/countries?${TIME}`)).toEqual([
+      { countryCode: 'NZ', amount: 1 },
+      { countryCode: 'AT', amount: 0.2 },
+    ])
+    expect((await live.v2('GET', `${path}/tracking-ids?${TIME}&limit=1`)).json).toEqual({
+      data: [{ trackingId: 'a', amount: 1 }],
+      pagination: { hasMore: true, cursor: expect.any(String) },
+    })
+  }
+})
+
+test('a cursor through bytes is none through minutes', async () => {
+  const at = (counted: string) => `/channels/${channelId}/analytics/${counted}/tracking-ids?${TIME}&limit=1`
+  const { cursor } = (await live.v2('GET', at('bytes-transferred'))).json.pagination
+  const { status, json } = await live.v2('GET', `${at('viewing-minutes')}&cursor=${encodeURIComponent(cursor)}`)
+  expect([status, json.code]).toEqual([400, 'invalid_cursor'])
 })
 
 test('transcoding minutes are those of the runs, by engine or channel, an open one up to now', async () => {
@@ -156,5 +193,13 @@ test('a report refuses what it does not take, what is another account’s, and w
     'not_found',
     undefined,
   ])
-  expect(await answer(`${at}/viewing-minutes?${TIME}&resolution=day`)).toEqual([501, 'not_supported', undefined])
+  const formats = 'groupBy=streaming-format&streamingFormats=hls'
+  expect(await answer(`${at}/viewing-minutes?${TIME}&resolution=day&${formats}`)).toEqual([
+    400,
+    'validation_failed',
+    ['groupBy', 'streamingFormats'],
+  ])
+  expect(await answer(`${at}/viewing-minutes?${TIME}&resolution=day`, foreign)).toEqual([404, 'not_found', undefined])
+  expect(await answer(`${at}/viewing-minutes/browsers?${TIME}`)).toEqual([501, 'not_supported', undefined])
+  expect(await answer(`${at}/insights/viewers?period=day`)).toEqual([501, 'not_supported', undefined])
 })

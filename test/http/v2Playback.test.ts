@@ -112,9 +112,9 @@ describe('a distribution', () => {
     const { store } = live.running.app.ctx
     await store.transaction((tx) => tx.engines.setStatus(main, 'waiting', null))
     const shown = async () => linesOf((await play(masterOf(stage))).text)
-    await expect.poll(shown, { timeout: 5000 }).toEqual(renditions.slice(2))
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(renditions.slice(2))
     await store.transaction((tx) => tx.engines.setStatus(spare, 'stopped', null))
-    await expect.poll(() => codeOf(masterOf(stage)), { timeout: 5000 }).toEqual([404, 'not_found'])
+    await expect.poll(() => codeOf(masterOf(stage)), { timeout: 30_000 }).toEqual([404, 'not_found'])
   })
 
   it('gives nothing but the files of its own engines', async () => {
@@ -254,7 +254,7 @@ describe('viewer tokens', () => {
     expect((await play(`${masterOf(stage)}?token=stale`)).status).toBe(200)
   })
 
-  it('tell as whose the bytes are counted, to the last one', async () => {
+  it('tell as whose bytes and minutes are counted, to the last one', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const bodies: number[] = []
@@ -267,11 +267,12 @@ describe('viewer tokens', () => {
     const segment = beside(playlist, linesOf((await get(playlist)).text)[0] ?? '')
     await get(segment)
     await get(segment, { range: 'bytes=0-99' })
+    await get(segment, { range: 'bytes=0-' })
     const served = () => servedBy(live.running.app.ctx.store, stage.id)
     const total = bodies.reduce((sum, bytes) => sum + bytes, 0)
     await expect
       .poll(async () => (await served()).reduce((sum, row) => sum + row.bytesOut, 0), {
-        timeout: 15_000,
+        timeout: 30_000,
       })
       .toBe(total)
     for (const row of await served()) expect(row).toMatchObject({ trackingId: 'crew', country: '' })
@@ -282,5 +283,10 @@ describe('viewer tokens', () => {
     expect(day).toEqual({ timestamp: `${today}T00:00:00.000Z`, records: [{ id: stage.id, amount: total }] })
     expect(await live.made('GET', `${at}/countries?${time}`)).toEqual([{ countryCode: 'ZZ', amount: total }])
     expect(await live.made('GET', `${at}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: total }])
+    // Two seconds, twice: part of a segment is none.
+    const minutes = `/channels/${stage.channelId}/analytics/viewing-minutes`
+    const [counted] = await live.made('GET', `${minutes}?resolution=day&${time}`)
+    expect(counted.records).toEqual([{ id: stage.channelId, amount: 0.07 }])
+    expect(await live.made('GET', `${minutes}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: 0.07 }])
   })
 })

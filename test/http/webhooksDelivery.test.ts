@@ -45,7 +45,7 @@ async function hook(body: object = ALL, status: () => number = () => 204): Promi
 const test = (type: string, body?: object) => sluice.call('POST', `/api/webhooks/test/${type}`, body)
 
 async function arrived({ receiver }: Pick<Hook, 'receiver'>, count = 1): Promise<Received[]> {
-  await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(count)
+  await expect.poll(() => receiver.requests.length, { timeout: 30_000 }).toBe(count)
   return receiver.requests
 }
 
@@ -56,7 +56,7 @@ async function settled(of: Hook, count: number) {
   const states = async () => (await log(of)).data.map((row: { state: string }) => row.state)
   await expect
     .poll(async () => (await states()).filter((state: string) => !['pending', 'started'].includes(state)).length, {
-      timeout: 10_000,
+      timeout: 30_000,
     })
     .toBe(count)
   return (await log(of)).data
@@ -200,7 +200,7 @@ it('a receiver that fails a hundred times in a row is left alone, until a person
   for (let i = 0; i < 100; i++) await test('Feeds', { streamName: `failing-${i}` })
   await arrived(webhook, 100)
   const disabled = async () => (await sluice.call('GET', webhook.path)).json.data.disabled
-  await expect.poll(disabled, { timeout: 10_000 }).toMatchObject({ reason: expect.stringContaining('100') as string })
+  await expect.poll(disabled, { timeout: 30_000 }).toMatchObject({ reason: expect.stringContaining('100') as string })
   const untilMs = Date.parse((await disabled()).until)
   expect(untilMs).toBeGreaterThan(Date.now() + 3_500_000)
   expect(untilMs).toBeLessThan(Date.now() + 3_700_000)

@@ -52,7 +52,7 @@ async function goOnAir(path: string, token: string): Promise<void> {
   await begin(path, bearer(token))
   engine.tell({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   const [, , , name = ''] = path.split('/')
-  await vi.waitUntil(() => sluice.app.ctx.live.onAir(sluice.accountId, name))
+  await vi.waitUntil(() => sluice.app.ctx.live.onAir(sluice.accountId, name), { timeout: 30_000 })
 }
 
 const isOn = () => sluice.app.ctx.live.has(engine.asked.at(-1)!.sessionId)

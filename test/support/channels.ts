@@ -22,9 +22,9 @@ export function endChildren(): void {
   for (const child of children) child.kill('SIGKILL')
 }
 
-/** Asks every 50 ms, for 15 seconds. */
+/** Asks every 50 ms, for 30 seconds or longer. */
 export async function until(check: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  for (let tries = 0; tries < 300; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     if (await check()) return
     await new Promise((done) => setTimeout(done, 50))
   }

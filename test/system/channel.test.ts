@@ -31,6 +31,8 @@ it('channels are made, found, shown, started, stopped and deleted from the comma
   expect(unused).toMatchObject({ status: 0, stdout: 'from  id  bytes\n' })
   expect(parsed((await at('usage', id, '--json')).stdout)).toHaveLength(30)
   for (const by of ['country', 'tracking-id']) expect((await at('usage', id, '--by', by, '--json')).stdout).toBe('[]\n')
+  const minutes = await at('usage', id, '--count', 'minutes', '--by', 'country')
+  expect(minutes).toMatchObject({ status: 0, stdout: 'country  minutes\n' })
   const backwards = await at('usage', id, '--start', '2026-01-02', '--end', '2026-01-01', '--json')
   expect(parsed(backwards.stderr)).toMatchObject({ errors: { end: [expect.stringContaining('later than start')] } })
 

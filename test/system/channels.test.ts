@@ -36,6 +36,7 @@ afterAll(async () => {
 interface Made {
   channelId: string
   engineId: string
+  ingestId: string
   key: string
 }
 
@@ -53,7 +54,8 @@ async function makeChannel(timeout = 3600): Promise<Made> {
       },
     ],
   })
-  return { channelId: channel.id, engineId: channel.engines[0].id, key: channel.ingests[0].streamKey }
+  const [ingest] = channel.ingests
+  return { channelId: channel.id, engineId: channel.engines[0].id, ingestId: ingest.id, key: ingest.streamKey }
 }
 
 const push = (key: string): ChildProcess => pushTo(`rtmp://127.0.0.1:${live.running.rtmpPort}/live/${key}`)
@@ -78,15 +80,40 @@ const namesIn = (playlist: string): string[] => [...playlist.matchAll(/\w+\.(?:m
 
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
+/** 25 pictures a second of two renditions, from the encoder at this machine. */
+async function expectMeasured(ingestId: string, engineId: string): Promise<void> {
+  const engine = () => live.made('GET', `/monitoring/engines/${engineId}`)
+  await until(async () => (await engine()).renditions.length === 2, 'segments of both renditions')
+  const { renditions } = await engine()
+  expect(renditions.map(({ name }: { name: string }) => name)).toEqual(['180p', '90p'])
+  for (const { metrics } of renditions) {
+    const [{ time, framerate, bitrate }] = metrics
+    expect(Math.abs(Date.now() - Date.parse(time))).toBeLessThan(15_000)
+    expect(framerate).toBeGreaterThan(22)
+    expect(framerate).toBeLessThan(28)
+    expect(bitrate).toBeGreaterThan(30_000)
+    expect(bitrate).toBeLessThan(1_000_000)
+  }
+  const ingest = await live.made('GET', `/monitoring/ingests/${ingestId}`)
+  expect(ingest).toMatchObject({ id: ingestId, status: 'connected', protocol: 'rtmp' })
+  expect(Date.parse(ingest.started)).toBeLessThanOrEqual(Date.now())
+  expect(ingest.uptime).toBeGreaterThanOrEqual(1)
+  const [metric] = ingest.metrics
+  const location = { ip: '127.0.0.1', region: 'local' }
+  expect(metric).toMatchObject({ packetLoss: null, rtt: null, location })
+  expect(metric.bitrate.total).toBeGreaterThan(50_000)
+}
+
 describe('a channel', () => {
   test('plays two renditions of what an encoder pushes, and leaves nothing behind when it is stopped', async () => {
     const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
     const { id: hookId } = await live.made('POST', '/webhooks', hook)
-    const { channelId, engineId, key } = await makeChannel()
+    const { channelId, engineId, ingestId, key } = await makeChannel()
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     await reaches(channelId, 'waiting')
     push(key)
     await reaches(channelId, 'playing')
+    await expectMeasured(ingestId, engineId)
     const folder = join(live.running.dataDir, 'live', engineId)
     const { id: distributionId } = await live.made('POST', `/channels/${channelId}/distributions`, {
       name: 'Web',
@@ -99,6 +126,7 @@ describe('a channel', () => {
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/jpeg'])
     const bytes = () => servedBy(live.running.app.ctx.store, distributionId)
     await until(async () => (await bytes()).some(({ bytesOut }) => bytesOut > 10_000), 'bytes that were served')
+    expect((await bytes()).reduce((sum, { viewedMs }) => sum + viewedMs, 0)).toBeGreaterThan(1900)
     expect((await live.v2('POST', `/channels/${channelId}/start`)).status).toBe(204)
     expect((await live.v2('DELETE', `/channels/${channelId}`)).json.code).toBe('channel_running')
     expect((await lastRun(engineId)).end).toBeUndefined()
@@ -106,6 +134,7 @@ describe('a channel', () => {
     expect((await live.v2('POST', `/channels/${channelId}/stop`)).status).toBe(204)
     await reaches(channelId, 'stopped')
     expect(existsSync(folder)).toBe(false)
+    expect((await live.made('GET', `/monitoring/engines/${engineId}`)).renditions).toHaveLength(2)
     const run = await lastRun(engineId)
     expect(run).toMatchObject({
       engineId,
@@ -217,13 +246,21 @@ describe('a channel', () => {
 describe('a source that is dialled', () => {
   test('plays when it answers, and is dialled again when it is gone', async () => {
     const port = await freeUdpPort()
-    const { channelId } = await makePull(live, `srt://127.0.0.1:${port}`)
+    const { channelId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'waiting')
     const first = listen(port)
     await reaches(channelId, 'playing')
+    const source = () => live.made('GET', `/monitoring/ingests/${ingestId}`)
+    expect(await source()).toMatchObject({
+      status: 'connected',
+      protocol: 'srt',
+      uptime: expect.any(Number),
+      metrics: [],
+    })
     first.kill('SIGKILL')
     await reaches(channelId, 'waiting')
+    expect(await source()).toEqual({ id: ingestId, status: 'disconnected', protocol: 'srt', metrics: [] })
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })
@@ -247,7 +284,7 @@ async function makePull(client: LiveClient, url: string): Promise<Omit<Made, 'ke
   const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: ladder.id } }]
   const ingests = [{ name: 'Far', type: 'srt-pull', region: 'local', url, engines }]
   const channel = await client.made('POST', '/channels', { name: 'Pulled', ingests })
-  return { channelId: channel.id, engineId: channel.engines[0].id }
+  return { channelId: channel.id, engineId: channel.engines[0].id, ingestId: channel.ingests[0].id }
 }
 
 /** A source that waits to be dialled over SRT. */

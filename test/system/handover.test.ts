@@ -52,7 +52,7 @@ async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: stri
   const sessionId = media.asked.at(-1)?.sessionId ?? ''
   media.tell({ kind: 'connected', sessionId, address: '127.0.0.1' })
   const isKnown = ({ app, accountId }: RunningApp) => app.ctx.liveStreams(accountId, streamName) !== undefined
-  await until(() => [owner, other].every(isKnown), 10_000)
+  await until(() => [owner, other].every(isKnown))
 }
 
 const whep = (at: RunningApp, streamName: string) => `${at.base}/api/whep/${owner.accountId}/${streamName}`

@@ -8,6 +8,7 @@ import { createSecureContext, createServer as createTlsServer, type TLSSocket } 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
+import { Measured } from '../../src/commands/v2life/measured.ts'
 import { reachSources, type SourceDialling } from '../../src/delivery/reach.ts'
 import { publicNames } from '../../src/delivery/resolve.ts'
 import { createFfmpeg } from '../../src/media/packager/ffmpeg.ts'
@@ -54,10 +55,17 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   const allowAddress = (address: string): boolean => address === '127.0.0.2'
   const reach = reachSources({ ...tools, allowPrivate: false, resolver, allowAddress, ...more })
   const ffmpeg = createFfmpeg({ ...tools, binary: 'ffmpeg', maxChildren: 4 })
-  const parts = { ...tools, ffmpeg, reach, sources: new PushSources(), folder: join(dir, 'live') }
+  const parts = {
+    ...tools,
+    ffmpeg,
+    reach,
+    sources: new PushSources(),
+    meter: new Measured(tools, ''),
+    folder: join(dir, 'live'),
+  }
   transcoder = createTranscoder(parts)
   await transcoder.start()
-  const source = { kind: 'pull', url } as const
+  const source = { kind: 'pull', ingestId: 'in_1', url } as const
   transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void told.push(event))
   return names
 }

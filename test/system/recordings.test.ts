@@ -75,7 +75,7 @@ async function record(
   await during?.(live)
   await live.end()
   await until(async () => (await one(streamName)).state !== 'recording')
-  await until(async () => (await one(streamName)).state !== 'processing', 20_000)
+  await until(async () => (await one(streamName)).state !== 'processing')
   return one(streamName)
 }
 
@@ -201,7 +201,7 @@ test('the list is walked by a cursor that is good for its filters only', async (
 test('thumbnails of a feed come as JPEG, 320 pixels wide, at once and then again', async () => {
   const live = await broadcast(sluice, vp8, { streamName: 'seen', token: { enableThumbnails: true } })
   const thumbnails = () => receiver.received.filter(({ name }) => name === 'thumbnail')
-  await until(() => thumbnails().length >= 2, 10_000)
+  await until(() => thumbnails().length >= 2)
   await live.end()
   const [thumbnail] = thumbnails()
   expect(thumbnail?.headers).toMatchObject({
@@ -232,7 +232,7 @@ describe('when something dies', () => {
       const [id] = existsSync(folder) ? readdirSync(folder) : []
       return id ? (statSync(join(folder, id, 'part-0.mkv'), { throwIfNoEntry: false })?.size ?? 0) : 0
     }
-    await until(() => size() > 200_000, 20_000)
+    await until(() => size() > 200_000)
     // An event that is on its way when its sender dies is not sent again, so it has to have arrived.
     await expectEvents('killed', 'started')
     server.kill('SIGKILL')
@@ -240,7 +240,7 @@ describe('when something dies', () => {
 
     const next = await runApp({ dataDir, flags: allowPrivate })
     try {
-      await until(async () => (await list('', next))[0]?.state === 'completed', 20_000)
+      await until(async () => (await list('', next))[0]?.state === 'completed')
       const entry = await one('killed', next)
       const { codecs, seconds } = probe((await fetchFile(entry.url!, {}, next)).bytes)
       expect(codecs).toEqual(['h264', 'aac'])
@@ -261,7 +261,7 @@ describe('when something dies', () => {
     const live = await broadcast(host, h264, { token: { record: true } })
     await until(async () => (await list('', host)).length === 1)
     await live.end()
-    await until(async () => (await one('show', host)).state === 'completed', 20_000)
+    await until(async () => (await one('show', host)).state === 'completed')
     expect(existsSync(`${script}.once`)).toBe(true)
     await host.close()
   })
@@ -272,7 +272,7 @@ describe('when something dies', () => {
     const live = await broadcast(first, h264, { token: { record: true } })
     await until(async () => (await list('', first)).length === 1)
     await live.end()
-    await until(async () => (await one('show', first)).state === 'completed', 20_000)
+    await until(async () => (await one('show', first)).state === 'completed')
     const entry = await one('show', first)
     // As it was between the last rename and the record of it.
     await first.app.ctx.store.transaction(async (tx) => {

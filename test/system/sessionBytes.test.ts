@@ -84,7 +84,7 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
   const publisher = ffmpeg(...picture, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
   const { live } = sluice.app.ctx
-  await until(() => live.feeds().length === 1, 10_000)
+  await until(() => live.feeds().length === 1)
   const watched = `http://127.0.0.1:${http.port}/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
   const viewer = ffmpeg('-i', watched, '-t', '3', '-c', 'copy', '-f', 'null', '-')
   await once(viewer, 'exit')
@@ -126,7 +126,7 @@ test('so they do over WHIP and WHEP, for two viewers', async () => {
   await until(() => sluice.app.ctx.live.feeds().length === 1)
   const viewers = [new TestViewer(), new TestViewer()]
   for (const viewer of viewers) await meet(viewer, `whep/${sluice.accountId}/counted`)
-  await until(() => way.carried.down > 1_500_000, 20_000)
+  await until(() => way.carried.down > 1_500_000)
   const ids = sessionIds()
   for (const peer of [publisher, ...viewers]) await peer.close()
   await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/counted` })

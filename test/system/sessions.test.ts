@@ -100,10 +100,10 @@ describe('the command line', () => {
     const ids = (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => id)
     expect(ids).toEqual([viewer.session.id, publisher.session.id])
     expect(await sluice(['session', 'end', viewer.session.id], { env })).toMatchObject({ status: 0 })
-    await until(() => viewer.cuts.length > 0, 2000)
+    await until(() => viewer.cuts.length > 0)
     expect(publisher.cuts).toEqual([])
     expect(await sluice(['stream', 'stop', 'show'], { env })).toMatchObject({ status: 0 })
-    await until(() => publisher.cuts.length > 0, 2000)
+    await until(() => publisher.cuts.length > 0)
     expect(await sluice(['session', 'end', 'nobody'], { env })).toMatchObject({ status: 1 })
     await at.close()
     await place.remove()
@@ -155,7 +155,7 @@ describe('two nodes on one PostgreSQL', () => {
     const first = await publish(two, { presented: token })
     const question = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1' }
     const isLive = async () => (await one.call('POST', '/api/access/check', question)).json.data.live as boolean
-    await until(isLive, 2000)
+    await until(isLive)
     // Its media is at the other node, so that it cannot be viewed here.
     expect(await tryToView(one)).toMatchObject({ status: 409 })
     const second = await publish(one, { presented: token })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
+import { Measured } from '../../src/commands/v2life/measured.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { reachSources } from '../../src/delivery/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
@@ -26,6 +27,7 @@ let transcoder: FfmpegTranscoder
 /** Every process that was started, and how many were running then. */
 let started: { process: FfmpegProcess; beside: number }[]
 let told: string[]
+let measured: Measured
 const players: Player[] = []
 
 beforeAll(async () => {
@@ -37,11 +39,12 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-transcoder-'))
   started = []
   told = []
+  measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
   const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 }))
   const tools = { clock: systemClock, log: silentLog }
   const reach = reachSources({ ...tools, allowPrivate: false })
-  transcoder = createTranscoder({ ...tools, ffmpeg, sources, reach, folder: join(dir, 'live') })
+  transcoder = createTranscoder({ ...tools, ffmpeg, sources, reach, meter: measured, folder: join(dir, 'live') })
   await transcoder.start()
   const source = { kind: 'push', ingestId: 'in_1' } as const
   transcoder.launch(
@@ -77,6 +80,8 @@ function play(recorded: Recorded, sink: FrameSink): Player {
   return player
 }
 
+const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]?.samples ?? []
+
 const times = (kind: string): number => told.filter((each) => each === kind).length
 
 test('an encoder that changes its size and drops its sound goes on in a new process, which begins when the old one is gone', async () => {
@@ -96,6 +101,11 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   expect([first?.split('trak').length, second?.split('trak').length]).toEqual([3, 2])
   const playlist = await readFile(join(folder, 'index.m3u8'), 'utf8')
   expect(playlist).toMatch(/m4s[^]*#EXT-X-DISCONTINUITY[^]*m4s/)
+  await until(() => metrics().length >= 2, 'what the segments of both processes are like')
+  const measuredOnce = metrics()
+  const listed = (await readFile(join(folder, 'index.m3u8'), 'utf8')).match(/m4s$/gm) ?? []
+  expect(measuredOnce.length).toBeLessThanOrEqual(listed.length)
+  for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
 })
 
 test('after a failure the next encoder is tried at once, and fifty that come in a row start one process a second', async () => {

@@ -66,19 +66,19 @@ describe('an event that the command line made', () => {
     expect(await at('webhook', 'test', '--type', 'Feeds', '--stream', 'studio-1')).toMatchObject({ status: 0 })
     expect(receiver.lines()).toEqual([])
     server = await serve(['--data', dir], env)
-    await expect.poll(() => receiver.lines().length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => receiver.lines().length, { timeout: 30_000 }).toBe(1)
     expect(receiver.lines()[0]).toMatchObject({
       verified: true,
       payload: { type: 'feeds', data: { name: 'studio-1' } },
     })
-    await expect.poll(() => states(id), { timeout: 10_000 }).toEqual(['delivered'])
+    await expect.poll(() => states(id), { timeout: 30_000 }).toEqual(['delivered'])
   })
 
   it('is sent again by a running server when a person asks for it', async () => {
     const log = JSON.parse((await at('webhook', 'deliveries', String(id), '--json')).stdout) as { id: string }[]
     const again = await at('webhook', 'redeliver', String(id), log[0]?.id ?? '')
     expect(again).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\w{22}\n$/) as string })
-    await expect.poll(() => receiver.lines().length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(() => receiver.lines().length, { timeout: 30_000 }).toBe(2)
     const [first, second] = receiver.lines()
     expect(second).toMatchObject({ id: first?.['id'], payload: first?.['payload'] })
   })

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const watched = await offer(`whep/${sluice.accountId}/show`, await viewer.offer())
   expect(watched.status).toBe(201)
   await viewer.accept(watched.text)
-  await until(() => viewer.packets.length > 10, 10_000)
+  await until(() => viewer.packets.length > 10)
 })
 afterAll(async () => {
   await Promise.all([publisher.close(), viewer.close()])

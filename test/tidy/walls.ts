@@ -15,6 +15,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
   'main.ts': { from: ['*'], node: 'all' },
   'app.ts': { from: ['*'], node: 'all' },
   'serving.ts': { from: ['*'], node: 'all' },
+  'channels.ts': { from: ['*'], node: 'all' },
   'playback.ts': { from: ['*'], node: 'all' },
   'sign.ts': { from: ['base', 'core'], node: 'all' },
   base: { from: [], node: 'all' },

@@ -4,7 +4,7 @@ import {
   readSeriesQuery,
   readSpanQuery,
   runTimes,
-  type SeriesQuestion,
+  type SeriesParameters,
   type SeriesRecord,
   spanOf,
   stepOf,
@@ -20,36 +20,30 @@ import type { Context } from '../context.ts'
 import type { KeysetPage } from '../keysetPage.ts'
 import { type Answered, isId, livePage } from './shared.ts'
 
-/** What a report is about. */
+/** What a report is about: the bytes that were served, or the minutes of media. */
 export interface Subject {
   readonly kind: 'channel' | 'distribution'
   readonly id: string
+  readonly counted: 'bytes' | 'minutes'
 }
 
 type Query = Record<string, unknown>
-type Of = Pick<ServedQuery, 'channelId' | 'distributionId'>
+type Of = Pick<ServedQuery, 'channelId' | 'distributionId' | 'viewed'>
 
 const WHOLE_TIME = { stepMs: 900_000, offsetMs: 0 }
 
-/** Bytes that were served, by time. */
+/** Bytes or minutes that were served, by time. */
 export async function servedSeries(
   ctx: Context,
   accountId: string,
   subject: Subject,
   query: Query,
 ): Answered<SeriesRecord[]> {
-  const read =
-    subject.kind === 'channel'
-      ? readSeriesQuery(query, {
-          groups: ['channel', 'distribution', 'streaming-format'],
-          ids: 'distributionIds',
-          formats: true,
-        })
-      : readSeriesQuery(query, { groups: ['distribution', 'streaming-format'], formats: true })
+  const read = readSeriesQuery(query, parametersOf(subject))
   if (!read.ok) return read
   const of = await ownedBy(ctx, accountId, subject)
   if (!of.ok) return of
-  const question: SeriesQuestion<'channel' | 'distribution' | 'streaming-format'> = read.value
+  const question = read.value
   // All of it is HLS.
   if (question.formats && !question.formats.includes('hls')) return ok(toSeries(question, []))
   const sums = await ctx.store.read.served.sum({
@@ -63,18 +57,33 @@ export async function servedSeries(
   if (sums.length > RECORDS_MAX) return err(tooMuch)
   const idOf = ({ distributionId }: ServedSum): string =>
     question.groupBy === 'streaming-format' ? 'hls' : distributionId || subject.id
-  return ok(
-    toSeries(
-      question,
-      sums.map((sum) => ({ slotMs: sum.slotMs, id: idOf(sum), amount: sum.bytesOut })),
-    ),
-  )
+  const isBytes = subject.counted === 'bytes'
+  const amounts = sums.map((sum) => ({
+    slotMs: sum.slotMs,
+    id: idOf(sum),
+    amount: isBytes ? sum.bytesOut : sum.viewedMs,
+  }))
+  const series = toSeries(question, amounts)
+  return ok(isBytes ? series : series.map(inMinutes))
 }
+
+type ServedGroup = 'channel' | 'distribution' | 'streaming-format'
+
+/** A distribution is asked about itself; minutes are not told by format, of which there is one. */
+function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup> {
+  const formats = counted === 'bytes' ? ({ groups: ['streaming-format'], formats: true } as const) : { groups: [] }
+  return kind === 'channel'
+    ? { ...formats, groups: ['channel', 'distribution', ...formats.groups], ids: 'distributionIds' }
+    : { ...formats, groups: ['distribution', ...formats.groups] }
+}
+
+const amountOf = ({ counted }: Subject, { bytesOut, viewedMs }: ServedSum): number =>
+  counted === 'bytes' ? bytesOut : minutesOf(viewedMs)
 
 /** What the report of a country is called when the country is not known: reserved for that in ISO 3166. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
-/** Bytes that were served, by the country of the viewer, the most first. */
+/** Bytes or minutes that were served, by the country of the viewer, the most first. */
 export async function servedCountries(
   ctx: Context,
   accountId: string,
@@ -87,23 +96,23 @@ export async function servedCountries(
   if (!of.ok) return of
   const asked = { ...of.value, ...span.value, groupBy: ['country'], slot: WHOLE_TIME, limit: RECORDS_MAX } as const
   const sums = await ctx.store.read.served.sum(asked)
-  const amounts = sums.map((sum) => ({ countryCode: sum.country || UNKNOWN_COUNTRY, amount: sum.bytesOut }))
+  const amounts = sums.map((sum) => ({ countryCode: sum.country || UNKNOWN_COUNTRY, amount: amountOf(subject, sum) }))
   return ok(amounts.sort((a, b) => b.amount - a.amount || (a.countryCode < b.countryCode ? -1 : 1)))
 }
 
-/** Bytes that were served under one tracking id; without one: to viewers who have none. */
-export interface TrackedBytes {
+/** What was served under one tracking id; without one: to viewers who have none. */
+export interface Tracked {
   trackingId?: string
   amount: number
 }
 
-/** One page of the bytes that were served, by tracking id. */
+/** One page of the bytes or minutes that were served, by tracking id. */
 export async function servedTrackingIds(
   ctx: Context,
   accountId: string,
   subject: Subject,
   query: Query,
-): Answered<KeysetPage<TrackedBytes>> {
+): Answered<KeysetPage<Tracked>> {
   const read = readPageQuery<{ start: number; end: number }>(query, { start: instant, end: instant })
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
@@ -125,12 +134,12 @@ export async function servedTrackingIds(
         ...(typeof after === 'string' ? { afterTrackingId: after } : {}),
       }),
   })
-  return page.ok ? ok({ ...page.value, data: page.value.data.map(toTracked) }) : page
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((sum) => toTracked(subject, sum)) }) : page
 }
 
-const toTracked = ({ trackingId, bytesOut }: ServedSum): TrackedBytes => ({
-  ...(trackingId === '' ? {} : { trackingId }),
-  amount: bytesOut,
+const toTracked = (subject: Subject, sum: ServedSum): Tracked => ({
+  ...(sum.trackingId === '' ? {} : { trackingId: sum.trackingId }),
+  amount: amountOf(subject, sum),
 })
 
 /** Minutes that engines ran, with or without a source, by time. A run that is open counts up to now. */
@@ -142,7 +151,7 @@ export async function transcodingMinutes(
 ): Answered<SeriesRecord[]> {
   const read = readSeriesQuery(query, { groups: ['channel', 'engine'], ids: 'engineIds' })
   if (!read.ok) return read
-  const of = await ownedBy(ctx, accountId, { kind: 'channel', id: channelId })
+  const of = await ownedBy(ctx, accountId, { kind: 'channel', id: channelId, counted: 'minutes' })
   if (!of.ok) return of
   const { fromMs, untilMs, groupBy, ids } = read.value
   const runs = await ctx.store.read.runs.within({ channelId, fromMs, untilMs, limit: RECORDS_MAX + 1 })
@@ -161,14 +170,21 @@ export async function transcodingMinutes(
 }
 
 /** To a hundredth. */
+const minutesOf = (ms: number): number => Math.round(ms / 600) / 100
+
 const inMinutes = ({ timestamp, records }: SeriesRecord): SeriesRecord => ({
   timestamp,
-  records: records.map(({ id, amount }) => ({ id, amount: Math.round(amount / 600) / 100 })),
+  records: records.map(({ id, amount }) => ({ id, amount: minutesOf(amount) })),
 })
 
-async function ownedBy(ctx: Context, accountId: string, { kind, id }: Subject): Promise<Result<Of, LiveFailure>> {
+async function ownedBy(
+  ctx: Context,
+  accountId: string,
+  { kind, id, counted }: Subject,
+): Promise<Result<Of, LiveFailure>> {
   const { channels, distributions } = ctx.store.read
   const found = isId(id) ? await (kind === 'channel' ? channels : distributions).get(accountId, id) : undefined
   if (!found) return err(noSuch(kind, id))
-  return ok(kind === 'channel' ? { channelId: id } : { distributionId: id })
+  const viewed = counted === 'minutes' ? ({ viewed: true } as const) : {}
+  return ok(kind === 'channel' ? { channelId: id, ...viewed } : { distributionId: id, ...viewed })
 }

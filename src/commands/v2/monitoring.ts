@@ -5,7 +5,7 @@ import type { IngestType } from '../../core/live/types.ts'
 import type { Context } from '../context.ts'
 import { type Answered, isId } from './shared.ts'
 
-const PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
+export const PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
   'rtmp-push': 'rtmp',
   'rtmp-pull': 'rtmp',
   'srt-pull': 'srt',

@@ -8,7 +8,10 @@ const WAITING_MAX = 10_000
 
 type Served = Omit<Row, 'slotMs'>
 
-/** Counts what distributions serve, in memory, and adds it to the store every few seconds. A crash loses what waits. */
+/**
+ * Counts what distributions serve, bytes and the time that they play, in memory, and adds it to the store every few
+ * seconds. A crash loses what waits.
+ */
 export class ServedBytes {
   readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
   #waiting = new Map<string, Row>()
@@ -22,7 +25,7 @@ export class ServedBytes {
     const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
     const known = this.#waiting.get(key)
-    if (known) known.bytesOut += served.bytesOut
+    if (known) add(known, served)
     else this.#waiting.set(key, { ...served, slotMs })
     if (this.#waiting.size >= WAITING_MAX) void this.flush()
   }
@@ -51,10 +54,15 @@ export class ServedBytes {
     for (const row of rows) {
       const key = keyOf(row, row.slotMs)
       const known = this.#waiting.get(key)
-      if (known) known.bytesOut += row.bytesOut
+      if (known) add(known, row)
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }
+}
+
+function add(row: Row, { bytesOut, viewedMs }: Served): void {
+  row.bytesOut += bytesOut
+  row.viewedMs += viewedMs
 }
 
 /** Made for each answer. Only the last part may hold a space. */

@@ -225,7 +225,7 @@ export class EngineKeeper {
     if (!ladder) return 'its ABR ladder does not exist any more'
     const source = isPush(ingest.type)
       ? ({ kind: 'push', ingestId: ingest.id } as const)
-      : ({ kind: 'pull', url: sourceOf(this.#ctx, ingest) } as const)
+      : ({ kind: 'pull', ingestId: ingest.id, url: sourceOf(this.#ctx, ingest) } as const)
     return { engineId: id, name: `engine ${id} ${name}`, source, ladder }
   }
 

@@ -10,7 +10,7 @@ export interface TranscodeJob {
   readonly source:
     | { readonly kind: 'push'; readonly ingestId: string }
     /** `url` may hold a passphrase. */
-    | { readonly kind: 'pull'; readonly url: string }
+    | { readonly kind: 'pull'; readonly ingestId: string; readonly url: string }
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
 }
 

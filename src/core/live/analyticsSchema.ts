@@ -36,6 +36,13 @@ export const DistributionBytesQuery = Type.Object({
   streamingFormats,
 })
 
+export const ChannelViewingQuery = Type.Object({
+  ...series(['channel', 'distribution']),
+  distributionIds: ids('distributions'),
+})
+
+export const DistributionViewingQuery = Type.Object(series(['distribution']))
+
 export const TranscodingQuery = Type.Object({ ...series(['channel', 'engine']), engineIds: ids('engines') })
 
 export const SpanQuery = Type.Object(span)
@@ -60,10 +67,10 @@ export const Countries = Type.Array(
   ),
 )
 
-export const TrackedBytes = Type.Object(
+export const Tracked = Type.Object(
   {
     trackingId: optional(Type.String({ description: 'Absent: viewers without one.' })),
     amount: Type.Number(),
   },
-  { $id: 'TrackedBytes', ...closed },
+  { $id: 'Tracked', ...closed },
 )

@@ -26,6 +26,7 @@ export const LIVE_ERRORS = {
   abr_ladder_in_use: 409,
   abr_ladder_read_only: 409,
   external_id_taken: 409,
+  at_another_node: 409,
   too_many: 409,
   too_many_keys: 409,
   scheduler_active: 409,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { optional, word } from './fields.ts'
+import { optional, pageQuery, word } from './fields.ts'
 import { LIVE_STATUSES } from './types.ts'
 
 export const ChannelMonitoring = Type.Object(
@@ -20,3 +20,69 @@ export const ChannelMonitoring = Type.Object(
   { $id: 'ChannelMonitoring' },
 )
 export type ChannelMonitoring = Static<typeof ChannelMonitoring>
+
+const moments = {
+  start: optional(
+    Type.String({ description: 'From this moment on, ISO 8601 with a zone; within the last five minutes.' }),
+  ),
+  end: optional(
+    Type.String({ description: 'Up to this moment, at most a minute later. Without both: the last minute.' }),
+  ),
+}
+
+export const MeasuredQuery = Type.Object(moments)
+
+export const MeasuredListQuery = Type.Object({ ...pageQuery, ...moments })
+
+const time = Type.String({
+  format: 'date-time',
+  description: 'When it was measured, for the time since the one before.',
+})
+
+export const IngestMonitoring = Type.Object(
+  {
+    id: Type.String(),
+    status: word(['connected', 'disconnected'], 'Whether its source is there.'),
+    protocol: word(['rtmp', 'srt']),
+    started: optional(Type.String({ format: 'date-time', description: 'When the source came; absent without one.' })),
+    uptime: optional(Type.Integer({ description: 'Seconds since then.' })),
+    metrics: Type.Array(
+      Type.Object({
+        time,
+        packetLoss: Type.Null({ description: 'RTMP runs over TCP, which loses nothing that could be counted.' }),
+        rtt: Type.Null({ description: 'RTMP does not tell it.' }),
+        bitrate: Type.Object({ total: Type.Integer({ description: 'Bits a second that came in.' }) }),
+        location: Type.Object({
+          ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the encoder.' }),
+          region: Type.String({ description: 'Of the ingest.' }),
+        }),
+      }),
+      { description: 'Oldest first; empty for sources that Sluice dials, whose media goes to ffmpeg.' },
+    ),
+  },
+  { $id: 'IngestMonitoring' },
+)
+export type IngestMonitoring = Static<typeof IngestMonitoring>
+
+export const EngineMonitoring = Type.Object(
+  {
+    id: Type.String(),
+    status: word(LIVE_STATUSES),
+    renditions: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The label in the ladder.' }),
+        metrics: Type.Array(
+          Type.Object({
+            time,
+            framerate: Type.Union([Type.Number(), Type.Null()], { description: 'Pictures a second, as counted.' }),
+            bitrate: Type.Integer({ description: 'Bits a second, sound included.' }),
+          }),
+          { description: 'One of each segment, oldest first.' },
+        ),
+      }),
+      { description: 'In the order of the ladder; those that were made in the last five minutes.' },
+    ),
+  },
+  { $id: 'EngineMonitoring' },
+)
+export type EngineMonitoring = Static<typeof EngineMonitoring>

@@ -83,3 +83,20 @@ export function mediaPlaylist(
     })
     .join('\n')
 }
+
+/** A player reads no more of a playlist that it may trust. */
+const SEGMENTS_MAX = 1000
+
+/** The segments that a media playlist names, each with the milliseconds that it plays (`EXTINF`, RFC 8216 4.3.2.1). */
+export function segmentTimesOf(playlist: string): [name: string, ms: number][] {
+  const found: [string, number][] = []
+  let ms: number | null = null
+  for (const line of playlist.split('\n')) {
+    const seconds = /^#EXTINF:(\d{1,5}(?:\.\d{1,9})?),/.exec(line)?.[1]
+    if (seconds !== undefined) ms = Math.round(Number(seconds) * 1000)
+    if (ms === null || line.startsWith('#') || line === '') continue
+    found.push([line.trimEnd(), ms])
+    ms = null
+  }
+  return found.slice(-SEGMENTS_MAX)
+}

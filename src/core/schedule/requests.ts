@@ -95,7 +95,7 @@ function readTargets(body: Sound<Pick<UpdateScheduler, 'channels' | 'channelIds'
   return channels
 }
 
-const SORTS = ['name', 'status', 'startDate', 'startTime'] as const
+export const SORTS = ['name', 'status', 'startDate', 'startTime'] as const
 
 export interface SchedulerFilters {
   status: readonly string[]

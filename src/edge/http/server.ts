@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
+import { Measured } from '../../commands/v2life/measured.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
 import { analyticsRoutes } from './analyticsRoutes.ts'
@@ -51,6 +52,8 @@ export interface ServerOptions {
   hls?: HlsRouteOptions
   /** Absent: this server serves no channels. */
   playback?: PlaybackOptions
+  /** What this node measures of channels. */
+  measured?: Measured
   /** Where the files of recordings are; without it they are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
@@ -107,8 +110,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
-  const { version } = options
-  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt }), { prefix: '/v2' })
+  const { version, measured = new Measured(ctx, '') } = options
+  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt, measured }), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app

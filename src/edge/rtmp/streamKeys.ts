@@ -2,6 +2,8 @@ import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
 import { findByStreamKey } from '../../commands/v2/ingests.ts'
 import type { PushedKeys } from '../../commands/v2life/pushed.ts'
+import { parseAddress } from '../../core/access/address.ts'
+import type { Meter } from '../../core/life/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
 
@@ -10,6 +12,7 @@ export interface StreamKeyParts {
   /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
   readonly take: (ingestId: string, cut: (why?: string) => Promise<void>) => FrameSink
   readonly pushed: PushedKeys
+  readonly meter: Pick<Meter, 'connected'>
 }
 
 /** Longer than any key that is made; nothing like it is worth a look into the store. */
@@ -20,7 +23,7 @@ const KEY_MAX = 128
  * first one's place, because an encoder that has lost its connection comes back before the old connection is known to be
  * dead.
  */
-export function admitStreamKeys({ ctx, take, pushed }: StreamKeyParts) {
+export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
@@ -30,12 +33,14 @@ export function admitStreamKeys({ ctx, take, pushed }: StreamKeyParts) {
     const { id } = ingest
     ctx.log.info({ ingest: id, peer: request.peer }, 'an encoder pushes to an ingest')
     const forget = pushed.add({ ingestId: id, keyHash: sha256(key), cut: (why) => request.cut(why) })
+    const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
     return {
       ok: true,
       sink: take(id, (why) => request.cut(why)),
-      bytes: () => undefined,
+      bytes: (bytesIn) => metered.received(bytesIn),
       ended: (reason) => {
         forget()
+        metered.ended()
         ctx.log.info({ ingest: id, reason }, 'an encoder is gone')
       },
     }

@@ -1,5 +1,6 @@
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
+import { HandshakeOrder } from './dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from './srtp/keys.ts'
 
 /** The certificate that this process shows to every peer, and its fingerprint for answers (RFC 8122). */
@@ -53,6 +54,7 @@ const SERVER = 2
 export class Handshake {
   readonly #options: HandshakeOptions
   readonly #server: DtlsServer
+  readonly #order = new HandshakeOrder()
   #records = 0
   #isOver = false
   #isConnected = false
@@ -95,6 +97,8 @@ export class Handshake {
     this.#records += 1
     // An alert in the clear may come from anybody; whoever gives up is noticed by its silence.
     if (this.#records > MAX_RECORDS || record[0] === ALERT) return
+    const isClear = record.readUInt16BE(3) === 0
+    if (record[0] === HANDSHAKE && isClear && !this.#order.takes(record.subarray(RECORD_HEADER))) return
     try {
       this.#transport.onData(record, ['', 0])
     } catch {

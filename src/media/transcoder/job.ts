@@ -1,12 +1,14 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import type { Meter } from '../../core/life/measured.ts'
 import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
 import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
 import { ladderArguments, type LadderInput, type Launch } from './arguments.ts'
 import { clearLeftovers } from './leftovers.ts'
 import { type Parting, Pushed } from './pushed.ts'
+import { SegmentMeter } from './segmentMeter.ts'
 import type { PushSources } from './sources.ts'
 
 export interface JobTools {
@@ -14,6 +16,7 @@ export interface JobTools {
   readonly clock: Clock
   readonly sources: PushSources
   readonly reach: ReachSource
+  readonly meter: Meter
   /** For the next process of this engine. */
   readonly nextLaunch: () => Launch
 }
@@ -61,7 +64,7 @@ export class Job {
     if (this.#stopping.signal.aborted) return
     const { source } = this.#job
     this.#tell({ kind: 'ready' })
-    if (source.kind === 'pull') this.#work = this.#dial(source.url)
+    if (source.kind === 'pull') this.#work = this.#dial(source)
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#take(media))
   }
 
@@ -122,12 +125,15 @@ export class Job {
 
   #run(input: Pick<LadderInput, 'sound' | 'pull'>, onFrames = (): void => undefined): FfmpegProcess | null {
     const { ffmpeg, clock, nextLaunch } = this.#tools
+    const launch = nextLaunch()
+    const meter = this.#meterOf(launch)
     const started = ffmpeg.run({
       name: this.#job.name,
-      args: ladderArguments({ ...input, ...nextLaunch(), ladder: this.#job.ladder }),
+      args: ladderArguments({ ...input, ...launch, ladder: this.#job.ladder }),
       stdin: input.pull === null,
       cwd: this.#folder,
       onProgress: ({ outTimeMs }) => {
+        void meter.look()
         if ((outTimeMs ?? 0) > 0) onFrames()
       },
     })
@@ -138,6 +144,17 @@ export class Job {
     this.#process = started.value
     this.#startedAtMs = clock.monotonic()
     return started.value
+  }
+
+  #meterOf({ launch }: Launch): SegmentMeter {
+    const { clock, meter } = this.#tools
+    const { engineId, ladder } = this.#job
+    return new SegmentMeter({
+      clock,
+      folders: this.#renditions(),
+      launch,
+      measured: (index, sample) => meter.segment(engineId, { index, name: ladder.video[index]?.label ?? '' }, sample),
+    })
   }
 
   #renditions(): string[] {
@@ -191,13 +208,15 @@ export class Job {
   }
 
   /** Dials the source until there is one, and again when it is lost. */
-  async #dial(url: string): Promise<void> {
+  async #dial({ url, ingestId }: Extract<TranscodeJob['source'], { kind: 'pull' }>): Promise<void> {
     let [failures, sound] = [0, true]
     while (!this.#stopping.signal.aborted) {
       const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
       if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
-      const pulled = reached.ok ? await this.#pull(reached.value, sound) : { seen: false, tail: reached.error.message }
+      const pulled = reached.ok
+        ? await this.#pull(reached.value, ingestId, sound)
+        : { seen: false, tail: reached.error.message }
       if (pulled === null) return
       if (pulled.seen) this.#sourceIsLost()
       // A source without sound: what was asked of it is not there, and the next try does not ask.
@@ -211,14 +230,16 @@ export class Job {
   }
 
   /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
-  async #pull(reached: Reached, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
+  async #pull(reached: Reached, ingestId: string, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
     let seen = false
+    let gone = (): void => undefined
     try {
       await this.#clear()
       if (this.#stopping.signal.aborted) return null
       const process = this.#run({ sound, pull: reached }, () => {
         if (!seen && process) {
           this.#log('info', 'The source answers')
+          gone = this.#tools.meter.connected(ingestId, null).ended
           this.#sourceIsThere(process)
         }
         seen = true
@@ -227,6 +248,7 @@ export class Job {
       const { tail } = await process.exited
       return { seen, tail }
     } finally {
+      gone()
       reached.close()
     }
   }

@@ -9,6 +9,7 @@ import * as runs from './0005_runs.ts'
 import * as recordings from './0006_recordings.ts'
 import * as served from './0007_served.ts'
 import * as nodeUrls from './0008_node_urls.ts'
+import * as viewed from './0009_viewed.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
@@ -20,6 +21,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0006_recordings': recordings.up,
   '0007_served': served.up,
   '0008_node_urls': nodeUrls.up,
+  '0009_viewed': viewed.up,
 }
 
 /** The database was written by a newer version of this program. */

@@ -12,6 +12,7 @@ export async function addServed(session: Session, rows: readonly ServedBytes[]):
     account_id: row.accountId,
     channel_id: row.channelId,
     bytes_out: row.bytesOut,
+    viewed_ms: row.viewedMs,
   }))
   await inSlices(values, (slice) =>
     session.change((db) =>
@@ -19,9 +20,10 @@ export async function addServed(session: Session, rows: readonly ServedBytes[]):
         .insertInto('distribution_bytes')
         .values(slice)
         .onConflict((c) =>
-          c
-            .columns(['distribution_id', 'slot_ms', 'country', 'tracking_id'])
-            .doUpdateSet({ bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out` }),
+          c.columns(['distribution_id', 'slot_ms', 'country', 'tracking_id']).doUpdateSet({
+            bytes_out: sql`distribution_bytes.bytes_out + excluded.bytes_out`,
+            viewed_ms: sql`distribution_bytes.viewed_ms + excluded.viewed_ms`,
+          }),
         ),
     ),
   )
@@ -43,22 +45,25 @@ const FIELDS = {
   trackingId: () => sql`tracking_id`,
 }
 
+const SUMS = [sql`cast(sum(bytes_out) as bigint) as "bytesOut"`, sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`]
+
 export async function sumServed(session: Session, query: ServedQuery): Promise<ServedSum[]> {
-  const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, afterTrackingId, limit } = query
+  const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } = query
   const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
   const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
   const answer = await session.execute(
-    sql`select ${sql.join([...selected, sql`cast(sum(bytes_out) as bigint) as "bytesOut"`])}
+    sql`select ${sql.join([...selected, ...SUMS])}
       from distribution_bytes
       where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
       ${channelId === undefined ? sql`` : sql`and channel_id = ${channelId}`}
       ${distributionId === undefined ? sql`` : sql`and distribution_id = ${distributionId}`}
       ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
+      ${viewed ? sql`and viewed_ms > 0` : sql``}
       ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
       group by ${grouped} order by ${grouped} limit ${limit}`.compile(session.engine.db),
   )
-  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '' }
-  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, bytesOut: 0, ...row }))
+  const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '', bytesOut: 0, viewedMs: 0 }
+  return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...row }))
 }
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>

@@ -4,7 +4,7 @@ import { parseAddress } from '../../../src/core/access/address.ts'
 import { deviceOf } from '../../../src/core/live/device.ts'
 import { readCreateDistribution } from '../../../src/core/live/distribution.ts'
 import { admit, compilePlayback, type PlaybackRules } from '../../../src/core/live/playback.ts'
-import { masterPlaylist, mediaPlaylist, variantsOf } from '../../../src/core/live/playlist.ts'
+import { masterPlaylist, mediaPlaylist, segmentTimesOf, variantsOf } from '../../../src/core/live/playlist.ts'
 import type { Distribution, Engine } from '../../../src/core/live/types.ts'
 import { parseViewerToken, problemOfClaims } from '../../../src/core/live/viewerToken.ts'
 
@@ -126,6 +126,15 @@ describe('playlists', () => {
     )
   })
 
+  it('tell how long each segment plays', () => {
+    const playlist =
+      '#EXTM3U\n#EXTINF:2.000000,\n#EXT-X-PROGRAM-DATE-TIME:x\n0_7.m4s\n#EXTINF:1.9666,a title\r\n0_8.m4s\r\n'
+    expect(segmentTimesOf(`${playlist}#EXTINF:no,\n0_9.m4s\n0_10.m4s\n`)).toEqual([
+      ['0_7.m4s', 2000],
+      ['0_8.m4s', 1967],
+    ])
+  })
+
   describe('of an engine whose ffmpeg was started again', () => {
     /** As ffmpeg writes it: the launches of its segments in a row. */
     const written = (sequence: number, launches: readonly number[]): string =>
@@ -206,6 +215,7 @@ describe('playlists', () => {
     fc.assert(
       fc.property(anyPlaylist, (text) => {
         expect(variantsOf(text).length).toBeLessThanOrEqual(64)
+        expect(segmentTimesOf(text).length).toBeLessThanOrEqual(1000)
         expect(typeof mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => uri })).toBe('string')
       }),
     )

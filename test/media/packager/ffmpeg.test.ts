@@ -108,7 +108,7 @@ test('asked to stop, one without input finishes its output', async () => {
   const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
   await started.promise
   expect(await child.stop(5000)).toMatchObject({ signal: null })
-  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]))
+  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
 })
 
 test('one that does not stop is killed, and its guard with it', async () => {
@@ -117,7 +117,7 @@ test('one that does not stop is killed, and its guard with it', async () => {
   await started.promise
   for (const pid of membersOf(child.pid ?? 0)) if (Number(pid) !== child.pid) process.kill(Number(pid), 'SIGSTOP')
   await child.stop(100)
-  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]))
+  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
 })
 
 test('killed from outside, it is reported as ended', async () => {
@@ -139,5 +139,5 @@ test.each(['stdin', 'pull'])('kill -9 of the server leaves no ffmpeg behind: %s'
   })
   expect(membersOf(group)).not.toEqual([])
   server.kill('SIGKILL')
-  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 10_000 })
+  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 30_000 })
 })

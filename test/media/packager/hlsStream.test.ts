@@ -82,7 +82,7 @@ function probe(stream: HlsStream, segments: Listed[]) {
 test('H.264 and AAC are packaged as they are, in segments of two seconds that play', async () => {
   const { stream } = package_(h264)
   expect(await stream.ready(6000)).toBe(true)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 10_000 })
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.15)
   const { codecs, frames } = probe(stream, segments)
@@ -99,7 +99,7 @@ test('H.264 and AAC are packaged as they are, in segments of two seconds that pl
 test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
   const { stream } = package_(vp8)
   expect(await stream.ready(6000)).toBe(true)
-  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), { timeout: 10_000 })
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), { timeout: 30_000 })
   const segments = listed(stream)
   for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
   expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
@@ -110,7 +110,7 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   await stream.ready(6000)
   const before = listed(stream)
   expect(signal('SIGKILL')).toBe(1)
-  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
   const after = listed(stream)
   expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
   expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => after[0]!.sequence + index))
@@ -132,7 +132,7 @@ test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
       stream.checkProgress()
       expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
     },
-    { timeout: 10_000, interval: 100 },
+    { timeout: 30_000, interval: 100 },
   )
 })
 
@@ -148,7 +148,7 @@ test('other tracks begin a new run, and what the old one had is kept', async () 
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   player.change(h264.tracks.map((track) => (track.kind === 'video' ? { ...track, width: 322 } : track)))
-  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
   expect(
     probe(
       stream,
@@ -161,7 +161,7 @@ test('a source that ends ends the playlist, and what there is can be played to i
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   player.end()
-  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'))
+  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
   expect(stream.ended).toBe(true)
   expect(probe(stream, listed(stream)).frames).toBeGreaterThan(50)
 })
@@ -169,6 +169,6 @@ test('a source that ends ends the playlist, and what there is can be played to i
 test('without ffmpeg nothing is ready, and the reason is known', async () => {
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
   const { stream } = package_(h264, 6, without)
-  await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'))
+  await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
   expect(await stream.ready(100)).toBe(false)
 })

@@ -22,8 +22,10 @@ const TAG = 'analytics'
 
 /** What channels and distributions have served, and how long engines ran. */
 export function analyticsRoutes(app: FastifyInstance, api: LiveApi): void {
-  served(app, api, 'channel')
-  served(app, api, 'distribution')
+  for (const kind of ['channel', 'distribution'] as const) {
+    served(app, api, kind, 'bytes')
+    served(app, api, kind, 'minutes')
+  }
   app.get<Asked>(
     '/channels/:channelId/analytics/transcoding-minutes',
     describe(TAG, 'Minutes that the engines of a channel ran', {
@@ -38,19 +40,33 @@ export function analyticsRoutes(app: FastifyInstance, api: LiveApi): void {
   )
 }
 
-function served(app: FastifyInstance, { ctx }: LiveApi, kind: Subject['kind']): void {
-  const path = `/${kind}s/:${kind}Id/analytics/bytes-transferred`
-  const querystring = kind === 'channel' ? schema.ChannelBytesQuery : schema.DistributionBytesQuery
+/** Each report by its last word, with what it tells and the query of its steps. */
+const REPORTS = {
+  bytes: {
+    name: 'bytes-transferred',
+    what: (kind: string) => `Bytes that a ${kind} served`,
+    series: { channel: schema.ChannelBytesQuery, distribution: schema.DistributionBytesQuery },
+  },
+  minutes: {
+    name: 'viewing-minutes',
+    what: (kind: string) => `Minutes of media that viewers of a ${kind} were served`,
+    series: { channel: schema.ChannelViewingQuery, distribution: schema.DistributionViewingQuery },
+  },
+} as const
+
+function served(app: FastifyInstance, { ctx }: LiveApi, kind: Subject['kind'], counted: Subject['counted']): void {
+  const report = REPORTS[counted]
+  const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
   const about = (request: FastifyRequest<Asked>) =>
-    [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '' }, request.query] as const
+    [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
   app.get<Asked>(
     path,
-    describe(TAG, `Bytes that a ${kind} served, by time`, { querystring, answer: one(schema.Series) }),
+    describe(TAG, `${what}, by time`, { querystring: report.series[kind], answer: one(schema.Series) }),
     async (request, reply) => sendData(reply, await servedSeries(...about(request))),
   )
   app.get<Asked>(
     `${path}/countries`,
-    describe(TAG, `Bytes that a ${kind} served, by country, the most first`, {
+    describe(TAG, `${what}, by country, the most first`, {
       querystring: schema.SpanQuery,
       answer: one(schema.Countries),
     }),
@@ -58,9 +74,9 @@ function served(app: FastifyInstance, { ctx }: LiveApi, kind: Subject['kind']): 
   )
   app.get<Asked>(
     `${path}/tracking-ids`,
-    describe(TAG, `Bytes that a ${kind} served, by the tracking id of the viewer's token`, {
+    describe(TAG, `${what}, by the tracking id of the viewer's token`, {
       querystring: schema.TrackingQuery,
-      answer: page(schema.TrackedBytes),
+      answer: page(schema.Tracked),
     }),
     async (request, reply) => sendWhole(reply, await servedTrackingIds(...about(request))),
   )

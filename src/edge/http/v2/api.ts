@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import type { Measured } from '../../../commands/v2life/measured.ts'
 import { refusal } from '../../../core/live/errors.ts'
 import type { RequestLimits } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
@@ -11,6 +12,7 @@ import { engineRoutes } from './engineRoutes.ts'
 import { ingestRoutes } from './ingestRoutes.ts'
 import { ladderRoutes } from './ladderRoutes.ts'
 import { lifeRoutes } from './lifeRoutes.ts'
+import { monitoringRoutes } from './monitoringRoutes.ts'
 import { collectLiveOpenApi, liveOpenApi } from './openapi.ts'
 import { liveErrorHandler, sendLiveFailure } from './problem.ts'
 import { schedulerRoutes } from './schedulerRoutes.ts'
@@ -23,12 +25,14 @@ export interface LiveApiOptions {
   limits: RequestLimits
   /** The methods of the routes that match a path. */
   methodsAt: (path: string) => readonly string[]
+  measured: Measured
 }
 
 /** What routes of the live interface are made with. */
 export interface LiveApi {
   readonly ctx: Context
   readonly actorOf: ActorOf
+  readonly measured: Measured
 }
 
 /** The live management interface, under `/v2`. */
@@ -37,7 +41,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
   app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
   await collectLiveOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))
-  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf) }
+  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured: options.measured }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
     channelRoutes(managed, api)
@@ -46,6 +50,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
     distributionRoutes(managed, api)
     ladderRoutes(managed, api)
     lifeRoutes(managed, api)
+    monitoringRoutes(managed, api)
     liveWebhookRoutes(managed, api)
     schedulerRoutes(managed, api)
     analyticsRoutes(managed, api)

@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { createChannel, deleteChannel, listChannels, updateChannel } from '../../../commands/v2/channels.ts'
 import { readChannelWith } from '../../../commands/v2/included.ts'
-import { monitorChannel } from '../../../commands/v2/monitoring.ts'
 import * as schema from '../../../core/live/channelSchema.ts'
 import { one, page } from '../../../core/live/fields.ts'
-import { ChannelMonitoring } from '../../../core/live/monitoringSchema.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
@@ -52,10 +50,5 @@ export function channelRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): 
     '/channels/:channelId',
     describe(TAG, 'Delete a channel that does not run, with all that belongs to it', {}),
     async (request, reply) => sendDone(reply, await deleteChannel(ctx, actorOf(request), request.params.channelId)),
-  )
-  app.get<ById>(
-    '/monitoring/channels/:channelId',
-    describe('monitoring', 'Read how a channel and all of its parts are', { answer: one(ChannelMonitoring) }),
-    async (request, reply) => sendData(reply, await monitorChannel(ctx, ownerOf(request), request.params.channelId)),
   )
 }

@@ -7,11 +7,13 @@ import type { Grant, PlaybackRules } from '../../../core/live/playback.ts'
 import type { Sendfile } from '../../../base/sendfile.ts'
 import type { PeerOf } from '../peer.ts'
 import type { SegmentCache } from './segmentCache.ts'
+import type { SegmentTimes } from './segmentTimes.ts'
 
 export interface PlaybackOptions {
   readonly playbacks: Playbacks
   readonly served: ServedBytes
   readonly segments: SegmentCache
+  readonly times: SegmentTimes
   /** Null: bodies go through Node. */
   readonly sendfile: Sendfile | null
   /** Signs the addresses of segments; the same on every node of an installation. */
@@ -41,13 +43,16 @@ export interface Serving {
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
+  /** How long it plays, where it is all of a segment. */
+  readonly playsMs: number
 }
 
-export function addServed({ served }: PlaybackOptions, serving: Serving, bytesOut: number): void {
-  const { rules, grant, country } = serving
+/** @param isOut all of it was handed over */
+export function addServed({ served }: PlaybackOptions, serving: Serving, bytesOut: number, isOut: boolean): void {
+  const { rules, grant, country, playsMs } = serving
   const { id: distributionId, channelId, accountId } = rules.distribution
   const of = { accountId, channelId, distributionId, country: country ?? '', trackingId: grant.trackingId ?? '' }
-  served.add({ ...of, bytesOut })
+  served.add({ ...of, bytesOut, viewedMs: isOut ? playsMs : 0 })
 }
 
 /** What goes out on a connection from now on, at most `length` bytes of a body: of one that is broken off, what Node had taken. */

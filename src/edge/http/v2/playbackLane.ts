@@ -32,12 +32,12 @@ function serve(parts: PlaybackParts, admitted: Admitted, request: IncomingMessag
   const { bytes } = admitted.body
   const taken = parts.sendfile === null ? 0 : sendAtOnce(parts.sendfile, response, admitted.body)
   if (taken === bytes.length) {
-    addServed(parts, admitted, taken)
+    addServed(parts, admitted, taken, true)
     response.end()
     return
   }
   const byNode = bytesFromNowOn(request.socket, bytes.length - taken)
-  response.on('close', () => addServed(parts, admitted, taken + byNode()))
+  response.on('close', () => addServed(parts, admitted, taken + byNode(), response.writableFinished))
   response.end(bytes.subarray(taken))
 }
 
@@ -47,7 +47,8 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
   try {
     const rules = parts.playbacks.peek(distributionId)
     if (!rules?.engines.some(({ id }) => id === engineId)) return null
-    const body = parts.segments.peek(placeOf(parts, engineId, rendition, file))
+    const path = placeOf(parts, engineId, rendition, file)
+    const body = parts.segments.peek(path)
     if (body === undefined) return null
     const isOpen = rules.keys.length === 0
     const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, 'media', rules, parts.ctx.clock.now())
@@ -55,7 +56,7 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
     const address = parts.peerOf(request.socket.remoteAddress, request.headers)
     const country = parts.ctx.countryOf(address)
     const refused = refuseViewer(rules, { address, country, referer: request.headers.referer })
-    return refused === null ? { body, rules, grant, country } : null
+    return refused === null ? { body, playsMs: parts.times.of(path), rules, grant, country } : null
   } catch {
     return null
   }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
@@ -106,10 +106,14 @@ async function sendPiece(
   const { rules, grant } = admitted.value
   if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
   const isNamed = rules.engines.some(({ id }) => id === engineId) && /^\d{1,2}$/.test(rendition) && FILES.test(file)
-  const bytes = isNamed ? await pieceOf(parts, placeOf(parts, engineId, rendition, file)) : null
+  const path = placeOf(parts, engineId, rendition, file)
+  const bytes = isNamed ? await pieceOf(parts, path) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
-  if (kind === 'playlist') return sendPlaylist(parts, rules, grant, request, reply, bytes.toString())
-  const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60' }
+  if (kind === 'playlist') {
+    parts.times.learn(dirname(path), bytes.toString())
+    return sendPlaylist(parts, rules, grant, request, reply, bytes.toString())
+  }
+  const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60', playsMs: parts.times.of(path) }
   return send(parts, rules, grant, request, reply, answer)
 }
 
@@ -223,7 +227,7 @@ function send(
   grant: Grant,
   request: FastifyRequest,
   reply: FastifyReply,
-  { bytes, type, cache }: { bytes: Buffer; type: string; cache: string },
+  { bytes, type, cache, playsMs = 0 }: { bytes: Buffer; type: string; cache: string; playsMs?: number },
 ): FastifyReply {
   const range = readRange(request.headers.range, bytes.length)
   reply.headers(rangeHeaders(range, bytes.length)).header('Cache-Control', cache).type(type)
@@ -233,8 +237,10 @@ function send(
   const body = range === null ? bytes : bytes.subarray(range.start, range.end + 1)
   const length = request.method === 'HEAD' ? 0 : body.length
   const country = parts.ctx.countryOf(parts.peerOf(request.socket.remoteAddress, request.headers))
+  const isWhole = length === bytes.length
+  const serving = { rules, grant, country, playsMs: isWhole ? playsMs : 0 }
   const bytesOut = bytesFromNowOn(request.socket, length)
-  reply.raw.on('close', () => addServed(parts, { rules, grant, country }, bytesOut()))
+  reply.raw.on('close', () => addServed(parts, serving, bytesOut(), reply.raw.writableFinished))
   return reply.code(range === null ? 200 : 206).send(body)
 }
 

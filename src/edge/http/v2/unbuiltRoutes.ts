@@ -11,9 +11,15 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/regions/:regionId/sdi', 'there are no capture devices'],
   ['/regions/:regionId/ndi', 'there are no NDI sources'],
   ['/enhancements/speech/*', 'speech is not transcribed'],
-  ['/channels/:channelId/analytics/*', 'only bytes and transcoding minutes are counted'],
-  ['/distributions/:distributionId/analytics/*', 'only bytes are counted'],
-  ['/monitoring/*', 'packets and frames are not measured; see GET /v2/monitoring/channels/{id}'],
+  [
+    '/channels/:channelId/analytics/*',
+    'what browsers viewers have is not recorded, only bytes, viewing minutes and transcoding minutes',
+  ],
+  [
+    '/distributions/:distributionId/analytics/*',
+    'what browsers viewers have is not recorded, only bytes and viewing minutes',
+  ],
+  ['/monitoring/*', 'only channels, ingests and engines are monitored'],
   ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 

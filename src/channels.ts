@@ -1,0 +1,77 @@
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import type { App } from './app.ts'
+import { timeOrderedId } from './base/ids.ts'
+import { isRunning } from './base/processes.ts'
+import type { LiveChange } from './commands/context.ts'
+import { EngineKeeper } from './commands/v2life/keeper.ts'
+import { Measured } from './commands/v2life/measured.ts'
+import { PushedKeys } from './commands/v2life/pushed.ts'
+import { liveDir } from './config/places.ts'
+import { reachSources } from './delivery/reach.ts'
+import { schedulerJob } from './jobs/schedulers.ts'
+import { startJobs } from './jobs/timers.ts'
+import type { Ffmpeg } from './media/packager/ffmpeg.ts'
+import { PushSources } from './media/transcoder/sources.ts'
+import { createTranscoder } from './media/transcoder/transcoder.ts'
+
+/** Longer than any pause of a healthy server; engines of another node are taken over after it. */
+const ENGINE_LEASE_MS = 15_000
+
+export interface Channels {
+  readonly sources: PushSources
+  readonly pushed: PushedKeys
+  readonly measured: Measured
+  /** Where an engine writes. */
+  readonly folderOf: (engineId: string) => string
+  stop(): Promise<void>
+}
+
+/** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
+export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
+  const { ctx, news, config } = app
+  const sources = new PushSources()
+  const pushed = new PushedKeys(ctx)
+  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const place = `${hostname()}:${resolve(config.data.dir)}`
+  const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
+  const folder = liveDir(config)
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, folder })
+  await transcoder.start()
+  const keeper = new EngineKeeper(ctx, {
+    transcoder,
+    node: measured.node,
+    isGone: (node) => isGone(node, place),
+    leaseMs: ENGINE_LEASE_MS,
+  })
+  const follow = (change: LiveChange): void => {
+    if (change.kind === 'ingest' && change.what !== 'updated')
+      void sources.cut(change.id, 'This stream key is no longer valid')
+    void keeper.tend()
+  }
+  news.on('live', follow)
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    schedulerJob(ctx),
+    { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
+  ])
+  void keeper.tend()
+  return {
+    sources,
+    pushed,
+    measured,
+    folderOf: (engineId) => transcoder.folderOf(engineId),
+    async stop() {
+      news.off('live', follow)
+      await jobs.stop()
+      await keeper.stop()
+      await transcoder.stop()
+    },
+  }
+}
+
+/** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
+function isGone(node: string, place: string): boolean {
+  const [of, pid] = node.split('#')
+  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
+}

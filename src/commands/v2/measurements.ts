@@ -1,0 +1,160 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Span } from '../../core/live/analytics.ts'
+import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
+import { readPageQuery } from '../../core/live/listQuery.ts'
+import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/live/measuredQuery.ts'
+import type { EngineMonitoring, IngestMonitoring } from '../../core/live/monitoringSchema.ts'
+import { type Engine, type Ingest, isPush } from '../../core/live/types.ts'
+import type { Newest, Node } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import type { Measured } from '../v2life/measured.ts'
+import { PROTOCOLS } from './monitoring.ts'
+import { type Answered, checked, isId, livePage } from './shared.ts'
+
+// What only the node knows that has the encoder or runs the engine; every other one refuses, and names it.
+
+type Query = Record<string, unknown>
+
+/** Who asks whom, and where it was measured. */
+export interface Asking {
+  readonly ctx: Context
+  readonly measured: Measured
+  readonly accountId: string
+}
+
+/** Whether the source of an ingest is there, and what came in. */
+export async function monitorIngest(asking: Asking, id: string, query: Query): Answered<IngestMonitoring> {
+  const { ctx, accountId } = asking
+  const span = checked(readMeasuredQuery(query, ctx.clock.now()))
+  if (!span.ok) return span
+  const ingest = isId(id) ? await ctx.store.read.ingests.get(accountId, id) : undefined
+  return ingest ? ofIngest(asking, ingest, span.value) : err(noSuch('ingest', id))
+}
+
+/** What an engine makes. */
+export async function monitorEngine(asking: Asking, id: string, query: Query): Answered<EngineMonitoring> {
+  const { ctx, accountId } = asking
+  const span = checked(readMeasuredQuery(query, ctx.clock.now()))
+  if (!span.ok) return span
+  const engine = isId(id) ? await ctx.store.read.engines.get(accountId, id) : undefined
+  return engine ? ofEngine(asking, engine, span.value) : err(noSuch('engine', id))
+}
+
+/** One page of the same of all ingests of a channel, newest first. */
+export const monitorIngests = (asking: Asking, channelId: string, query: Query) =>
+  monitorAll(asking, { list: 'monitored_ingests', channelId, query }, ofIngest, (wanted) =>
+    asking.ctx.store.read.ingests.page(wanted),
+  )
+
+/** One page of the same of all engines of a channel, newest first. */
+export const monitorEngines = (asking: Asking, channelId: string, query: Query) =>
+  monitorAll(asking, { list: 'monitored_engines', channelId, query }, ofEngine, (wanted) =>
+    asking.ctx.store.read.engines.page(wanted),
+  )
+
+async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
+  asking: Asking,
+  { list, channelId, query }: { list: string; channelId: string; query: Query },
+  of: (asking: Asking, part: P, span: Span) => Answered<M>,
+  read: (wanted: Newest & { channelId: string }) => Promise<P[]>,
+): Answered<KeysetPage<M>> {
+  const { ctx, accountId } = asking
+  const asked = readPageQuery<{ start: number; end: number }>(query, measuredReaders)
+  if (!asked.ok) return asked
+  const { limit, cursor, filters } = asked.value
+  const span = checked(measuredSpan(filters, ctx.clock.now()))
+  if (!span.ok) return span
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  if (!channel) return err(noSuch('channel', channelId))
+  const page = await livePage(ctx, {
+    scope: { list, filters: { channelId, ...filters } },
+    limit,
+    cursor,
+    keyOf: (part: P) => [part.createdAtMs, part.id],
+    read: (position, count) => read({ channelId, limit: count, ...newestAfter(position) }),
+  })
+  if (!page.ok) return page
+  const data: M[] = []
+  for (const part of page.value.data) {
+    const measured = await of(asking, part, span.value)
+    if (!measured.ok) return measured
+    data.push(measured.value)
+  }
+  return ok({ ...page.value, data })
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+
+async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): Answered<IngestMonitoring> {
+  const { id, type, region } = ingest
+  const nowMs = ctx.clock.now()
+  const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
+  const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
+  if (!here.ok) return here
+  const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
+  return ok({
+    id,
+    status: sinceMs === null ? 'disconnected' : 'connected',
+    protocol: PROTOCOLS[type],
+    ...up,
+    metrics: samples.map(({ atMs, bitrate, address: ip }) => ({
+      time: isoOf(atMs),
+      packetLoss: null,
+      rtt: null,
+      bitrate: { total: bitrate },
+      location: { ip, region },
+    })),
+  })
+}
+
+async function ofEngine({ ctx, measured }: Asking, { id, status }: Engine, span: Span): Answered<EngineMonitoring> {
+  const here = await runsNowhereElse(ctx, measured, id)
+  if (!here.ok) return here
+  const renditions = measured.renditions(id, span.fromMs, span.untilMs)
+  return ok({
+    id,
+    status,
+    renditions: renditions.map(({ name, samples }) => ({
+      name,
+      metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
+    })),
+  })
+}
+
+type Here = Result<true, LiveFailure>
+
+/** A source that is not here may be at the node that runs an engine of it, or, where none runs, an encoder at any. */
+async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
+  const engines = await ctx.store.read.engines.ofChannel(channelId)
+  const own = engines.filter(({ ingestId }) => ingestId === id)
+  for (const engine of own) {
+    const here = await runsNowhereElse(ctx, measured, engine.id)
+    if (!here.ok) return here
+  }
+  const runsHere = own.some(({ status }) => status !== 'stopped')
+  const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured) : []
+  if (others.length === 0) return ok(true)
+  const places = others.slice(0, 8).map(nameOf).join(', ')
+  return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${places}`))
+}
+
+async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Promise<Here> {
+  const life = await ctx.store.read.lives.get(id)
+  const nowMs = ctx.clock.now()
+  if (!life?.node || life.node === measured.node || (life.aliveUntilMs ?? 0) < nowMs) return ok(true)
+  const of = life.node
+  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => of.startsWith(`${place}#${pid}#`))
+  const where = node ? nameOf(node) : machineOf(of)
+  return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
+}
+
+async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
+  const nowMs = ctx.clock.now()
+  const all = await ctx.store.read.nodes.list()
+  return all.filter(({ place, pid, aliveUntilMs }) => aliveUntilMs >= nowMs && !node.startsWith(`${place}#${pid}#`))
+}
+
+const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`
+
+const machineOf = (place: string): string => place.split(':')[0] ?? ''

@@ -1,0 +1,75 @@
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import type { RenditionSample } from '../../core/life/measured.ts'
+import { all, find, viewOf } from '../packager/boxes.ts'
+
+export interface SegmentMeterOptions {
+  readonly clock: Pick<Clock, 'now'>
+  /** Of each rendition, in the order of the ladder. */
+  readonly folders: readonly string[]
+  /** Only what this process wrote is measured. */
+  readonly launch: number
+  readonly measured: (index: number, sample: RenditionSample) => void
+}
+
+/** A segment of a media playlist, with what may be said of it in between: seconds, launch and name. */
+const SEGMENT = /^#EXTINF:([\d.]{1,16}),.*\n(?:#.*\n)*((\d{1,9})_\d+\.m4s)$/gm
+
+/** What comes before the media of a segment is far less: 16 bytes a picture. */
+const HEAD_BYTES = 32_768
+
+/** Measures the segments of one ffmpeg process as they appear in its playlists. */
+export class SegmentMeter {
+  readonly #options: SegmentMeterOptions
+  /** The latest of each rendition. */
+  readonly #seen: string[] = []
+  #isLooking = false
+
+  constructor(options: SegmentMeterOptions) {
+    this.#options = options
+  }
+
+  /** To be called every second. Never rejects: what cannot be read, because it is gone, is not measured. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    for (const index of this.#options.folders.keys()) await this.#lookAt(index).catch(() => undefined)
+    this.#isLooking = false
+  }
+
+  async #lookAt(index: number): Promise<void> {
+    const { folders, launch, clock, measured } = this.#options
+    const folder = folders[index] ?? ''
+    const listed = [...(await readFile(join(folder, 'index.m3u8'), 'utf8')).matchAll(SEGMENT)]
+    const mine = listed.filter(([, , , by]) => Number(by) === launch)
+    const fresh = mine.slice(mine.findLastIndex(([, , name]) => name === this.#seen[index]) + 1)
+    for (const [, seconds, name = ''] of fresh) {
+      this.#seen[index] = name
+      const { size, pictures } = await readHead(join(folder, name))
+      if (!(Number(seconds) > 0)) continue
+      const framerate = pictures === null ? null : Math.round((pictures * 100) / Number(seconds)) / 100
+      measured(index, { atMs: clock.now(), framerate, bitrate: Math.round((size * 8) / Number(seconds)) })
+    }
+  }
+}
+
+async function readHead(path: string): Promise<{ size: number; pictures: number | null }> {
+  const file = await open(path)
+  try {
+    const { size } = await file.stat()
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(size, HEAD_BYTES)))
+    return { size, pictures: picturesIn(buffer.subarray(0, bytesRead)) }
+  } finally {
+    await file.close()
+  }
+}
+
+/** How many samples the first track has, which is the video of all renditions (ISO/IEC 14496-12 section 8.8). */
+function picturesIn(head: Buffer): number | null {
+  const moof = find(viewOf(head), 'moof')
+  const [video] = moof === undefined ? [] : all(moof, 'traf')
+  const runs = video === undefined ? [] : all(video, 'trun')
+  if (runs.length === 0 || runs.some(({ byteLength }) => byteLength < 8)) return null
+  return runs.reduce((sum, run) => sum + run.getUint32(4), 0)
+}

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { SORTS } from '../../src/core/schedule/requests.ts'
+import type { Scheduler, SchedulerSort } from '../../src/store/store.ts'
+import type { Ground, ListCase } from './lists.ts'
+import { addAttempt, addRun, addScheduler, loggedWebhookId, newest } from './listsLife.ts'
+import { newChannel } from './store.live.ts'
+
+/** The lists with their filters and orders. Of every three items two are on the list, and the third is there beside it. */
+const isOn = (atMs: number): boolean => atMs % 3 !== 0
+
+type Removing = NonNullable<ListCase['remove']>
+const removeChannel: Removing = ({ store }, id) => store.transaction((tx) => tx.channels.delete(id))
+const removeScheduler: Removing = ({ store }, id) => store.transaction((tx) => tx.schedulers.delete(id))
+
+type ChannelOver = Parameters<typeof newChannel>[0]
+
+/** Channels that are found like this, and others. */
+function channels(query: string, found: ChannelOver, other: ChannelOver): ListCase {
+  return {
+    path: () => `/v2/channels?${query}`,
+    order: 'desc',
+    add: async ({ store, accountId }, createdAtMs) => {
+      const channel = newChannel({ ...(isOn(createdAtMs) ? found : other), accountId, createdAtMs })
+      await store.transaction((tx) => tx.channels.insert(channel))
+      return isOn(createdAtMs) ? newest(channel) : null
+    },
+    remove: removeChannel,
+  }
+}
+
+/** An external id is that of one channel, which comes with the first that is asked for. */
+const channelOfExternalId: ListCase = {
+  path: () => '/v2/channels?externalId=show',
+  order: 'desc',
+  atMostOne: true,
+  add: async ({ store, accountId }, createdAtMs) => {
+    const known = await store.read.channels.page({ accountId, externalId: 'show', limit: 1 })
+    const externalIds = known.length === 0 ? ['show', 'other'] : [`show ${randomBytes(8).toString('hex')}`]
+    const channel = newChannel({ accountId, createdAtMs, externalIds })
+    await store.transaction((tx) => tx.channels.insert(channel))
+    return known.length === 0 ? newest(channel) : null
+  },
+  remove: removeChannel,
+}
+
+const keyOf = (scheduler: Scheduler, by: SchedulerSort): string | number =>
+  by === 'createdAt' ? scheduler.createdAtMs : scheduler[by]
+
+/** Many of them are alike in what they are ordered by. */
+const schedulerAt = (atMs: number): Partial<Scheduler> => ({
+  startDate: `2030-01-0${1 + (atMs % 4)}`,
+  startTime: `0${atMs % 5}:30`,
+  status: (['terminated', 'idle', 'active'] as const)[atMs % 3] ?? 'idle',
+})
+
+function schedulers(sortBy: SchedulerSort, order: 'asc' | 'desc', filter: string): ListCase {
+  // When they were made is what they are ordered by where nothing is said.
+  const by = sortBy === 'createdAt' ? '' : `sortBy=${sortBy}&`
+  return {
+    path: () => `/v2/schedulers?${by}sortDirection=${order}${filter}`,
+    order,
+    add: async (ground, atMs) => {
+      const scheduler = await addScheduler(ground, atMs, schedulerAt(atMs))
+      const isListed = filter === '' || scheduler.status !== 'terminated'
+      return isListed ? { id: scheduler.id, key: [keyOf(scheduler, sortBy), scheduler.id] } : null
+    },
+    remove: removeScheduler,
+  }
+}
+
+/** In every order, all of them or only some. */
+const SCHEDULERS = Object.fromEntries(
+  (['createdAt', ...SORTS] as const).flatMap((sortBy) =>
+    (['asc', 'desc'] as const).map((order): [string, ListCase] => {
+      const filter = order === 'asc' ? '' : '&status=idle,active'
+      return [`schedulers by ${sortBy}, ${order}${filter.replace('&', ', ')}`, schedulers(sortBy, order, filter)]
+    }),
+  ),
+)
+
+/** Moments 1 to 9 of the epoch, which is when everything here happens. */
+const at = (ms: number): string => new Date(ms).toISOString()
+
+const runsOf = (path: ListCase['path'], query: (ground: Ground) => string): ListCase => ({
+  path: (ground) => `${path(ground)}?${query(ground)}`,
+  order: 'desc',
+  add: async (ground, atMs) => {
+    const [early, others, open] = [atMs === 3, atMs === 6, atMs === 9]
+    const run = await addRun(ground, early ? 0 : atMs, {
+      ...(others ? { engineId: `en_${'0'.repeat(22)}` } : {}),
+      endedAtMs: open ? null : 100,
+    })
+    return early || others || open ? null : run
+  },
+})
+
+export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
+  'channels of a name': channels('name=Main+Stage', { name: 'Main Stage' }, { name: 'Main stage' }),
+  'channels that are searched for': channels('search=n_ST', { name: 'Main_Stage' }, { name: 'Main Stage' }),
+  'channels of a status': channels('status=stopped,error', { status: 'error' }, { status: 'playing' }),
+  'channels of a name that are searched for': channels(
+    'name=Main+Stage&search=main&status=playing',
+    { name: 'Main Stage', status: 'playing' },
+    { name: 'Main Stage', status: 'stopped' },
+  ),
+  'channels of an external id': channelOfExternalId,
+  ...SCHEDULERS,
+  'runs of a channel, of a time and of some engines': runsOf(
+    ({ channel }) => `/v2/channels/${channel.id}/runs`,
+    ({ engineId }) => `start=${at(0)}&end=${at(101)}&engineIds=${engineId},en_x`,
+  ),
+  'log of a webhook, of a time': {
+    path: ({ accountId }) => `/v2/webhooks/${loggedWebhookId(accountId)}/logs?startDate=${at(1)}&endDate=${at(6)}`,
+    order: 'desc',
+    add: async (ground, atMs) => {
+      const item = await addAttempt(ground, atMs)
+      return atMs < 6 ? item : null
+    },
+  },
+}
