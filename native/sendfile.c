@@ -17,10 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "door.h"
+
 enum {
   MAX_FILES = 4096,
-  MAX_HEAD = 8192,
-  MAX_ARGUMENTS = 5
+  MAX_HEAD = 8192
 };
 
 /* A file that is held open, as it was when that began. */
@@ -31,7 +32,7 @@ typedef struct {
 } held;
 
 /* What one instance of the module has. A slot whose handle is 0 is free. */
-typedef struct {
+typedef struct instance {
   int64_t made;
   held files[MAX_FILES];
 } instance;
@@ -78,83 +79,38 @@ static bool is_unchanged(const held *file) {
 
 /* ---- Sending ---- */
 
-/* A socket that takes a stream and never makes us wait. */
-static bool is_stream(int fd) {
-  int type = 0, flags = fcntl(fd, F_GETFL);
-  socklen_t length = sizeof type;
-  return flags >= 0 && (flags & O_NONBLOCK) != 0 && getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
-         type == SOCK_STREAM;
-}
-
-/* 0: not now. */
-static int64_t failed(void) {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -(int64_t)errno;
-}
-
 /*
- * How many bytes of head and file the kernel took: fewer than all when the socket is full, 0 when it was. An error is a
- * negative errno, and only when nothing was taken. SIGPIPE is ignored by Node.
+ * How many bytes of head and file the kernel took: fewer than all when the socket is full. An error is a negative errno,
+ * and then nothing was taken. SIGPIPE is ignored by Node.
  */
-static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, off_t offset, size_t length) {
-  ssize_t taken = 0;
-  if (head_length > 0) {
-    /* The head waits for the file, so that both leave in the same packets. */
-    taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (taken < 0) return failed();
-    if ((size_t)taken < head_length) return taken;
-  }
+static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, size_t length) {
+  /* The head waits for the file, so that both leave in the same packets. */
+  ssize_t taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (taken < 0) return -errno;
+  if ((size_t)taken < head_length) return taken;
+  off_t offset = 0;
   ssize_t body = sendfile(socket, file->fd, &offset, length);
-  if (body > 0) return taken + body;
-  if (taken > 0) return taken;
-  return body == 0 ? -ENODATA : failed();
+  return body > 0 ? taken + body : taken;
 }
 
 /* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
 
-typedef struct {
-  napi_env env;
-  instance *self;
-  napi_value values[MAX_ARGUMENTS];
-  bool ok;
-} arguments;
-
-static arguments open_call(napi_env env, napi_callback_info info, size_t wanted) {
-  arguments call = {.env = env, .self = NULL, .ok = true};
-  size_t count = MAX_ARGUMENTS;
-  call.ok = napi_get_cb_info(env, info, &count, call.values, NULL, NULL) == napi_ok && count >= wanted &&
-            napi_get_instance_data(env, (void **)&call.self) == napi_ok && call.self != NULL;
-  return call;
-}
-
 static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) {
-  int64_t value = 0;
-  if (!call->ok || napi_get_value_int64(call->env, call->values[at], &value) != napi_ok || value < least || value > most) {
-    call->ok = false;
-    return 0;
-  }
+  int64_t value = i64(call, at);
+  if (value < least || value > most) call->ok = false;
   return value;
 }
 
-/* Copies a string of at most MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
+/* Copies a string of 1 to MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
 static size_t latin1(arguments *call, size_t at, char *head) {
   size_t length = 0;
-  if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok ||
-      length > MAX_HEAD || napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
+  if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok || length == 0 ||
+      length > MAX_HEAD ||
+      napi_get_value_string_latin1(call->env, call->values[at], head, MAX_HEAD + 1, &length) != napi_ok) {
     call->ok = false;
     return 0;
   }
   return length;
-}
-
-static napi_value refuse(napi_env env) {
-  napi_throw_type_error(env, NULL, "the native sender was called with wrong arguments");
-  return NULL;
-}
-
-static napi_value number(napi_env env, int64_t value) {
-  napi_value result = NULL;
-  napi_create_int64(env, value, &result);
-  return result;
 }
 
 /* hold(fd, length) -> a handle of the file that is open there; 0: it cannot be held */
@@ -173,21 +129,24 @@ static napi_value release(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* send(socket, head, handle, offset, length) -> see `send_both`; -EBADF: not held, -ESTALE: it was written to */
+/*
+ * send(socket, head, handle, length) -> see `send_both`. -EBADF: the file is not held; -ESTALE: it was written to;
+ * -EINVAL: the socket could make us wait
+ */
 static napi_value send_call(napi_env env, napi_callback_info info) {
   char head[MAX_HEAD + 1];
-  arguments call = open_call(env, info, 5);
+  arguments call = open_call(env, info, 4);
   int64_t socket = integer(&call, 0, 0, INT32_MAX);
   size_t head_length = latin1(&call, 1, head);
-  int64_t handle = integer(&call, 2, 1, INT64_MAX), offset = integer(&call, 3, 0, INT64_MAX);
-  int64_t length = integer(&call, 4, 1, INT32_MAX);
+  int64_t handle = integer(&call, 2, 1, INT64_MAX), length = integer(&call, 3, 1, INT32_MAX);
   if (!call.ok) return refuse(env);
   const held *file = find(call.self, handle);
   if (file == NULL) return number(env, -EBADF);
-  if (offset > file->was.st_size || length > file->was.st_size - offset) return refuse(env);
+  if (length > file->was.st_size) return refuse(env);
   if (!is_unchanged(file)) return number(env, -ESTALE);
-  if (!is_stream((int)socket)) return number(env, -ENOTSOCK);
-  return number(env, send_both((int)socket, head, head_length, file, offset, (size_t)length));
+  int flags = fcntl((int)socket, F_GETFL);
+  if (flags < 0 || (flags & O_NONBLOCK) == 0) return number(env, -EINVAL);
+  return number(env, send_both((int)socket, head, head_length, file, (size_t)length));
 }
 
 static void instance_free(napi_env env, void *data, void *hint) {
@@ -201,22 +160,12 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const struct {
-    const char *name;
-    napi_callback call;
-  } doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
+  static const door doors[] = {{"hold", hold}, {"release", release}, {"send", send_call}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   if (napi_set_instance_data(env, self, instance_free, NULL) != napi_ok) {
     free(self);
     return NULL;
   }
-  for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-    napi_value function;
-    if (napi_create_function(env, doors[i].name, NAPI_AUTO_LENGTH, doors[i].call, NULL, &function) != napi_ok ||
-        napi_set_named_property(env, exports, doors[i].name, function) != napi_ok) {
-      return NULL;
-    }
-  }
-  return exports;
+  return export_doors(env, exports, doors, sizeof doors / sizeof *doors) ? exports : NULL;
 }

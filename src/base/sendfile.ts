@@ -7,12 +7,12 @@ export interface Sendfile {
   hold(fd: number, length: number): number
   release(file: number): void
   /**
-   * Hands a head (Latin-1, at most 8192 characters, perhaps none) and `length` bytes of a file to the kernel. Returns how
-   * many bytes it took of both together, 0 when the socket is full. Otherwise a negative errno, and nothing was taken.
+   * Hands a head (Latin-1, 1 to 8192 characters) and the first `length` bytes of a file to the kernel. Returns how many
+   * bytes of both together it took: fewer than all when the socket is full. Negative: an errno, and nothing was taken.
    *
    * @param socket descriptor of a non-blocking stream socket. It must be the right one *now*: descriptors are used again
    */
-  send(socket: number, head: string, file: number, offset: number, length: number): number
+  send(socket: number, head: string, file: number, length: number): number
 }
 
 const PATH = fileURLToPath(

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { err, ok, type Result } from '../../base/result.ts'
 import { loadSendfile, type Sendfile } from '../../base/sendfile.ts'
-import { type Body, Transfer } from './transfer.ts'
+import { sendAtOnce } from './transfer.ts'
 
 const SAMPLE = Buffer.from(Array.from({ length: 200_000 }, (_, at) => at * 7 + (at >> 8)))
-/** The sample leaves in parts, so that also what is sent later than the head is proved. */
+/** So much of it is sent at once, so that also the seam to what Node sends is proved. */
 const PART_BYTES = 70_001
 const PATIENCE_MS = 5000
 
@@ -20,19 +20,13 @@ const PATIENCE_MS = 5000
  */
 export async function openSendfile(sendfile = loadSendfile()): Promise<Result<Sendfile, string>> {
   if (sendfile === null) return err('The native sender is not built, or does not fit this Node.')
-  const sends = await sendsAlike(inParts(sendfile)).catch(() => false)
+  const sends = await sendsAlike(sendfile).catch(() => false)
   return sends ? ok(sendfile) : err('The native sender does not send as it should; it is not used.')
 }
 
-const inParts = (sendfile: Sendfile): Sendfile => ({
-  hold: (fd, length) => sendfile.hold(fd, length),
-  release: (file) => sendfile.release(file),
-  send: (socket, head, file, offset, length) => sendfile.send(socket, head, file, offset, Math.min(length, PART_BYTES)),
-})
-
 async function sendsAlike(sendfile: Sendfile): Promise<boolean> {
   const file = await heldSample(sendfile)
-  const server = serverOf(sendfile, { bytes: SAMPLE, file })
+  const server = serverOf(sendfile, file)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
     server.listen(0, '127.0.0.1')
@@ -63,11 +57,13 @@ async function heldSample(sendfile: Sendfile): Promise<number> {
   }
 }
 
-/** Answers with this body by the addon, or not at all. */
-function serverOf(sendfile: Sendfile, body: Body): Server {
+/** Answers with the sample, the first part of it by the addon, or not at all. */
+function serverOf(sendfile: Sendfile, file: number): Server {
   return createServer((_request, answer) => {
-    answer.writeHead(200, ['Content-Length', `${body.bytes.length}`])
-    if (Transfer.begin(sendfile, answer, body) === null) answer.destroy()
+    answer.writeHead(200, ['Content-Length', `${SAMPLE.length}`])
+    const taken = sendAtOnce(sendfile, answer, { bytes: SAMPLE.subarray(0, PART_BYTES), file })
+    if (taken === 0) answer.destroy()
+    else answer.end(SAMPLE.subarray(taken))
   })
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { OPEN_GRANT, refuseViewer } from '../../../core/live/playback.ts'
 import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
-import { type Body, Transfer } from '../transfer.ts'
+import { type Body, sendAtOnce } from '../transfer.ts'
 import { addServed, bytesFromNowOn, placeOf, PLAYBACK_MEDIA, type PlaybackParts, type Serving } from './playback.ts'
 
 /** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket where one is needed. */
@@ -27,15 +27,18 @@ export function playbackLane(parts: PlaybackParts, options: LaneOptions): Lane {
   }
 }
 
-/** Sends the body and counts what went out of it: at once when it is all out, and else when the answer is over. */
+/** Sends the body and counts what went out of it: at once when the kernel has it all, and else when the answer is over. */
 function serve(parts: PlaybackParts, admitted: Admitted, request: IncomingMessage, response: ServerResponse): void {
   const { bytes } = admitted.body
-  const transfer = parts.sendfile && Transfer.begin(parts.sendfile, response, admitted.body)
-  if (transfer?.isComplete) return addServed(parts, admitted, bytes.length, true)
-  const bytesOut = transfer ? () => transfer.bytesOut : bytesFromNowOn(request.socket, bytes.length)
-  const isOut = (): boolean => transfer?.isComplete ?? response.writableFinished
-  response.on('close', () => addServed(parts, admitted, bytesOut(), isOut()))
-  if (!transfer) response.end(bytes)
+  const taken = parts.sendfile === null ? 0 : sendAtOnce(parts.sendfile, response, admitted.body)
+  if (taken === bytes.length) {
+    addServed(parts, admitted, taken, true)
+    response.end()
+    return
+  }
+  const byNode = bytesFromNowOn(request.socket, bytes.length - taken)
+  response.on('close', () => addServed(parts, admitted, taken + byNode(), response.writableFinished))
+  response.end(bytes.subarray(taken))
 }
 
 /** Null: not by what is in memory. Accidents are the route's too, which knows how to tell of them. */

@@ -118,7 +118,6 @@ export class SegmentCache {
     if (kept === undefined) return
     this.#kept.delete(path)
     this.#size -= kept.bytes.length
-    // Who is being sent it gets the rest out of memory.
     if (kept.file !== 0) this.#sendfile?.release(kept.file)
   }
 }
