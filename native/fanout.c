@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "address.h"
 #include "door.h"
 
 #ifndef UDP_SEGMENT
@@ -438,21 +439,8 @@ static napi_value route(napi_env env, napi_callback_info info) {
   const unsigned char *address = bytes(&call, 2, 4, 16, &length);
   if (!call.ok || peer == NULL || (length != 4 && length != 16) || port > 65535 || fd > INT32_MAX) return refuse(env);
   if (fd != 0 && socket_slot(call.self, (int)fd) < 0) return refuse(env);
-  memset(&peer->to, 0, sizeof peer->to);
   peer->fd = fd == 0 ? -1 : (int)fd;
-  if (length == 4) {
-    struct sockaddr_in *to = (struct sockaddr_in *)&peer->to;
-    to->sin_family = AF_INET;
-    to->sin_port = htons((uint16_t)port);
-    memcpy(&to->sin_addr, address, 4);
-    peer->to_length = sizeof *to;
-  } else {
-    struct sockaddr_in6 *to = (struct sockaddr_in6 *)&peer->to;
-    to->sin6_family = AF_INET6;
-    to->sin6_port = htons((uint16_t)port);
-    memcpy(&to->sin6_addr, address, 16);
-    peer->to_length = sizeof *to;
-  }
+  peer->to_length = write_address(&peer->to, address, length, port);
   return NULL;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "address.h"
 #include "door.h"
 
 enum {
@@ -43,6 +44,9 @@ typedef struct {
   napi_ref keep_heads;
   unsigned char *memory;
   uint32_t *heads;
+  struct mmsghdr messages[SLOTS];
+  struct iovec vectors[SLOTS];
+  struct sockaddr_storage names[SLOTS];
 } udp_socket;
 
 struct instance {
@@ -52,33 +56,14 @@ struct instance {
   unsigned closing;
   napi_async_cleanup_hook_handle hook;
   bool is_ending;
-  struct mmsghdr messages[SLOTS];
-  struct iovec vectors[SLOTS];
-  struct sockaddr_storage names[SLOTS];
 };
 
 /* ---- Sockets ---- */
 
-static socklen_t address_of(struct sockaddr_storage *to, const unsigned char *address, size_t length, uint32_t port) {
-  memset(to, 0, sizeof *to);
-  if (length == 4) {
-    struct sockaddr_in *v4 = (struct sockaddr_in *)to;
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons((uint16_t)port);
-    memcpy(&v4->sin_addr, address, 4);
-    return sizeof *v4;
-  }
-  struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)to;
-  v6->sin6_family = AF_INET6;
-  v6->sin6_port = htons((uint16_t)port);
-  memcpy(&v6->sin6_addr, address, 16);
-  return sizeof *v6;
-}
-
 /* A descriptor that is bound there, with as much room for bursts as the system grants; or an error, negative. */
 static int bound_socket(const unsigned char *address, size_t length, uint32_t port, uint32_t buffer_bytes) {
   struct sockaddr_storage local;
-  socklen_t local_length = address_of(&local, address, length, port);
+  socklen_t local_length = write_address(&local, address, length, port);
   int fd = socket(local.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   int on = 1, room = (int)buffer_bytes;
@@ -166,19 +151,26 @@ static void describe(uint32_t *head, const struct mmsghdr *message, const struct
   }
 }
 
-/* Reads what has come, SLOTS at most. Returns how many; 0 when nothing has. */
-static unsigned read_some(instance *self, const udp_socket *socket) {
+/* Says where datagrams go: each into its slot of the memory. */
+static void prepare(udp_socket *socket) {
   for (int i = 0; i < SLOTS; i++) {
-    struct msghdr *message = &self->messages[i].msg_hdr;
-    self->vectors[i].iov_base = socket->memory + (size_t)i * SLOT_BYTES;
-    self->vectors[i].iov_len = SLOT_BYTES;
-    message->msg_name = &self->names[i];
-    message->msg_namelen = sizeof self->names[i];
-    message->msg_iov = &self->vectors[i];
+    struct msghdr *message = &socket->messages[i].msg_hdr;
+    socket->vectors[i] = (struct iovec){socket->memory + (size_t)i * SLOT_BYTES, SLOT_BYTES};
+    message->msg_name = &socket->names[i];
+    message->msg_namelen = sizeof socket->names[i];
+    message->msg_iov = &socket->vectors[i];
     message->msg_iovlen = 1;
   }
-  int count = recvmmsg(socket->fd, self->messages, SLOTS, MSG_DONTWAIT, NULL);
-  for (int i = 0; i < count; i++) describe(socket->heads + i * HEAD_WORDS, &self->messages[i], &self->names[i]);
+}
+
+/* Reads what has come, SLOTS at most. Returns how many; 0 when nothing has. */
+static unsigned read_some(udp_socket *socket) {
+  int count = recvmmsg(socket->fd, socket->messages, SLOTS, MSG_DONTWAIT, NULL);
+  for (int i = 0; i < count; i++) {
+    describe(socket->heads + i * HEAD_WORDS, &socket->messages[i], &socket->names[i]);
+    /* The kernel has put the length of the name there, where it looks for the room next time. */
+    socket->messages[i].msg_hdr.msg_namelen = sizeof socket->names[i];
+  }
   return count > 0 ? (unsigned)count : 0;
 }
 
@@ -198,7 +190,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   napi_value wake, receiver, count, problem;
   (void)events;
   if (status < 0) return watch_again(socket);
-  unsigned came = read_some(self, socket);
+  unsigned came = read_some(socket);
   if (came == 0 || napi_open_handle_scope(self->env, &scope) != napi_ok) return;
   if (napi_get_reference_value(self->env, socket->wake, &wake) == napi_ok && napi_get_global(self->env, &receiver) == napi_ok &&
       napi_create_uint32(self->env, came, &count) == napi_ok &&
@@ -271,6 +263,7 @@ static napi_value watch(napi_env env, napi_callback_info info) {
   }
   socket->memory = memory;
   socket->heads = (uint32_t *)heads;
+  prepare(socket);
   socket->is_watched = uv_poll_start(&socket->poll, UV_READABLE, on_readable) == 0;
   return socket->is_watched ? NULL : refuse(env);
 }
@@ -278,9 +271,9 @@ static napi_value watch(napi_env env, napi_callback_info info) {
 /* receive(fd) -> how many datagrams were read into the memory now, without waiting for any */
 static napi_value receive_now(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
-  const udp_socket *socket = socket_at(&call, 0);
+  udp_socket *socket = socket_at(&call, 0);
   if (!call.ok || !socket->is_watched) return refuse(env);
-  return number(env, read_some(call.self, socket));
+  return number(env, read_some(socket));
 }
 
 /* send(fd, datagram, address: 4 or 16 bytes, port) -> whether the kernel took it */
@@ -294,7 +287,7 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   struct sockaddr_storage to;
   napi_value result = NULL;
   if (!call.ok || address_length != (socket->is_v6 ? 16 : 4) || port > 65535) return refuse(env);
-  socklen_t to_length = address_of(&to, address, address_length, port);
+  socklen_t to_length = write_address(&to, address, address_length, port);
   bool is_taken = sendto(socket->fd, datagram, length, MSG_DONTWAIT, (struct sockaddr *)&to, to_length) >= 0;
   napi_get_boolean(env, is_taken, &result);
   return result;

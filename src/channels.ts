@@ -1,5 +1,3 @@
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import type { App } from './app.ts'
 import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
@@ -7,7 +5,7 @@ import type { LiveChange } from './commands/context.ts'
 import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { Measured } from './commands/v2life/measured.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
-import { liveDir } from './config/places.ts'
+import { liveDir, placeOf } from './config/places.ts'
 import { reachSources } from './delivery/reach.ts'
 import { schedulerJob } from './jobs/schedulers.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -33,7 +31,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
   const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
-  const place = `${hostname()}:${resolve(config.data.dir)}`
+  const place = placeOf(config.data.dir)
   const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
   const folder = liveDir(config)
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, folder })

@@ -1,6 +1,4 @@
 import type { AddressInfo } from 'node:net'
-import { hostname } from 'node:os'
-import { resolve } from 'node:path'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { timeOrderedId } from './base/ids.ts'
@@ -19,7 +17,7 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { recordingsDir } from './config/places.ts'
+import { placeOf, recordingsDir } from './config/places.ts'
 import type { Measured } from './commands/v2life/measured.ts'
 import type { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
@@ -269,8 +267,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   }
 }
 
-/** The machine and the directory: nodes that share the database do not share their disks. */
-const recordingsPlace = (config: Config): string => `${hostname()}:${resolve(recordingsDir(config))}`
+const recordingsPlace = (config: Config): string => placeOf(recordingsDir(config))
 
 const recordingFiles = ({ files, recordings }: Packager, place: string): RecordingRouteOptions => ({
   place,
@@ -291,7 +288,7 @@ const recordingBook = (ctx: Context, place: string): RecordingBook => ({
 /** Holds sessions until it is stopped; ends them all then. */
 async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
   const node = await startNode(ctx, {
-    place: `${hostname()}:${resolve(config.data.dir)}`,
+    place: placeOf(config.data.dir),
     pid: process.pid,
     url: config.server.nodeUrl || null,
     isRunning,

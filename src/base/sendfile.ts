@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { loadAddon } from './addon.ts'
 
 /** What native/sendfile.c exports. A wrong argument makes it throw a TypeError. */
 export interface Sendfile {
@@ -15,15 +14,5 @@ export interface Sendfile {
   send(socket: number, head: string, file: number, length: number): number
 }
 
-const PATH = fileURLToPath(
-  new URL(`../../build/native/sendfile-${process.platform}-${process.arch}.node`, import.meta.url),
-)
-
-/** The addon, not proved yet; null where it was not built or does not fit this Node. */
-export function loadSendfile(path = PATH): Sendfile | null {
-  try {
-    return createRequire(import.meta.url)(path) as Sendfile
-  } catch {
-    return null
-  }
-}
+/** The addon, not proved yet; null where there is none. */
+export const loadSendfile = (): Sendfile | null => loadAddon('sendfile') as Sendfile | null

@@ -1,10 +1,14 @@
-import { join } from 'node:path'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { Config } from './schema.ts'
 
 /**
  * Where the data is: what the configuration says (a file path or a `postgres://` URL), or SQLite in the data directory.
  */
 export const storageUrl = (config: Config): string => config.storage.url || join(config.data.dir, 'sluice.db')
+
+/** A directory of this machine, among nodes that share the database and not their disks. */
+export const placeOf = (dir: string): string => `${hostname()}:${resolve(dir)}`
 
 /** Where recordings are kept. */
 export const recordingsDir = (config: Config): string => config.recordings.dir || join(config.data.dir, 'recordings')

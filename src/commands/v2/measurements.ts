@@ -24,21 +24,27 @@ export interface Asking {
 }
 
 /** Whether the source of an ingest is there, and what came in. */
-export async function monitorIngest(asking: Asking, id: string, query: Query): Answered<IngestMonitoring> {
-  const { ctx, accountId } = asking
-  const span = checked(readMeasuredQuery(query, ctx.clock.now()))
-  if (!span.ok) return span
-  const ingest = isId(id) ? await ctx.store.read.ingests.get(accountId, id) : undefined
-  return ingest ? ofIngest(asking, ingest, span.value) : err(noSuch('ingest', id))
-}
+export const monitorIngest = (asking: Asking, id: string, query: Query) =>
+  monitorOne(asking, { kind: 'ingest', id, query }, ofIngest, () =>
+    asking.ctx.store.read.ingests.get(asking.accountId, id),
+  )
 
 /** What an engine makes. */
-export async function monitorEngine(asking: Asking, id: string, query: Query): Answered<EngineMonitoring> {
-  const { ctx, accountId } = asking
-  const span = checked(readMeasuredQuery(query, ctx.clock.now()))
+export const monitorEngine = (asking: Asking, id: string, query: Query) =>
+  monitorOne(asking, { kind: 'engine', id, query }, ofEngine, () =>
+    asking.ctx.store.read.engines.get(asking.accountId, id),
+  )
+
+async function monitorOne<P, M>(
+  asking: Asking,
+  { kind, id, query }: { kind: 'ingest' | 'engine'; id: string; query: Query },
+  of: (asking: Asking, part: P, span: Span) => Answered<M>,
+  read: () => Promise<P | undefined>,
+): Answered<M> {
+  const span = checked(readMeasuredQuery(query, asking.ctx.clock.now()))
   if (!span.ok) return span
-  const engine = isId(id) ? await ctx.store.read.engines.get(accountId, id) : undefined
-  return engine ? ofEngine(asking, engine, span.value) : err(noSuch('engine', id))
+  const part = isId(id) ? await read() : undefined
+  return part ? of(asking, part, span.value) : err(noSuch(kind, id))
 }
 
 /** One page of the same of all ingests of a channel, newest first. */

@@ -39,7 +39,8 @@ export class HandshakeOrder {
 /** Null: it is not its turn. */
 function after(progress: Progress, message: Buffer): Progress | null {
   const [type, length, number] = [message.readUInt8(0), message.readUIntBE(1, 3), message.readUInt16BE(4)]
-  const [begin, end] = [message.readUIntBE(6, 3), message.readUIntBE(6, 3) + message.length - HEADER]
+  const begin = message.readUIntBE(6, 3)
+  const end = begin + message.length - HEADER
   const isEmpty = end === begin && length > 0
   if (end > length || isEmpty) return null
   if (number === progress.next && begin === progress.taken) {

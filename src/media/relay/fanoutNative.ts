@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
 import { isIPv4 } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { loadAddon } from '../../base/addon.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Fanout, Outlet, RtpSender } from './fanout.ts'
 import { headFor } from './fanout.ts'
@@ -61,22 +60,14 @@ export interface Addons {
   readonly udp: UdpAddon
 }
 
-const FOLDER = fileURLToPath(new URL('../../../build/native', import.meta.url))
-
 /**
  * Loads the addons where there are some and proves them: what they seal must be what we seal, byte for byte, what they open what we open,
  * and what they send must come. Otherwise the reason, in a sentence for the log; JavaScript does all of it then.
  */
-export function loadNative(folder = FOLDER): Result<Addons, string> {
-  const load = (name: string): unknown =>
-    createRequire(import.meta.url)(`${folder}/${name}-${process.platform}-${process.arch}.node`)
-  let addons: { readonly fanout: Partial<Addon>; readonly udp: UdpAddon }
-  try {
-    addons = { fanout: load('fanout') as Partial<Addon>, udp: load('udp') as UdpAddon }
-  } catch {
-    return err('The native fan-out is not built, or does not fit this Node.')
-  }
-  const { fanout, udp } = addons
+export function loadNative(folder?: string): Result<Addons, string> {
+  const fanout = loadAddon('fanout', folder) as Partial<Addon> | null
+  const udp = loadAddon('udp', folder) as UdpAddon | null
+  if (fanout === null || udp === null) return err('The native fan-out is not built, or does not fit this Node.')
   return isWhole(fanout) && sealsAlike(fanout) && carriesAlike(udp)
     ? ok({ fanout, udp })
     : err('The native fan-out does not do as it should; it is not used.')
@@ -262,8 +253,8 @@ export class NativeBackEnd {
 }
 
 /**
- * The back end in C. The packets that come in one turn of the event loop are sent together at its end, so that those of
- * one frame share a system call; a turn takes less than a millisecond.
+ * The back end in C. The packets that come with one wake-up are sent together at its end, so that those of one frame
+ * share a system call; it takes less than a millisecond.
  */
 class NativeFanout implements Fanout {
   readonly #addon: Addon

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import {
   type Asking,
   monitorEngine,
@@ -6,7 +7,9 @@ import {
   monitorIngest,
   monitorIngests,
 } from '../../../commands/v2/measurements.ts'
+import type { KeysetPage } from '../../../commands/keysetPage.ts'
 import { monitorChannel } from '../../../commands/v2/monitoring.ts'
+import type { Answered } from '../../../commands/v2/shared.ts'
 import { one, page } from '../../../core/live/fields.ts'
 import * as schema from '../../../core/live/monitoringSchema.ts'
 import type { LiveApi } from './api.ts'
@@ -14,59 +17,60 @@ import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendWhole } from './problem.ts'
 
-type Asked = { Querystring: Record<string, unknown> }
-type OfChannel = Asked & { Params: { channelId: string } }
-type OfIngest = Asked & { Params: { ingestId: string } }
-type OfEngine = Asked & { Params: { engineId: string } }
+type Asked = { Params: Record<string, string>; Querystring: Record<string, unknown> }
 
 const TAG = 'monitoring'
 
+/** Of what is measured of a part of a channel. */
+interface Part<M> {
+  readonly kind: 'ingest' | 'engine'
+  /** What is told. */
+  readonly what: string
+  readonly answer: TSchema
+  readonly readOne: (asking: Asking, id: string, query: Asked['Querystring']) => Answered<M>
+  readonly readAll: (asking: Asking, channelId: string, query: Asked['Querystring']) => Answered<KeysetPage<M>>
+}
+
 /** How channels, their sources and their engines are now. */
-export function monitoringRoutes(app: FastifyInstance, { ctx, measured }: LiveApi): void {
-  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, accountId: ownerOf(request) })
-  app.get<OfChannel>(
+export function monitoringRoutes(app: FastifyInstance, api: LiveApi): void {
+  app.get<Asked>(
     '/monitoring/channels/:channelId',
     describe(TAG, 'Read how a channel and all of its parts are', { answer: one(schema.ChannelMonitoring) }),
-    async (request, reply) => sendData(reply, await monitorChannel(ctx, ownerOf(request), request.params.channelId)),
+    async (request, reply) => sendData(reply, await monitorChannel(api.ctx, ownerOf(request), channelOf(request))),
   )
-  ingests(app, asking)
-  engines(app, asking)
+  partRoutes(app, api, {
+    kind: 'ingest',
+    what: 'whether the source of an ingest is there, and what came in',
+    answer: schema.IngestMonitoring,
+    readOne: monitorIngest,
+    readAll: monitorIngests,
+  })
+  partRoutes(app, api, {
+    kind: 'engine',
+    what: 'how many pictures and bits an engine makes',
+    answer: schema.EngineMonitoring,
+    readOne: monitorEngine,
+    readAll: monitorEngines,
+  })
 }
 
-function ingests(app: FastifyInstance, asking: (request: FastifyRequest) => Asking): void {
-  const what = 'whether the source of an ingest is there, and what came in'
-  app.get<OfIngest>(
-    '/monitoring/ingests/:ingestId',
-    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(schema.IngestMonitoring) }),
-    async (request, reply) =>
-      sendData(reply, await monitorIngest(asking(request), request.params.ingestId, request.query)),
-  )
-  app.get<OfChannel>(
-    '/monitoring/channels/:channelId/ingests',
-    describe(TAG, `List of all ingests of a channel ${what}`, {
-      querystring: schema.MeasuredListQuery,
-      answer: page(schema.IngestMonitoring),
-    }),
-    async (request, reply) =>
-      sendWhole(reply, await monitorIngests(asking(request), request.params.channelId, request.query)),
-  )
-}
+const channelOf = ({ params }: FastifyRequest<Asked>): string => params['channelId'] ?? ''
 
-function engines(app: FastifyInstance, asking: (request: FastifyRequest) => Asking): void {
-  const what = 'how many pictures and bits an engine makes'
-  app.get<OfEngine>(
-    '/monitoring/engines/:engineId',
-    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(schema.EngineMonitoring) }),
+function partRoutes<M>(app: FastifyInstance, { ctx, measured }: LiveApi, part: Part<M>): void {
+  const { kind, what, answer, readOne, readAll } = part
+  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, accountId: ownerOf(request) })
+  app.get<Asked>(
+    `/monitoring/${kind}s/:${kind}Id`,
+    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(answer) }),
     async (request, reply) =>
-      sendData(reply, await monitorEngine(asking(request), request.params.engineId, request.query)),
+      sendData(reply, await readOne(asking(request), request.params[`${kind}Id`] ?? '', request.query)),
   )
-  app.get<OfChannel>(
-    '/monitoring/channels/:channelId/engines',
-    describe(TAG, `List of all engines of a channel ${what}`, {
+  app.get<Asked>(
+    `/monitoring/channels/:channelId/${kind}s`,
+    describe(TAG, `List of all ${kind}s of a channel ${what}`, {
       querystring: schema.MeasuredListQuery,
-      answer: page(schema.EngineMonitoring),
+      answer: page(answer),
     }),
-    async (request, reply) =>
-      sendWhole(reply, await monitorEngines(asking(request), request.params.channelId, request.query)),
+    async (request, reply) => sendWhole(reply, await readAll(asking(request), channelOf(request), request.query)),
   )
 }

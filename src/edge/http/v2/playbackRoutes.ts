@@ -110,8 +110,9 @@ async function sendPiece(
   const bytes = isNamed ? await pieceOf(parts, path) : null
   if (bytes === null) return refuse(reply, NOT_THERE)
   if (kind === 'playlist') {
-    parts.times.learn(dirname(path), bytes.toString())
-    return sendPlaylist(parts, rules, grant, request, reply, bytes.toString())
+    const playlist = bytes.toString()
+    parts.times.learn(dirname(path), playlist)
+    return sendPlaylist(parts, rules, grant, request, reply, playlist)
   }
   const answer = { bytes, type: 'video/mp4', cache: 'public, max-age=60', playsMs: parts.times.of(path) }
   return send(parts, rules, grant, request, reply, answer)
