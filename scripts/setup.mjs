@@ -29,6 +29,13 @@ const PROGRAMS = [
   },
   {
     for: ['test'],
+    what: 'Firefox',
+    isThere: () => Boolean(process.env.FIREFOX) || isOnPath('firefox-esr'),
+    debian: 'firefox-esr',
+    without: 'Everything runs, except the tests in a second browser; FIREFOX may name one for them instead.',
+  },
+  {
+    for: ['test'],
     what: 'aiortc, a second WebRTC implementation',
     isThere: () => hasPythonModule('aiortc'),
     debian: 'python3-aiortc',

@@ -53,9 +53,11 @@ async function attempt(begin) {
   }
 }
 
+const picture = ({ label, scale = 0.25 }) => testPicture(() => label, scale).media
+const camera = () => navigator.mediaDevices.getUserMedia({ video: { width: 320, height: 180 }, audio: true })
+
 globalThis.peer = {
-  publish: (wish) =>
-    attempt(() => publish({ ...wish, media: testPicture(() => wish.label, wish.scale ?? 0.25).media })),
+  publish: (wish) => attempt(async () => publish({ ...wish, media: wish.camera ? await camera() : picture(wish) })),
   async watch(wish) {
     const said = await attempt(() => watch(wish))
     if (said === 'ok') document.querySelector('video').srcObject = held.media

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
 /** Sums over a connection so far. */
@@ -33,23 +33,37 @@ export interface Wish {
   sourceId?: string
   /** Of the picture that is broadcast: 1 is 1280 by 720. */
   scale?: number
+  /** Broadcasts the camera and the microphone, as the browser makes them up, instead of the test picture. */
+  camera?: boolean
   /** As `sendEncodings` takes them. */
   encodings?: readonly object[]
 }
 
+/** What a peer needs of a browser's page, whoever drives the browser. */
+export interface Tab {
+  goto(url: string): Promise<unknown>
+  /** Resolves when the expression is true in the page. */
+  waitForFunction(expression: string): Promise<unknown>
+  evaluate<T>(expression: string): Promise<T>
+}
+
 /** A page that publishes or views, with the client code of the page at `/demo`. */
-export class Peer {
-  readonly page: Page
-  readonly #left: Page[]
+export class Peer<T extends Tab = Page> {
+  readonly page: T
+  readonly #left: T[]
   #hasLeft = false
 
-  private constructor(page: Page, left: Page[]) {
+  private constructor(page: T, left: T[]) {
     this.page = page
     this.#left = left
   }
 
   /** `left`: pages that others have left. To make a new one takes three times the work. */
-  static async open(browser: Browser, origin: string, left: Page[] = []): Promise<Peer> {
+  static async open<T extends Tab>(
+    browser: { newPage(): Promise<T> },
+    origin: string,
+    left: T[] = [],
+  ): Promise<Peer<T>> {
     const page = left.pop() ?? (await browser.newPage())
     await page.goto(origin)
     await page.waitForFunction('globalThis.peer !== undefined')
@@ -150,7 +164,7 @@ export class Peer {
       .toBe(true)
   }
 
-  #call<T>(expression: string): Promise<T> {
-    return this.page.evaluate<T>(expression)
+  #call<R>(expression: string): Promise<R> {
+    return this.page.evaluate<R>(expression)
   }
 }

@@ -19,6 +19,8 @@ export interface Stage {
   /** An API secret. */
   secret: string
   browser: Browser
+  /** Where pages of `host` are. */
+  origin(host: string): string
   /** A page of `host`; every name ending in `.test` is this machine. */
   peer(host?: string): Promise<Peer>
   whip(stream: string): string
@@ -74,6 +76,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     accountId,
     secret,
     browser,
+    origin: (host) => pages.origin(host),
     peer: (host = 'page.test') => Peer.open(browser, pages.origin(host), left),
     whip: (stream) => `${server.url}/api/whip/${encodeURIComponent(stream)}`,
     whep: (stream) => `${server.url}/api/whep/${accountId}/${encodeURIComponent(stream)}`,

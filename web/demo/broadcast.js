@@ -1,13 +1,15 @@
 import { reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
 import { testPicture } from './picture.js'
-import { over, publish } from './webrtc.js'
+import { canSend, over, publish } from './webrtc.js'
 import { explain } from './words.js'
 
 const FIGURES = { bitrate: 'Bitrate', resolution: 'Resolution', frameRate: 'Frame rate', codecs: 'Codecs' }
 
 export function broadcastTab(root) {
   const view = panel(root, [...Object.values(FIGURES), 'Round trip', 'Live after'])
+  const codecs = view.form.elements.codec
+  for (const option of [...codecs.options]) if (!canSend(option.value)) option.remove()
   let live = null
 
   /** False when it is not on any more: it was ended, or another has begun. */

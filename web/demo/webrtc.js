@@ -93,10 +93,16 @@ function withQuery(url, parameters) {
   return full
 }
 
+const sendable = () => RTCRtpSender.getCapabilities('video').codecs
+const isOf = (codec) => (one) => one.mimeType.toLowerCase() === `video/${codec}`
+
+/** Whether this browser encodes `codec`. Not every one has H.264 from the start. */
+export const canSend = (codec) => sendable().some(isOf(codec))
+
 /** The chosen codec first, then what belongs to every codec (RTX, FEC). */
 function codecsFor(codec) {
-  const all = RTCRtpSender.getCapabilities('video').codecs
-  const chosen = all.filter(({ mimeType }) => mimeType.toLowerCase() === `video/${codec}`)
+  const all = sendable()
+  const chosen = all.filter(isOf(codec))
   if (chosen.length === 0) throw new Refusal(0, `This browser cannot send ${codec.toUpperCase()}`)
   return [...chosen, ...all.filter(({ mimeType }) => /\/(rtx|red|ulpfec|flexfec-03)$/.test(mimeType))]
 }

@@ -20,7 +20,7 @@ const NO_ANSWER = 'The server did not answer. Is it running, and can it be reach
 const BY_STATUS = {
   400: 'The server could not read the request.',
   404: 'There is nothing at this address.',
-  406: 'The server knows none of the codecs that were offered.',
+  406: 'This browser has no codec for it that the server knows, or the stream has. Another browser may, or HLS.',
   429: 'That was too often. Try again in a moment.',
   503: 'The server cannot take this now. Try again in a moment.',
 }

@@ -136,6 +136,20 @@ describe("a browser's offer to view", () => {
     expect(plan[0]?.codec.fmtp.get('packetization-mode')).toBe('1')
   })
 
+  it('is refused when it asks for video and cannot decode what there is: a black picture with sound tells nobody why', () => {
+    const blind = read(viewer.replaceAll('H264/90000', 'H266/90000'))
+    expect(planView(blind, wanted)).toEqual({
+      ok: false,
+      error: {
+        status: 406,
+        problem:
+          "The stream's video is H264, which the offer does not receive. Without video in it, it gets the sound.",
+      },
+    })
+    const deaf = read(viewer.replaceAll('H264/90000', 'H266/90000').replace(/(m=video[^]*?)a=recvonly/, '$1a=inactive'))
+    expect(planned(planView(deaf, wanted)).map((chosen) => chosen?.name)).toEqual([undefined, 'opus', undefined])
+  })
+
   it('is refused when it receives nothing of what there is', () => {
     const none = read(viewer.replaceAll('opus/48000', 'opux/48000'))
     expect(planView(none, { video: null, audio: wanted.audio })).toEqual({

@@ -41,9 +41,12 @@ export function chooseForPublisher(media: OfferedMedia, wanted: VideoCodec | nul
   )
 }
 
+export const isReceiving = ({ isOpen, direction }: OfferedMedia): boolean =>
+  isOpen && (direction === 'sendrecv' || direction === 'recvonly')
+
 /** For what a viewer is sent; null when it does not take it. */
 export function chooseForViewer(media: OfferedMedia, wanted: WantedTrack): ChosenCodec | null {
-  if (!media.isOpen || (media.direction !== 'sendrecv' && media.direction !== 'recvonly')) return null
+  if (!isReceiving(media)) return null
   const usable = known(media).filter(({ name }) => name === wanted.codec)
   if (wanted.codec !== 'h264' || wanted.profileLevelId === null) return usable[0] ?? null
   const sent = profileOf(wanted.profileLevelId)

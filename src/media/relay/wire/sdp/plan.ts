@@ -1,6 +1,6 @@
 import { ok, type Result } from '../../../../base/result.ts'
 import type { VideoCodec } from '../../../frame.ts'
-import { type ChosenCodec, chooseForPublisher, chooseForViewer, type WantedTrack } from './choose.ts'
+import { type ChosenCodec, chooseForPublisher, chooseForViewer, isReceiving, type WantedTrack } from './choose.ts'
 import { type SdpRefusal, unservable } from './lines.ts'
 import type { OfferedMedia } from './media.ts'
 import type { Offer } from './offer.ts'
@@ -21,7 +21,10 @@ export function planPublish(offer: Offer, wanted: VideoCodec | null): Result<Pla
   )
 }
 
-/** A viewer gets the wanted video and audio, each in the first m-line that takes it. */
+/**
+ * A viewer gets the wanted video and audio, each in the first m-line that takes it. Who asks for video and cannot decode the
+ * stream's is refused: a black picture with sound would give no reason.
+ */
 export function planView(
   offer: Offer,
   wanted: { readonly video: WantedTrack | null; readonly audio: WantedTrack | null },
@@ -30,6 +33,13 @@ export function planView(
     const track = media.kind === 'video' ? wanted.video : wanted.audio
     return track === null ? null : chooseForViewer(media, track)
   })
+  const isBlind = wanted.video !== null && asksForVideo(offer) && !answersVideo(offer, plan)
+  if (isBlind && wanted.audio !== null) {
+    const codec = wanted.video.codec.toUpperCase()
+    return unservable(
+      `The stream's video is ${codec}, which the offer does not receive. Without video in it, it gets the sound.`,
+    )
+  }
   if (plan.some((chosen) => chosen !== null)) return ok(plan)
   const names = [wanted.video, wanted.audio].flatMap((track) => (track === null ? [] : [track.codec.toUpperCase()]))
   return unservable(`The offer receives nothing of what the stream has: ${names.join(' and ')}.`)
@@ -43,6 +53,9 @@ function firstOfEachKind(offer: Offer, choose: (media: OfferedMedia) => ChosenCo
     return chosen
   })
 }
+
+const asksForVideo = (offer: Offer): boolean =>
+  offer.media.some((media) => media.kind === 'video' && isReceiving(media))
 
 const answersVideo = (offer: Offer, plan: Plan): boolean =>
   offer.media.some(({ kind }, index) => kind === 'video' && plan[index] !== null)

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FIREFOX, type Firefox, openFirefox } from './firefox.ts'
+import { Peer, type Tab } from './peer.ts'
+import { setStage, type Stage, type Token } from './sluice.ts'
+
+const SOON = { timeout: 30_000, interval: 100 }
+const anyName = [{ streamName: '.*', isRegex: true }]
+
+describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
+  let stage: Stage
+  let firefox: Firefox
+  beforeAll(async () => {
+    ;[stage, firefox] = await Promise.all([setStage(), openFirefox()])
+  })
+  afterAll(async () => {
+    await firefox.close()
+    await stage.close()
+  })
+
+  const open = (): Promise<Peer<Tab>> => Peer.open(firefox, stage.origin('localhost'))
+
+  async function view<T extends Tab>(viewer: Peer<T>, stream: string, token?: Token): Promise<Peer<T>> {
+    const wish = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
+    await expect.poll(() => viewer.watch(wish), SOON).toBe('ok')
+    return viewer
+  }
+
+  test('broadcasts its camera to Chromium and to itself, and who deletes a token ends its viewer', async () => {
+    const { token } = await stage.token('publish', { streams: anyName, subscribeRequiresAuth: true })
+    const publisher = await open()
+    expect(await publisher.publish({ url: stage.whip('fox'), token, camera: true })).toBe('ok')
+    const [kept, taken] = [
+      await stage.token('subscribe', { streams: anyName }),
+      await stage.token('subscribe', { streams: anyName }),
+    ]
+    const other = await view(await stage.peer(), 'fox', kept)
+    const own = await view(await open(), 'fox', taken)
+    await Promise.all([other.plays(), own.plays()])
+    await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)
+    await own.stands()
+    await other.plays()
+    expect(await own.watch({ url: stage.whep('fox'), token: taken.token })).toBe('401 Unauthorized: Invalid token')
+    await publisher.stop()
+    await other.stands()
+  })
+
+  test.each(['vp8', 'vp9'])('watches %s of Chromium', async (codec) => {
+    const { token } = await stage.token('publish', { streams: anyName })
+    const publisher = await stage.peer()
+    expect(await publisher.publish({ url: stage.whip(codec), token, codec })).toBe('ok')
+    const viewer = await view(await open(), codec)
+    expect((await viewer.plays()).codecs).toContain(`video/${codec.toUpperCase()}`)
+    await Promise.all([publisher.close(), viewer.close()])
+  })
+})
