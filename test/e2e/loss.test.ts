@@ -3,6 +3,7 @@ import { freeUdpPort, lossyWay, type LossyWay } from '../support/lossyUdp.ts'
 import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
+import { whipEncoder } from './whipEncoder.ts'
 
 const SEED = 20
 const ENOUGH = 5
@@ -73,6 +74,25 @@ test.each(['vp8', 'h264'])(
   },
   300_000,
 )
+
+test('an encoder such as OBS, which sends lost packets again on the same SSRC: no freeze', async () => {
+  way.lose(0.03)
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
+  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: way.port })
+  const viewer = await stage.peer()
+  await expect.poll(() => viewer.watch({ url: stage.whep('encoder') }), SOON).toBe('ok')
+  expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
+  let fewest = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 6 && fewest > 1; tries++) {
+    const [{ frames }, { freezeCount }] = [await viewer.figures(), await viewer.quality()]
+    await expect.poll(async () => (await viewer.figures()).frames, SOON).toBeGreaterThan(frames + 150)
+    fewest = Math.min(fewest, (await viewer.quality()).freezeCount - freezeCount)
+  }
+  expect(fewest).toBeLessThanOrEqual(1)
+  await encoder.stop()
+  await viewer.stands()
+  await viewer.close()
+}, 300_000)
 
 test('over a way that gets narrow a viewer gets the smallest layer, and a larger one again when the way is wide', async () => {
   way.lose(0)

@@ -21,7 +21,7 @@ export async function publish({
   sourceId = '',
   encodings = [{ maxBitrate: 2_500_000 }],
 }) {
-  const pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
+  const pc = connection()
   for (const track of media.getTracks()) {
     const sendEncodings = track.kind === 'video' ? encodings : []
     const transceiver = pc.addTransceiver(track, { direction: 'sendonly', streams: [media], sendEncodings })
@@ -32,12 +32,17 @@ export async function publish({
 
 /** Asks for the media at `url`. `media` fills as tracks arrive. */
 export async function watch({ url, token, sourceId = '' }) {
-  const pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
+  const pc = connection()
   const media = new MediaStream()
   pc.addTransceiver('video', { direction: 'recvonly' })
   pc.addTransceiver('audio', { direction: 'recvonly' })
   pc.addEventListener('track', ({ track }) => media.addTrack(track))
   return { ...(await negotiate(pc, withQuery(url, { sourceId }), token)), media }
+}
+
+function connection() {
+  if (globalThis.RTCPeerConnection === undefined) throw new Refusal(0, 'This browser has no WebRTC. HLS may work.')
+  return new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
 }
 
 /** The server is reachable at its own addresses, so the offer need not wait until ours are gathered. */
@@ -93,7 +98,7 @@ function withQuery(url, parameters) {
   return full
 }
 
-const sendable = () => RTCRtpSender.getCapabilities('video').codecs
+const sendable = () => globalThis.RTCRtpSender?.getCapabilities('video')?.codecs ?? []
 const isOf = (codec) => (one) => one.mimeType.toLowerCase() === `video/${codec}`
 
 /** Whether this browser encodes `codec`. Not every one has H.264 from the start. */
