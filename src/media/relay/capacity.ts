@@ -21,6 +21,10 @@ const PROBE_MS = 3000
 /** An estimate that a probe has not lifted by then is held down by the way. */
 const PROBE_HOPELESS_MS = 1500
 const PROBE_LIFTS = 1.02
+/** So much longer than before on the way, and a probe has filled it; less is the noise of busy machines. */
+const QUEUED_MS = 100
+/** A way that is too small for a probe has a queue that is longer than that after so long. */
+const QUEUE_TAKES_MS = 1000
 /** Between probes: twice as long after each that fails. */
 const FIRST_WAIT_MS = 4000
 const LONGEST_WAIT_MS = 64_000
@@ -35,12 +39,17 @@ interface Probe {
   /** What the viewer estimated, and lost, when it began. */
   readonly said: number | null
   readonly loss: number
+  /** What a report took there and back until then; null where nobody reports. */
+  readonly delayMs: number | null
+  /** One that left late in the probe took no longer. */
+  isClear: boolean
 }
 
 /**
  * What one viewer can receive, as far as is known. A receiver estimates no more than one and a half times what it gets, so that
  * its estimate (REMB) tells where the limit is only when there is congestion. Where a viewer might get a larger layer, more
- * is sent for a moment: when the estimate grows with it, the way carries that much.
+ * is sent for a moment: when the estimate grows with it, the way carries that much. After congestion an estimate may stand
+ * still for long; then the way carries it when nothing is lost and reports take no longer than before.
  */
 export class Capacity {
   #bitrate: number | null = null
@@ -54,6 +63,7 @@ export class Capacity {
   #probeAtMs = 0
   #probe: Probe | null = null
   #loss = 0
+  #delayMs: number | null = null
 
   /** Bits per second; null while nothing is known. */
   get bitrate(): number | null {
@@ -84,6 +94,19 @@ export class Capacity {
     else if (isHeavy && this.#isSettled(nowMs)) this.#congested(sent * Math.max(0.5, 1 - share), nowMs)
   }
 
+  /** A report that left at `leftAtMs` took so many milliseconds there and back. */
+  delayed(roundTripMs: number, leftAtMs: number, nowMs: number): void {
+    const probe = this.#probe
+    if (probe === null || leftAtMs < probe.startedAtMs) {
+      const known = this.#delayMs ?? roundTripMs
+      // With something in the way now and then it is too long, so that counts for little.
+      this.#delayMs = roundTripMs < known ? roundTripMs : known + (roundTripMs - known) / 8
+    } else if (probe.delayMs !== null) {
+      if (roundTripMs > probe.delayMs + QUEUED_MS) this.#failed(nowMs)
+      else if (leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
+    }
+  }
+
   /** Call it often. Bits per second that are to be sent beside the media, to find out whether more fits; mostly 0. */
   probe({ sent, next }: Load, nowMs: number): number {
     const known = this.#bitrate
@@ -93,7 +116,7 @@ export class Capacity {
     if (wanted <= known) this.#probe = null
     else if (this.#probe !== null) this.#judge(this.#probe, wanted, nowMs)
     else if (nowMs >= this.#probeAtMs && this.#isSettled(nowMs))
-      this.#probe = { startedAtMs: nowMs, said: this.#said, loss: this.#loss }
+      this.#probe = { startedAtMs: nowMs, said: this.#said, loss: this.#loss, delayMs: this.#delayMs, isClear: false }
     return this.#probe === null ? 0 : Math.max(0, wanted - sent)
   }
 
@@ -104,11 +127,12 @@ export class Capacity {
   }
 
   /** Where there is no estimate, or one that is larger anyway, only loss tells, and has not. */
-  #judge({ startedAtMs, said }: Probe, wanted: number, nowMs: number): void {
+  #judge({ startedAtMs, said, delayMs, isClear }: Probe, wanted: number, nowMs: number): void {
     const elapsedMs = nowMs - startedAtMs
     const lift = said === null || said >= wanted ? PROBE_LIFTS : (this.#said ?? 0) / said
-    if (elapsedMs < PROBE_HOPELESS_MS || (elapsedMs < PROBE_MS && lift > 1)) return
-    if (lift < PROBE_LIFTS) {
+    const isHopeful = lift > 1 || delayMs !== null
+    if (elapsedMs < PROBE_HOPELESS_MS || (elapsedMs < PROBE_MS && isHopeful)) return
+    if (lift < PROBE_LIFTS && !isClear) {
       this.#failed(nowMs)
       return
     }

@@ -6,6 +6,7 @@ import { type Layer, Meter, type Source } from './source.ts'
 import { PublisherClock } from './timeline.ts'
 import { Track } from './track.ts'
 import { videoReader } from './wire/codecs/codec.ts'
+import { middleOf, wallOf } from './wire/ntp.ts'
 import { type RtcpPacket, type SenderReport, writeNack, writePli, writeReceiverReport, writeRemb } from './wire/rtcp.ts'
 import { extensionOf, parseRtp, payloadOf, type RtpHeader } from './wire/rtp.ts'
 import { EXTENSION, extensionId } from './wire/sdp/answer.ts'
@@ -175,8 +176,7 @@ export class Publisher {
     if (inbound === undefined) return
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
     inbound.track.timeline.reported(inbound.track.ownTimestamp(report.rtpTimestamp), wallMs)
-    const middle = ((report.ntpSeconds & 0xffff) * 65_536 + (report.ntpFraction >>> 16)) >>> 0
-    inbound.reported(middle, nowMs)
+    inbound.reported(middleOf(report), nowMs)
   }
 
   #noteTransport(packet: Buffer, header: RtpHeader, { transportId }: Line, nowMs: number): void {
@@ -218,12 +218,6 @@ export class Publisher {
 
 const textOf = (packet: Buffer, header: RtpHeader, id: number | null): string | undefined =>
   id === null ? undefined : extensionOf(packet, header, id)?.toString('latin1')
-
-/** 1900-01-01 to 1970-01-01, in seconds. */
-const NTP_EPOCH = 2_208_988_800
-
-const wallOf = ({ ntpSeconds, ntpFraction }: SenderReport): number =>
-  (ntpSeconds - NTP_EPOCH) * 1000 + (ntpFraction * 1000) / 2 ** 32
 
 function infoOf({ kind }: OfferedMedia, { name, codec }: ChosenCodec): TrackInfo {
   if (name === 'opus' || kind === 'audio')

@@ -2,6 +2,7 @@ import type { AudioCodec, VideoCodec } from '../frame.ts'
 import { headFor, type Outlet, type RtpSender } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
 import type { Track } from './track.ts'
+import { ntpOf } from './wire/ntp.ts'
 import type { SenderReport } from './wire/rtcp.ts'
 import { sequenceDistance, timestampDistance } from './wire/rtp.ts'
 
@@ -281,11 +282,3 @@ export class Sink {
     if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
   }
 }
-
-/** 1900-01-01 to 1970-01-01, in seconds. */
-const NTP_EPOCH = 2_208_988_800
-
-const ntpOf = (wallMs: number) => ({
-  ntpSeconds: (Math.floor(wallMs / 1000) + NTP_EPOCH) >>> 0,
-  ntpFraction: Math.floor(((wallMs % 1000) / 1000) * 2 ** 32) >>> 0,
-})

@@ -3,6 +3,7 @@ import { LossWindow } from './lossWindow.ts'
 import type { Peer } from './peer.ts'
 import { Sink } from './sink.ts'
 import { chooseLayer, nextBitrate, type Source } from './source.ts'
+import { roundTripOf } from './wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from './wire/rtcp.ts'
 
 const REPORT_MS = 1000
@@ -61,7 +62,7 @@ export class Viewer {
         for (const { ssrc } of packet.requests) this.#sinkOf(ssrc)?.requestKeyframe(nowMs)
       }
       if (packet.kind === 'remb') this.#capacity.said(packet.bitrate, this.#load(), nowMs)
-      if (packet.kind === 'rr') for (const report of packet.reports) this.#noteLoss(report, nowMs)
+      if (packet.kind === 'rr') for (const report of packet.reports) this.#noteReport(report, nowMs)
     }
   }
 
@@ -103,7 +104,9 @@ export class Viewer {
     return { sent: now.meter.bitrate, next: nextBitrate(layers, now) }
   }
 
-  #noteLoss(report: ReportBlock, nowMs: number): void {
+  #noteReport(report: ReportBlock, nowMs: number): void {
+    const way = roundTripOf(report, nowMs)
+    if (way !== null) this.#capacity.delayed(way.roundTripMs, way.leftAtMs, nowMs)
     const { ssrc, rtx } = this.#video?.options ?? {}
     if (report.ssrc !== ssrc && report.ssrc !== rtx?.ssrc) return
     const share = this.#losses.add(report, nowMs)

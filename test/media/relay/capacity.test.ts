@@ -12,14 +12,20 @@ interface Way {
   /** What it does with more: holds it up, which receivers notice as delay; or drops it, which they do not estimate from. */
   excess: 'waits' | 'is lost'
   seconds: number
+  /** Whether the viewer answers the sender reports, one a second. */
+  reports?: boolean
+  /** By how much the estimate grows, after the first congestion, each second. */
+  growth?: number
 }
 
 /**
  * A viewer whose receiver estimates as browsers do: first after five seconds, then 6% more each second but no more than one and a
  * half times what comes; under delay less than what comes. It changes its layer as the relay does, half a second late.
  */
-function watch({ carries, excess, seconds }: Way) {
+function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Way) {
   const capacity = new Capacity()
+  const answers: { leftAtMs: number; backAtMs: number }[] = []
+  let [queuedMs, hasCongested] = [0, false]
   const story: { atMs: number; layer: number }[] = []
   let [layer, wanted, wantedAtMs, estimate, padded] = [2, 2, 0, 0, 0]
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += STEP_MS) {
@@ -31,8 +37,18 @@ function watch({ carries, excess, seconds }: Way) {
     const limit = carries(nowMs)
     const comes = Math.min(sent + padding, limit)
     const isTooMuch = sent + padding > limit
+    hasCongested ||= isTooMuch
+    queuedMs = excess === 'waits' ? Math.max(0, queuedMs + ((sent + padding) / limit - 1) * STEP_MS) : 0
+    if (reports && nowMs % 1000 === 0) answers.push({ leftAtMs: nowMs, backAtMs: nowMs + 20 + queuedMs })
+    for (; (answers[0]?.backAtMs ?? nowMs) < nowMs; answers.shift()) {
+      const { leftAtMs, backAtMs } = answers[0] ?? { leftAtMs: 0, backAtMs: 0 }
+      capacity.delayed(backAtMs - leftAtMs, leftAtMs, nowMs)
+    }
     if (isTooMuch && excess === 'waits') estimate = Math.min(estimate || Number.POSITIVE_INFINITY, comes * 0.85)
-    else if (nowMs >= 5000) estimate = Math.max(estimate, Math.min((estimate || comes) * 1.006, comes * 1.5))
+    else if (nowMs >= 5000) {
+      const grown = (estimate || comes) * (1 + ((hasCongested ? growth : 0.06) * STEP_MS) / 1000)
+      estimate = Math.max(estimate, Math.min(grown, comes * 1.5))
+    }
     if (estimate > 0 && nowMs % 200 === 0) capacity.said(estimate, load, nowMs)
     if (nowMs % 500 === 0)
       capacity.lost(isTooMuch && excess === 'is lost' ? 1 - limit / (sent + padding) : 0, load, nowMs)
@@ -73,6 +89,21 @@ describe('a viewer', () => {
     },
   )
 
+  it('climbs back although its estimate stands still after congestion, when reports show that nothing waits', () => {
+    const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
+    const way = { carries, excess: 'waits', seconds: 60, growth: 0.001 } as const
+    expect(watch({ ...way, reports: true }).layer).toBe(2)
+    expect(watch(way).layer).toBeLessThan(2)
+  })
+
+  it('on a way that stays small is not believed to have a larger one because its estimate stands still', () => {
+    const way = { carries: always(220_000), excess: 'waits', seconds: 600, growth: 0, reports: true } as const
+    const { layer, story, paddedPerSecond } = watch(way)
+    expect(layer).toBe(0)
+    expect(story.length).toBeLessThanOrEqual(2)
+    expect(paddedPerSecond).toBeLessThan(0.15 * 100_000)
+  })
+
   it('on a way that stays small is tried less and less: after ten minutes hardly anything goes to probes', () => {
     const { layer, story, paddedPerSecond } = watch({ carries: always(220_000), excess: 'waits', seconds: 600 })
     expect(layer).toBe(0)
@@ -85,8 +116,9 @@ describe('a viewer', () => {
       fc.property(
         fc.integer({ min: 50_000, max: 3_000_000 }),
         fc.constantFrom('waits', 'is lost'),
-        (bitrate, excess) => {
-          const { layer, story } = watch({ carries: always(bitrate), excess, seconds: 400 })
+        fc.boolean(),
+        (bitrate, excess, reports) => {
+          const { layer, story } = watch({ carries: always(bitrate), excess, seconds: 400, reports })
           expect(layer).toBeGreaterThanOrEqual(LAYERS.findLastIndex((rate) => rate * 1.4 <= bitrate))
           expect(layer).toBeLessThanOrEqual(
             Math.max(
@@ -97,7 +129,7 @@ describe('a viewer', () => {
           expect(story.length).toBeLessThanOrEqual(12)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 100 },
     )
   })
 

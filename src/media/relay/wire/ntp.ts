@@ -1,0 +1,40 @@
+/** 1900-01-01 to 1970-01-01, in seconds. */
+const NTP_EPOCH = 2_208_988_800
+
+export interface NtpTime {
+  readonly ntpSeconds: number
+  /** In 1/2^32 s. */
+  readonly ntpFraction: number
+}
+
+/** The NTP time (RFC 3550 section 4) of milliseconds since 1970. */
+export const ntpOf = (wallMs: number): NtpTime => ({
+  ntpSeconds: (Math.floor(wallMs / 1000) + NTP_EPOCH) >>> 0,
+  ntpFraction: Math.floor(((wallMs % 1000) / 1000) * 2 ** 32) >>> 0,
+})
+
+/** Milliseconds since 1970 of an NTP time of this era. */
+export const wallOf = ({ ntpSeconds, ntpFraction }: NtpTime): number =>
+  (ntpSeconds - NTP_EPOCH) * 1000 + (ntpFraction * 1000) / 2 ** 32
+
+/** The middle 32 bits of an NTP time, in 1/65536 s: what reports tell times by. */
+export const middleOf = ({ ntpSeconds, ntpFraction }: NtpTime): number =>
+  ((ntpSeconds & 0xffff) * 65_536 + (ntpFraction >>> 16)) >>> 0
+
+/**
+ * How long our sender report and the answer to it were on their way (RFC 3550 section 6.4.1), and when it left; milliseconds.
+ * Null: no report of ours had come, or the answer is older than it can be.
+ */
+export function roundTripOf(
+  { lastReport, delaySinceLastReport }: { readonly lastReport: number; readonly delaySinceLastReport: number },
+  nowMs: number,
+): { readonly roundTripMs: number; readonly leftAtMs: number } | null {
+  if (lastReport === 0) return null
+  const elapsed = (middleOf(ntpOf(nowMs)) - lastReport) >>> 0
+  if (elapsed < delaySinceLastReport || elapsed > LONGEST) return null
+  const ms = (ticks: number): number => (ticks * 1000) / 65_536
+  return { roundTripMs: ms(elapsed - delaySinceLastReport), leftAtMs: nowMs - ms(elapsed) }
+}
+
+/** A minute: an older report says nothing of now, and one that is not older than now only seems to be. */
+const LONGEST = 60 * 65_536
