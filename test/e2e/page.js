@@ -42,6 +42,15 @@ function through(port) {
   }
 }
 
+/** Connections from now on take the ways through TURN servers alone. */
+function relayedOnly() {
+  globalThis.RTCPeerConnection = class extends RTCPeerConnection {
+    constructor(configuration) {
+      super({ ...configuration, iceTransportPolicy: 'relay' })
+    }
+  }
+}
+
 /** `ok`, or `status text` as the server put it, with the headers that pages may read. */
 async function attempt(begin) {
   try {
@@ -90,6 +99,7 @@ globalThis.peer = {
   figures,
   quality,
   through,
+  relayedOnly,
   /** The layers of which the other side reports that they arrive, by their RID. */
   async arriving() {
     const report = [...(await held.pc.getStats()).values()]

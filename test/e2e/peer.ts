@@ -102,6 +102,11 @@ export class Peer<T extends Tab = Page> {
     await this.#call(`peer.through(${port})`)
   }
 
+  /** Connections made from now on go through TURN servers, and no other way. */
+  async relayedOnly(): Promise<void> {
+    await this.#call('peer.relayedOnly()')
+  }
+
   /** RIDs of the layers that the server reports on. */
   arriving(): Promise<string[]> {
     return this.#call('peer.arriving()')

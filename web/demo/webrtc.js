@@ -45,18 +45,23 @@ function connection() {
   return new RTCPeerConnection({ bundlePolicy: 'max-bundle' })
 }
 
-/** The server is reachable at its own addresses, so the offer need not wait until ours are gathered. */
+/**
+ * The server is reachable at its own addresses, so the offer need not wait until ours are gathered. That begins when the answer
+ * is there, which names the STUN and TURN servers to do it with.
+ */
 async function negotiate(pc, url, token) {
   try {
-    await pc.setLocalDescription()
+    const offer = await pc.createOffer()
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/sdp', ...(token ? { Authorization: `Bearer ${token}` } : {}) },
-      body: pc.localDescription.sdp,
+      body: offer.sdp,
     })
     const text = await response.text()
     if (!response.ok) throw new Refusal(response.status, text, Number(response.headers.get('Retry-After')) || 0)
     const resource = new URL(response.headers.get('Location'), response.url).href
+    pc.setConfiguration({ ...pc.getConfiguration(), iceServers: iceServers(response.headers.get('Link') ?? '') })
+    await pc.setLocalDescription(offer)
     await pc.setRemoteDescription({ type: 'answer', sdp: text })
     return {
       pc,
@@ -68,6 +73,17 @@ async function negotiate(pc, url, token) {
     pc.close()
     throw error
   }
+}
+
+/** Of `Link` headers (RFC 9725 section 4.6), as an RTCPeerConnection takes them. */
+function iceServers(links) {
+  const entries = links.matchAll(/<([^>]*)>((?:\s*;\s*[\w-]+="[^"]*")*)/g)
+  return [...entries].flatMap(([, urls, text]) => {
+    const { rel, username, credential } = Object.fromEntries(
+      [...text.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+    )
+    return rel === 'ice-server' ? [{ urls, ...(username ? { username, credential } : {}) }] : []
+  })
 }
 
 /**

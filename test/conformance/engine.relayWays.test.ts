@@ -28,9 +28,12 @@ afterAll(async () => {
   library.cleanup()
 })
 
-/** Somebody who sends sound, and can do so over TCP. */
-async function publisher(): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
-  const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true })
+/** Somebody who sends sound, and can do so over TCP; `bindAddress`: from this address alone. */
+async function publisher(
+  bindAddress?: string,
+): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
+  const from = bindAddress === undefined ? {} : { bindAddress }
+  const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true, ...from })
   open.push(peer)
   const sound: AudioLine = new library.Audio('0', 'SendOnly')
   sound.addOpusCodec(111)
@@ -39,6 +42,19 @@ async function publisher(): Promise<{ peer: Peer; offer: string; track: ReturnTy
   peer.setLocalDescription()
   await until(() => peer.gatheringState() === 'complete')
   return { peer, offer: peer.localDescription()?.sdp ?? '', track }
+}
+
+const bytesOf = (sessionId: string): number =>
+  Math.max(0, ...events.map((event) => (event.kind === 'bytes' && event.sessionId === sessionId ? event.bytesIn : 0)))
+
+/** Sends sound until what it is for has come about. */
+async function sounds(track: ReturnType<Peer['addTrack']>, isDone: () => boolean): Promise<void> {
+  const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
+  await until(() => {
+    packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
+    track.sendMessageBinary(packet)
+    return isDone()
+  })
 }
 
 const withoutUdp = (answer: string): string => answer.replaceAll(/a=candidate:\S+ 1 udp .*\r\n/g, '')
@@ -53,13 +69,26 @@ test('a publisher that cannot send UDP comes over TCP', async () => {
   peer.setRemoteDescription(withoutUdp(answer.answer), 'answer')
   await until(() => events.some((event) => event.kind === 'connected' && event.sessionId === 'tcp'))
   await until(() => track.isOpen())
-  const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
-  await until(() => {
-    packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
-    track.sendMessageBinary(packet)
-    return events.some((event) => event.kind === 'bytes' && event.sessionId === 'tcp' && event.bytesIn > 1000)
-  })
+  await sounds(track, () => bytesOf('tcp') > 1000)
   await engine.end('tcp')
+})
+
+test.each([true, false])('a publisher that has IPv6 alone is heard, with the back end in C: %s', async (native) => {
+  const six = createRelayEngine({
+    log: silentLog,
+    now: () => performance.now(),
+    config: { ...config, host: '::1', native },
+  })
+  six.watch((event) => events.push(event))
+  const { peer, offer, track } = await publisher('::1')
+  const sessionId = `six-${native}`
+  const answer = await six.publish({ sessionId, room: 'a/b', sourceId: null, offer, codec: null })
+  if (!answer.ok) throw new Error(answer.problem)
+  peer.setRemoteDescription(answer.answer, 'answer')
+  await until(() => track.isOpen())
+  await sounds(track, () => bytesOf(sessionId) > 1000)
+  expect(events).toContainEqual({ kind: 'connected', sessionId, address: '::1' })
+  await six.stop()
 })
 
 test('who speaks something else over TCP is cut off, and disturbs nobody', async () => {
