@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** What takes longest begins first, so that the others fill the time beside it. */
 const LONG = /\/test\/(crash\/|(system|e2e)\/channels?\.)/
 /** Pictures of WebRTC suffer when others want the processor: they come when channels and their encoders are through. */
-const DELICATE = /\/test\/e2e\/(webrtc|loss|transport)\./
+const DELICATE = [/\/test\/e2e\/loss\./, /\/test\/e2e\/(webrtc|transport)\./]
 
 /** By rank, and within a rank by size, as is usual. Units come first: a process serves the files of one project in a row. */
 class LongestFirst extends BaseSequencer {
@@ -12,7 +12,7 @@ class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId, project }: TestSpecification): number => {
       if (project.name === 'unit') return 0
       if (LONG.test(moduleId)) return 1
-      return DELICATE.test(moduleId) ? 3 : 2
+      return 2 + (DELICATE.findIndex((pattern) => pattern.test(moduleId)) + 1)
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }

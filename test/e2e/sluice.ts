@@ -46,8 +46,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
   const [server, browser, pages] = await Promise.all([serve(['--data', dir], env), openBrowser(), servePages()])
   const around = { env: settings }
   const secret = (await command(['--data', dir, 'secret', 'create', '--name', 'e2e'], around)).stdout.trim()
-  const accounts = await command(['--data', dir, 'account', 'list', '--json'], around)
-  const [{ id: accountId }] = JSON.parse(accounts.stdout) as [{ id: string }]
+  const { accountId, pid } = readyLine(server)
   const api: Stage['api'] = async (method, path, body) => {
     const response = await fetch(server.url + path, {
       method,
@@ -56,9 +55,13 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     })
     return { status: response.status, data: ((await response.json()) as { data: unknown }).data }
   }
-  const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()
+  // Most stages need none, and a process for it takes half a second.
+  let credential: Promise<string> | null = null
+  const makeCredential = async (): Promise<string> =>
+    (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()
   const v2: Stage['v2'] = async (method, path, body) => {
-    const authorization = `Basic ${Buffer.from(credential).toString('base64')}`
+    credential ??= makeCredential()
+    const authorization = `Basic ${Buffer.from(await credential).toString('base64')}`
     const response = await fetch(`${server.url}/v2${path}`, {
       method,
       headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
@@ -89,7 +92,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
       return made.data as Token
     },
     engine: (id) => workingIn(join(dir, 'live', id)),
-    relays: () => childrenOf(pidOf(server)).filter((pid) => commandOf(pid).includes('relay')),
+    relays: () => childrenOf(pid).filter((pid) => commandOf(pid).includes('relay')),
     async close() {
       await browser.close()
       await pages.close()
@@ -109,12 +112,12 @@ function rtmpPort(server: Served): number {
   return (JSON.parse(line ?? '{}') as { port: number }).port
 }
 
-const pidOf = (server: Served): number => {
+function readyLine(server: Served): { accountId: string; pid: number } {
   const line = server
     .log()
     .split('\n')
     .find((text) => text.includes('"message":"ready"'))
-  return (JSON.parse(line ?? '{}') as { pid: number }).pid
+  return JSON.parse(line ?? '{}') as { accountId: string; pid: number }
 }
 
 const childrenOf = (pid: number): number[] =>
