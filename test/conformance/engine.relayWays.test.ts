@@ -6,6 +6,7 @@ import type { EngineEvent } from '../../src/media/engine.ts'
 import { createRelayEngine } from '../../src/media/relay/engine.ts'
 import { silentLog } from '../support/app.ts'
 import { until } from '../support/delivery.ts'
+import { IPV6, publishTo, viewFrom } from '../support/rtcPeer.ts'
 
 const library = await import('node-datachannel')
 const config = {
@@ -28,12 +29,9 @@ afterAll(async () => {
   library.cleanup()
 })
 
-/** Somebody who sends sound, and can do so over TCP; `bindAddress`: from this address alone. */
-async function publisher(
-  bindAddress?: string,
-): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
-  const from = bindAddress === undefined ? {} : { bindAddress }
-  const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true, ...from })
+/** Somebody who sends sound, and can do so over TCP. */
+async function publisher(): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
+  const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true })
   open.push(peer)
   const sound: AudioLine = new library.Audio('0', 'SendOnly')
   sound.addOpusCodec(111)
@@ -44,18 +42,18 @@ async function publisher(
   return { peer, offer: peer.localDescription()?.sdp ?? '', track }
 }
 
-const bytesOf = (sessionId: string): number =>
-  Math.max(0, ...events.map((event) => (event.kind === 'bytes' && event.sessionId === sessionId ? event.bytesIn : 0)))
-
-/** Sends sound until what it is for has come about. */
-async function sounds(track: ReturnType<Peer['addTrack']>, isDone: () => boolean): Promise<void> {
-  const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
-  await until(() => {
-    packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
-    track.sendMessageBinary(packet)
-    return isDone()
+test.each([true, false])('peers that have IPv6 alone publish and watch, with the back end in C: %s', async (native) => {
+  const six = createRelayEngine({
+    log: silentLog,
+    now: () => performance.now(),
+    config: { ...config, host: '::1', native },
   })
-}
+  const publisher = await publishTo(six, 'six', { ways: IPV6 })
+  const viewer = await viewFrom(six, 'watching', { ways: IPV6 })
+  await until(() => viewer.packets.length > 20)
+  await Promise.all([publisher.close(), viewer.close()])
+  await six.stop()
+})
 
 const withoutUdp = (answer: string): string => answer.replaceAll(/a=candidate:\S+ 1 udp .*\r\n/g, '')
 
@@ -69,26 +67,13 @@ test('a publisher that cannot send UDP comes over TCP', async () => {
   peer.setRemoteDescription(withoutUdp(answer.answer), 'answer')
   await until(() => events.some((event) => event.kind === 'connected' && event.sessionId === 'tcp'))
   await until(() => track.isOpen())
-  await sounds(track, () => bytesOf('tcp') > 1000)
-  await engine.end('tcp')
-})
-
-test.each([true, false])('a publisher that has IPv6 alone is heard, with the back end in C: %s', async (native) => {
-  const six = createRelayEngine({
-    log: silentLog,
-    now: () => performance.now(),
-    config: { ...config, host: '::1', native },
+  const packet = Buffer.concat([Buffer.from('806f00010000000000000007', 'hex'), Buffer.alloc(60)])
+  await until(() => {
+    packet.writeUInt16BE((packet.readUInt16BE(2) + 1) & 0xffff, 2)
+    track.sendMessageBinary(packet)
+    return events.some((event) => event.kind === 'bytes' && event.sessionId === 'tcp' && event.bytesIn > 1000)
   })
-  six.watch((event) => events.push(event))
-  const { peer, offer, track } = await publisher('::1')
-  const sessionId = `six-${native}`
-  const answer = await six.publish({ sessionId, room: 'a/b', sourceId: null, offer, codec: null })
-  if (!answer.ok) throw new Error(answer.problem)
-  peer.setRemoteDescription(answer.answer, 'answer')
-  await until(() => track.isOpen())
-  await sounds(track, () => bytesOf(sessionId) > 1000)
-  expect(events).toContainEqual({ kind: 'connected', sessionId, address: '::1' })
-  await six.stop()
+  await engine.end('tcp')
 })
 
 test('who speaks something else over TCP is cut off, and disturbs nobody', async () => {

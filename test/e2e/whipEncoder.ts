@@ -1,107 +1,29 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createSocket, type Socket } from 'node:dgram'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Track } from 'node-datachannel'
-import { until } from '../support/delivery.ts'
+
+export interface WhipWish {
+  readonly url: string
+  readonly token: string
+  /** The UDP port of this machine that its media goes to instead of the server's. */
+  readonly through: number
+}
 
 /**
  * An encoder that broadcasts over WHIP the way OBS does: on libdatachannel, H.264 of profile high that its offer calls
  * constrained baseline, a keyframe every two seconds whatever it is asked for, what got lost sent again on the same SSRC (no
- * RTX), no congestion control. ffmpeg makes the picture and the tone.
+ * RTX), no congestion control. ffmpeg makes the picture and the tone. Resolves when it is on the air.
  */
-export interface WhipEncoder {
-  stop(): Promise<void>
-}
-
-const [AUDIO, VIDEO] = [
-  { payloadType: 111, ssrc: 0xa0d10, clockRate: 48_000 },
-  { payloadType: 96, ssrc: 0x71de0, clockRate: 90_000 },
-]
-const RTP_HEAD = 12
-const FRAMES_PER_SECOND = 30
-const OPUS_SAMPLES = 960
-/** An access unit delimiter, with which every frame begins. */
-const DELIMITER = Buffer.from([0, 0, 0, 1, 9])
-const PICTURE = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
-  -profile:v high -pix_fmt yuv420p -g 60 -b:v 1500k -x264-params aud=1 -f h264 -`
-const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
-
-const library = await import('node-datachannel')
-
-/** `through`: the UDP port of this machine that its media goes to instead of the server's. */
-export async function whipEncoder(wish: { url: string; token: string; through: number }): Promise<WhipEncoder> {
-  const peer = new library.PeerConnection('encoder', { iceServers: [], bindAddress: '127.0.0.1' })
-  const audio = new library.Audio('0', 'SendOnly')
-  audio.addOpusCodec(AUDIO.payloadType)
-  audio.addSSRC(AUDIO.ssrc, 'encoder', 'stream', 'audio')
-  const video = new library.Video('1', 'SendOnly')
-  video.addH264Codec(VIDEO.payloadType)
-  video.addSSRC(VIDEO.ssrc, 'encoder', 'stream', 'video')
-  const [sound, picture] = [peer.addTrack(audio), peer.addTrack(video)]
-  const clocks = { sound: packetizing(sound, AUDIO), picture: packetizing(picture, VIDEO) }
-  peer.setLocalDescription()
-  await until(() => peer.gatheringState() === 'complete')
-  const answer = await fetch(wish.url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${wish.token}` },
-    body: peer.localDescription()?.sdp ?? '',
-  })
-  const sdp = await answer.text()
-  if (answer.status !== 201) throw new Error(`${answer.status} ${sdp}`)
-  const moved = sdp.replaceAll(/(a=candidate:\S+ \d+ udp \d+ \S+) \d+ typ/gi, `$1 ${wish.through} typ`)
-  peer.setRemoteDescription(moved.replaceAll(/a=candidate:\S+ \d+ tcp .*\r\n/gi, ''), 'answer')
-  await until(() => sound.isOpen() && picture.isOpen())
-  const tone = await takeTone(sound, clocks.sound)
-  const children = [takePicture(picture, clocks.picture), tone.child]
+export async function whipEncoder(wish: WhipWish): Promise<{ stop(): Promise<void> }> {
+  const child = fork(new URL('./whipEncoderProcess.ts', import.meta.url), [], { execArgv: [] })
+  const ended = once(child, 'exit')
+  child.send(wish)
+  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; what it said is above')))
+  await Promise.race([once(child, 'message'), failed])
+  failed.catch(() => undefined)
   return {
     async stop() {
-      const gone = children.map((child) => once(child, 'close'))
-      for (const child of children) child.kill('SIGKILL')
-      await Promise.all(gone)
-      tone.socket.close()
-      peer.close()
-      await fetch(new URL(answer.headers.get('location') ?? '', wish.url), { method: 'DELETE' })
+      child.disconnect()
+      await ended
     },
   }
 }
-
-/** What OBS puts between its encoder and the wire. The time of what is sent next is set in what is returned. */
-function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDIO): { timestamp: number } {
-  const config = new library.RtpPacketizationConfig(ssrc, 'encoder', payloadType, clockRate)
-  const packetizer =
-    payloadType === VIDEO.payloadType
-      ? new library.H264RtpPacketizer('StartSequence', config)
-      : new library.RtpPacketizer(config)
-  packetizer.addToChain(new library.RtcpSrReporter(config))
-  packetizer.addToChain(new library.RtcpNackResponder())
-  track.setMediaHandler(packetizer)
-  return config
-}
-
-function takePicture(track: Track, clock: { timestamp: number }): ChildProcess {
-  const child = ffmpeg(PICTURE)
-  let rest: Buffer = Buffer.alloc(0)
-  child.stdout?.on('data', (chunk: Buffer) => {
-    rest = Buffer.concat([rest, chunk])
-    for (let end = rest.indexOf(DELIMITER, 1); end > 0; end = rest.indexOf(DELIMITER, 1)) {
-      clock.timestamp = (clock.timestamp + VIDEO.clockRate / FRAMES_PER_SECOND) >>> 0
-      if (track.isOpen()) track.sendMessageBinary(rest.subarray(0, end))
-      rest = rest.subarray(end)
-    }
-  })
-  return child
-}
-
-async function takeTone(track: Track, clock: { timestamp: number }): Promise<{ child: ChildProcess; socket: Socket }> {
-  const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  socket.on('message', (packet) => {
-    clock.timestamp = (clock.timestamp + OPUS_SAMPLES) >>> 0
-    if (track.isOpen()) track.sendMessageBinary(packet.subarray(RTP_HEAD))
-  })
-  return { child: ffmpeg(`${TONE} rtp://127.0.0.1:${socket.address().port}`), socket }
-}
-
-const ffmpeg = (args: string): ChildProcess =>
-  spawn('ffmpeg', ['-v', 'error', ...args.split(/\s+/)], { stdio: ['ignore', 'pipe', 'ignore'] })

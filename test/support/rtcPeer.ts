@@ -11,10 +11,15 @@ import {
 import type { Engine } from '../../src/media/engine.ts'
 import { packetsOf } from '../media/wire/captures/read.ts'
 
+/** A peer that has IPv6 alone, as `Where` and the constructors take it. */
+export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
+type Ways = Partial<typeof IPV6>
+
 /** Another implementation of WebRTC at the other end. Its feedback for congestion is off: it is known to be wrong. */
-function connection(codec: 'vp8' | 'h264'): RTCPeerConnection {
+function connection(codec: 'vp8' | 'h264', ways: Ways): RTCPeerConnection {
   const video = codec === 'vp8' ? useVP8() : useH264()
   return new RTCPeerConnection({
+    ...ways,
     codecs: { video: [video], audio: [useOPUS()] },
     iceServers: [],
     bundlePolicy: 'max-bundle',
@@ -29,9 +34,9 @@ export class TestPublisher {
   readonly #codec: 'vp8' | 'h264'
   #timer: NodeJS.Timeout | undefined
 
-  constructor(codec: 'vp8' | 'h264' = 'vp8') {
+  constructor(codec: 'vp8' | 'h264' = 'vp8', ways: Ways = {}) {
     this.#codec = codec
-    this.pc = connection(codec)
+    this.pc = connection(codec, ways)
     this.pc.addTransceiver(this.#track, { direction: 'sendonly' })
   }
 
@@ -83,8 +88,8 @@ export class TestViewer {
   readonly pc: RTCPeerConnection
   readonly packets: RtpPacket[] = []
 
-  constructor(codec: 'vp8' | 'h264' = 'vp8') {
-    this.pc = connection(codec)
+  constructor(codec: 'vp8' | 'h264' = 'vp8', ways: Ways = {}) {
+    this.pc = connection(codec, ways)
     this.pc.addTransceiver('video', { direction: 'recvonly' })
     this.pc.onTrack.subscribe((track) => {
       track.onReceiveRtp.subscribe((packet) => {
@@ -120,15 +125,16 @@ interface Where {
   room?: string
   sourceId?: string | null
   codec?: 'vp8' | 'h264'
+  ways?: Ways
 }
 
 /** A publisher on the air. Throws when it is refused. */
 export async function publishTo(
   engine: Pick<Engine, 'publish' | 'view'>,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
 ): Promise<TestPublisher> {
-  const publisher = new TestPublisher(codec)
+  const publisher = new TestPublisher(codec, ways)
   const answer = await engine.publish({ sessionId, room, sourceId, offer: await publisher.offer(), codec: null })
   if (!answer.ok) throw new Error(answer.problem)
   await publisher.accept(answer.answer)
@@ -140,9 +146,9 @@ export async function publishTo(
 export async function viewFrom(
   engine: Pick<Engine, 'publish' | 'view'>,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8' }: Where = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
 ): Promise<TestViewer> {
-  const viewer = new TestViewer(codec)
+  const viewer = new TestViewer(codec, ways)
   const answer = await engine.view({ sessionId, room, sourceId, offer: await viewer.offer() })
   if (!answer.ok) throw new Error(answer.problem)
   await viewer.accept(answer.answer)

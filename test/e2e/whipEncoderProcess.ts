@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import * as library from 'node-datachannel'
+import type { Track } from 'node-datachannel'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { WhipWish } from './whipEncoder.ts'
+
+// What `whipEncoder` starts: a process of its own, so that a fault of the native library is not one of the tests' process.
+// Told where to go by its parent's message, it says `on the air`, and ends when the parent hangs up.
+const [AUDIO, VIDEO] = [
+  { payloadType: 111, ssrc: 0xa0d10, clockRate: 48_000 },
+  { payloadType: 96, ssrc: 0x71de0, clockRate: 90_000 },
+]
+const RTP_HEAD = 12
+const CONNECT_MS = 30_000
+/** Whatever becomes of us, ffmpeg ends after so many seconds. */
+const LONGEST = 600
+const FRAMES_PER_SECOND = 30
+const OPUS_SAMPLES = 960
+/** An access unit delimiter, with which every frame begins. */
+const DELIMITER = Buffer.from([0, 0, 0, 1, 9])
+const PICTURE = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
+  -profile:v high -pix_fmt yuv420p -g 60 -b:v 1500k -x264-params aud=1 -f h264 -`
+const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
+
+process.once('message', (wish: WhipWish) => void encode(wish))
+
+async function encode(wish: WhipWish): Promise<void> {
+  const peer = new library.PeerConnection('encoder', { iceServers: [], bindAddress: '127.0.0.1' })
+  const audio = new library.Audio('0', 'SendOnly')
+  audio.addOpusCodec(AUDIO.payloadType)
+  audio.addSSRC(AUDIO.ssrc, 'encoder', 'stream', 'audio')
+  const video = new library.Video('1', 'SendOnly')
+  video.addH264Codec(VIDEO.payloadType)
+  video.addSSRC(VIDEO.ssrc, 'encoder', 'stream', 'video')
+  const [sound, picture] = [peer.addTrack(audio), peer.addTrack(video)]
+  const clocks = { sound: packetizing(sound, AUDIO), picture: packetizing(picture, VIDEO) }
+  peer.setLocalDescription()
+  await until(() => peer.gatheringState() === 'complete')
+  const answer = await fetch(wish.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${wish.token}` },
+    body: peer.localDescription()?.sdp ?? '',
+  })
+  const sdp = await answer.text()
+  if (answer.status !== 201) throw new Error(`${answer.status} ${sdp}`)
+  const moved = sdp.replaceAll(/(a=candidate:\S+ \d+ udp \d+ \S+) \d+ typ/gi, `$1 ${wish.through} typ`)
+  peer.setRemoteDescription(moved.replaceAll(/a=candidate:\S+ \d+ tcp .*\r\n/gi, ''), 'answer')
+  await until(() => sound.isOpen() && picture.isOpen())
+  const children = [takePicture(picture, clocks.picture), await takeTone(sound, clocks.sound)]
+  const resource = new URL(answer.headers.get('location') ?? '', wish.url)
+  process.once('disconnect', () => {
+    for (const child of children) child.kill('SIGKILL')
+    void fetch(resource, { method: 'DELETE' }).finally(() => process.exit())
+  })
+  process.send?.('on the air')
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let waited = 0; !isTrue(); waited += 20) {
+    if (waited > CONNECT_MS) throw new Error('the encoder did not connect in time')
+    await sleep(20)
+  }
+}
+
+/** What OBS puts between its encoder and the wire. The time of what is sent next is set in what is returned. */
+function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDIO): { timestamp: number } {
+  const config = new library.RtpPacketizationConfig(ssrc, 'encoder', payloadType, clockRate)
+  const packetizer =
+    payloadType === VIDEO.payloadType
+      ? new library.H264RtpPacketizer('StartSequence', config)
+      : new library.RtpPacketizer(config)
+  packetizer.addToChain(new library.RtcpSrReporter(config))
+  packetizer.addToChain(new library.RtcpNackResponder())
+  track.setMediaHandler(packetizer)
+  return config
+}
+
+function takePicture(track: Track, clock: { timestamp: number }): ChildProcess {
+  const child = ffmpeg(PICTURE)
+  let rest: Buffer = Buffer.alloc(0)
+  child.stdout?.on('data', (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk])
+    for (let end = rest.indexOf(DELIMITER, 1); end > 0; end = rest.indexOf(DELIMITER, 1)) {
+      clock.timestamp = (clock.timestamp + VIDEO.clockRate / FRAMES_PER_SECOND) >>> 0
+      if (track.isOpen()) track.sendMessageBinary(rest.subarray(0, end))
+      rest = rest.subarray(end)
+    }
+  })
+  return child
+}
+
+async function takeTone(track: Track, clock: { timestamp: number }): Promise<ChildProcess> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  socket.on('message', (packet) => {
+    clock.timestamp = (clock.timestamp + OPUS_SAMPLES) >>> 0
+    if (track.isOpen()) track.sendMessageBinary(packet.subarray(RTP_HEAD))
+  })
+  return ffmpeg(`${TONE} rtp://127.0.0.1:${socket.address().port}`)
+}
+
+const ffmpeg = (args: string): ChildProcess =>
+  spawn('ffmpeg', ['-v', 'error', '-t', String(LONGEST), ...args.split(/\s+/)], { stdio: ['ignore', 'pipe', 'ignore'] })
