@@ -12,7 +12,7 @@ class LongestFirst extends BaseSequencer {
     const rank = ({ moduleId, project }: TestSpecification): number => {
       if (project.name === 'unit') return 0
       if (LONG.test(moduleId)) return 1
-      return 2 + (DELICATE.findIndex((pattern) => pattern.test(moduleId)) + 1)
+      return 3 + DELICATE.findIndex((pattern) => pattern.test(moduleId))
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
   }

@@ -4,7 +4,6 @@ import { FIREFOX, type Firefox, openFirefox } from './firefox.ts'
 import { Peer, type Tab } from './peer.ts'
 import { setStage, type Stage, type Token } from './sluice.ts'
 
-const SOON = { timeout: 30_000, interval: 100 }
 const anyName = [{ streamName: '.*', isRegex: true }]
 
 describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
@@ -22,7 +21,7 @@ describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
 
   async function view<T extends Tab>(viewer: Peer<T>, stream: string, token?: Token): Promise<Peer<T>> {
     const wish = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
-    await expect.poll(() => viewer.watch(wish), SOON).toBe('ok')
+    await viewer.watchSoon(wish)
     return viewer
   }
 

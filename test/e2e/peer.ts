@@ -79,6 +79,11 @@ export class Peer<T extends Tab = Page> {
     return this.#call(`peer.watch(${JSON.stringify(wish)})`)
   }
 
+  /** Watches as soon as the stream is on the air. */
+  async watchSoon(wish: Wish): Promise<void> {
+    await expect.poll(() => this.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  }
+
   /** HLS, in the player of the page. */
   hls(wish: Wish): Promise<string> {
     return this.#call(`peer.hls(${JSON.stringify(wish)})`)

@@ -31,7 +31,7 @@ test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, fo
 
   const viewer = await stage.peer()
   const wish = { url: stage.whep('studio'), token: subscribe.token }
-  await expect.poll(() => viewer.watch(wish), { timeout: 30_000 }).toBe('ok')
+  await viewer.watchSoon(wish)
   expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
   await broadcast.stop()
   await viewer.stands()

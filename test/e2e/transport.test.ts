@@ -31,7 +31,7 @@ async function broadcast(stream: string, wish: object = {}) {
 
 async function view(stream: string) {
   const peer = await newPeer()
-  await expect.poll(() => peer.watch({ url: stage.whep(stream) }), SOON).toBe('ok')
+  await peer.watchSoon({ url: stage.whep(stream) })
   return peer
 }
 

@@ -25,6 +25,6 @@ test('a browser that reaches nothing but the TURN server that the answer names b
   const [publisher, viewer] = [await open(), await open()]
   expect(await publisher.publish({ url: stage.whip('wall'), token })).toBe('ok')
   const wish = { url: stage.whep('wall') }
-  await expect.poll(() => viewer.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  await viewer.watchSoon(wish)
   await viewer.plays()
 })

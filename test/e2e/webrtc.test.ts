@@ -32,7 +32,7 @@ async function broadcast(stream: string, { token }: Token, wish: { codec?: strin
 async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
   const peer = await open()
   const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
-  await expect.poll(() => peer.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  await peer.watchSoon(wish)
   return peer
 }
 

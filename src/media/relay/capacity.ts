@@ -1,3 +1,5 @@
+import { leastTime } from './leastTime.ts'
+
 /** What goes to a viewer, and what would if it got the next larger layer; bits per second. */
 export interface Load {
   readonly sent: number
@@ -98,9 +100,7 @@ export class Capacity {
   delayed(roundTripMs: number, leftAtMs: number, nowMs: number): void {
     const probe = this.#probe
     if (probe === null || leftAtMs < probe.startedAtMs) {
-      const known = this.#delayMs ?? roundTripMs
-      // With something in the way now and then it is too long, so that counts for little.
-      this.#delayMs = roundTripMs < known ? roundTripMs : known + (roundTripMs - known) / 8
+      this.#delayMs = leastTime(this.#delayMs, roundTripMs)
     } else if (probe.delayMs !== null) {
       if (roundTripMs > probe.delayMs + QUEUED_MS) this.#failed(nowMs)
       else if (leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true

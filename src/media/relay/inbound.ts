@@ -1,3 +1,4 @@
+import { leastTime } from './leastTime.ts'
 import type { Track } from './track.ts'
 import { unwrapSequence } from './wire/rtp.ts'
 import type { ReportBlock } from './wire/rtcp.ts'
@@ -125,8 +126,7 @@ class Patience {
 
   /** From when it was first asked for; with a request or an answer lost in between it is too long, so it counts for little. */
   took(elapsedMs: number): void {
-    const known = this.#tookMs ?? elapsedMs
-    this.#tookMs = elapsedMs < known ? elapsedMs : known + (elapsedMs - known) / 8
+    this.#tookMs = leastTime(this.#tookMs, elapsedMs)
   }
 
   get retryMs(): number {

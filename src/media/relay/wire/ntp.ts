@@ -1,7 +1,10 @@
 /** 1900-01-01 to 1970-01-01, in seconds. */
 const NTP_EPOCH = 2_208_988_800
+/** A minute, in 1/65536 s: an older report says nothing of now, and one from later than now looks like a far older one. */
+const LONGEST = 60 * 65_536
 
 export interface NtpTime {
+  /** Since 1900. */
   readonly ntpSeconds: number
   /** In 1/2^32 s. */
   readonly ntpFraction: number
@@ -35,6 +38,3 @@ export function roundTripOf(
   const ms = (ticks: number): number => (ticks * 1000) / 65_536
   return { roundTripMs: ms(elapsed - delaySinceLastReport), leftAtMs: nowMs - ms(elapsed) }
 }
-
-/** A minute: an older report says nothing of now, and one that is not older than now only seems to be. */
-const LONGEST = 60 * 65_536

@@ -1,3 +1,5 @@
+import type { NtpTime } from './ntp.ts'
+
 /**
  * RTCP: RFC 3550 section 6, feedback of RFC 4585 and RFC 5104, REMB of draft-alvestrand-rmcat-remb-03. Reduced-size
  * compounds (RFC 5506) are read as well. Transport-wide feedback has its own file, `twcc.ts`.
@@ -38,11 +40,8 @@ export interface ReportBlock {
   readonly delaySinceLastReport: number
 }
 
-export interface SenderReport {
+export interface SenderReport extends NtpTime {
   readonly ssrc: number
-  /** Seconds since 1900 and their fraction in 2^-32. */
-  readonly ntpSeconds: number
-  readonly ntpFraction: number
   readonly rtpTimestamp: number
   readonly packetCount: number
   readonly octetCount: number

@@ -27,21 +27,20 @@ export function planPublish(offer: Offer, wanted: VideoCodec | null): Result<Pla
  */
 export function planView(
   offer: Offer,
-  wanted: { readonly video: WantedTrack | null; readonly audio: WantedTrack | null },
+  { video, audio }: { readonly video: WantedTrack | null; readonly audio: WantedTrack | null },
 ): Result<Plan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => {
-    const track = media.kind === 'video' ? wanted.video : wanted.audio
+    const track = media.kind === 'video' ? video : audio
     return track === null ? null : chooseForViewer(media, track)
   })
-  const isBlind = wanted.video !== null && asksForVideo(offer) && !answersVideo(offer, plan)
-  if (isBlind && wanted.audio !== null) {
-    const codec = wanted.video.codec.toUpperCase()
+  if (video !== null && audio !== null && asksForVideo(offer) && !answersVideo(offer, plan)) {
+    const codec = video.codec.toUpperCase()
     return unservable(
       `The stream's video is ${codec}, which the offer does not receive. Without video in it, it gets the sound.`,
     )
   }
   if (plan.some((chosen) => chosen !== null)) return ok(plan)
-  const names = [wanted.video, wanted.audio].flatMap((track) => (track === null ? [] : [track.codec.toUpperCase()]))
+  const names = [video, audio].flatMap((track) => (track === null ? [] : [track.codec.toUpperCase()]))
   return unservable(`The offer receives nothing of what the stream has: ${names.join(' and ')}.`)
 }
 
