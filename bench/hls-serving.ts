@@ -52,14 +52,14 @@ async function serve(): Promise<void> {
   await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(engineId, 'playing', null))
   const rootOf = ({ id }: { id: string }): string => `/v2/distributions/${id}/hls/`
   const [open, ticketed] = made.distributions.map(rootOf)
-  const ticket = await ticketOf(live.running.base, ticketed)
+  const ticketedSegments = await ticketedPaths(live.running.base, `${ticketed}`)
   process.on('disconnect', () => void live.close().then(() => process.exit()))
   process.send?.({
     port: Number(new URL(live.running.base).port),
     pid: process.pid,
     folder,
     open: segments.map((path) => `${open}${engineId}/${path}`),
-    ticketed: segments.map((path) => `${ticketed}${engineId}/${path}${ticket}`),
+    ticketed: ticketedSegments,
   } satisfies Ready)
 }
 
@@ -77,16 +77,22 @@ function writeFiles(folder: string): string[] {
   return names.flatMap((name) => SEGMENT_BYTES.map((_, rendition) => `${rendition}/${name}`))
 }
 
-/** The one that a player finds in its playlist. It is good for a minute: longer than all slices take. */
-async function ticketOf(base: string, root: string): Promise<string> {
+/** The addresses of all segments as a player finds them in its playlists, each with the ticket of its own. */
+async function ticketedPaths(base: string, root: string): Promise<string[]> {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${part({ alg: 'HS256' })}.${part({ exp: Math.floor(Date.now() / 1000) + 600, streaming: {} })}`
   const token = `${signed}.${createHmac('sha256', KEY).update(signed).digest('base64url')}`
-  const text = async (path: string): Promise<string> => (await fetch(base + path)).text()
-  const playlist = /^\w.*$/m.exec(await text(`${root}main.m3u8?token=${token}`))?.[0]
-  const ticket = /\?t=.*$/m.exec(await text(`${root}${playlist}`))?.[0]
-  if (ticket === undefined) throw new Error('there is no ticket in the playlist')
-  return ticket
+  const lines = async (path: string): Promise<string[]> =>
+    (await (await fetch(base + path)).text()).match(/^\w.*$/gm) ?? []
+  const playlists = await lines(`${root}main.m3u8?token=${token}`)
+  const listed = await Promise.all(
+    playlists.map(async (playlist) => {
+      const folder = root + playlist.slice(0, playlist.lastIndexOf('/', playlist.indexOf('?')) + 1)
+      return (await lines(root + playlist)).map((segment) => folder + segment)
+    }),
+  )
+  const [first = []] = listed
+  return first.flatMap((_, at) => listed.map((paths) => paths[at] ?? ''))
 }
 
 function answerFetches(): void {

@@ -43,6 +43,22 @@ const PROGRAMS = [
   },
   {
     for: ['test'],
+    what: 'mpv',
+    isThere: () => isOnPath('mpv'),
+    debian: 'mpv',
+    without: 'Everything runs, except the test that HLS plays in it.',
+  },
+  {
+    for: ['test'],
+    what: 'GStreamer',
+    isThere: () => hasGstreamer(),
+    debian: ['tools', 'plugins-base', 'plugins-good', 'plugins-bad', 'libav']
+      .map((part) => `gstreamer1.0-${part}`)
+      .join(' '),
+    without: 'Everything runs, except the tests that HLS plays in it.',
+  },
+  {
+    for: ['test'],
     what: 'PostgreSQL server programs (initdb, postgres)',
     isThere: () => Boolean(process.env.PG_TEST_URL) || hasPostgres(),
     debian: 'postgresql',
@@ -76,11 +92,11 @@ function canInstall() {
 }
 
 /** Quiet unless it fails, and never longer than a few minutes. */
-function install(name) {
+function install(names) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const steps = [
     { args: ['update', '-qq'], timeout: 2 * MINUTE_MS },
-    { args: ['install', '-y', '-qq', '--no-install-recommends', name], timeout: 5 * MINUTE_MS },
+    { args: ['install', '-y', '-qq', '--no-install-recommends', ...names.split(' ')], timeout: 5 * MINUTE_MS },
   ]
   for (const { args, timeout } of steps) {
     const lock = ['-o', 'DPkg::Lock::Timeout=60']
@@ -95,6 +111,15 @@ function hasPostgres() {
   const versions = existsSync(debian) ? readdirSync(debian) : []
   const places = [...onPath(), ...versions.map((v) => join(debian, v, 'bin'))]
   return places.some((place) => isProgram(join(place, 'initdb')) && isProgram(join(place, 'postgres')))
+}
+
+/** The program, and the decoder that comes last of what is installed. */
+function hasGstreamer() {
+  const libraries = '/usr/lib'
+  const folders = existsSync(libraries) ? readdirSync(libraries).filter((name) => name.endsWith('-linux-gnu')) : []
+  const plugins = folders.map((name) => join(libraries, name, 'gstreamer-1.0'))
+  const isThere = (plugin) => plugins.some((folder) => existsSync(join(folder, `libgst${plugin}.so`)))
+  return isOnPath('gst-launch-1.0') && ['libav', 'hls', 'soup', 'isomp4'].every(isThere)
 }
 
 function onPath() {

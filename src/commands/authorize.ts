@@ -35,9 +35,17 @@ const BIND_ATTEMPTS = 3
  * May they? Decides, writes the effects (a bound address) before anybody is told, and records the decision.
  * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
  */
-export async function authorize(ctx: Context, approach: Approach): Promise<Considered> {
+export function authorize(ctx: Context, approach: Approach): Promise<Considered> {
+  return authorizeAs(ctx, approach, () => resolveCredential(ctx, approach.presented))
+}
+
+/** Finds what somebody has proved. Called again when the token changes under the decision. */
+type Proof = () => Credential | Promise<Credential>
+
+/** As `authorize`, for somebody whose token was presented before. @throws StoreUnavailable as there */
+export async function authorizeAs(ctx: Context, approach: Approach, proof: Proof): Promise<Considered> {
   for (let attempt = 1; ; attempt++) {
-    const considered = await consider(ctx, approach, ctx.clock.now())
+    const considered = await consider(ctx, approach, proof, ctx.clock.now())
     const settled = await carryOut(ctx, considered)
     if (!settled && attempt < BIND_ATTEMPTS) continue
     const final = settled ?? { ...considered, decision: refuseBinding(considered.decision) }
@@ -52,13 +60,13 @@ export function dryRun(ctx: Context, approach: Approach, atMs: number): Consider
     record(ctx, 'check', considered)
     return considered
   }
-  const considered = consider(ctx, approach, atMs)
+  const considered = consider(ctx, approach, () => resolveCredential(ctx, approach.presented), atMs)
   return considered instanceof Promise ? considered.then(finish) : finish(considered)
 }
 
 /** Synchronous when everything that is asked about is in memory, which is the usual case and the fast one. */
-function consider(ctx: Context, approach: Approach, nowMs: number): Considered | Promise<Considered> {
-  const credential = resolveCredential(ctx, approach.presented)
+function consider(ctx: Context, approach: Approach, proof: Proof, nowMs: number): Considered | Promise<Considered> {
+  const credential = proof()
   if (credential instanceof Promise) return credential.then((found) => considerAs(ctx, approach, found, nowMs))
   return considerAs(ctx, approach, credential, nowMs)
 }

@@ -2,13 +2,20 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+/** Players as their projects publish them. The light build of hls.js knows nothing of redundant streams. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  '/hls.js': 'hls.js/dist/hls.min.mjs',
+  '/video.js': 'video.js/dist/video.min.js',
+  '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
+}
+const OWN = ['/page.js', '/players.js', '/players.html']
+
 function fileOf(path: string): URL {
-  // The light build knows nothing of redundant streams.
-  if (path === '/hls.js') return new URL(import.meta.resolve('hls.js/dist/hls.min.mjs'))
-  const file = path.startsWith('/demo/') ? `../../web${path}` : path === '/page.js' ? './page.js' : './page.html'
+  const name = PACKAGES[path]
+  if (name !== undefined) return new URL(import.meta.resolve(name))
+  const file = path.startsWith('/demo/') ? `../../web${path}` : OWN.includes(path) ? `.${path}` : './page.html'
   return new URL(file, import.meta.url)
 }
-
 /** Serves the page of a peer under whatever host name it is asked for: every name ending in `.test` is this machine. */
 export async function servePages(): Promise<{ origin(host: string): string; close(): Promise<void> }> {
   const server = createServer((request, response) => {

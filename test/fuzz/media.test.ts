@@ -103,7 +103,7 @@ describe('no bytes from the network make it throw:', () => {
         for (const [payload, step, ticks, marker] of packets) {
           index += step === 40 ? 5000 : step - 2
           timestamp += ticks
-          assembler.push({ index, timestamp, marker, payload })
+          assembler.push({ index, timestamp, marker, payload }, index)
         }
         for (const [payload] of packets) videoReader(codec).join([payload, payload])
       }),

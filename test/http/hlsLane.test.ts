@@ -45,8 +45,9 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   ['a range that is not there', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
   ['the beginning', () => pieces.init, {}, 'GET', 200],
   ['a part', () => pieces.part, {}, 'GET', 200],
-  ['what is not there', () => pieces.segment.replace(/segment-\d+/, 'segment-99999'), {}, 'GET', 404],
-  ['another spelling', () => pieces.segment.replace('segment-', 'segment-0'), {}, 'GET', 404],
+  ['what is not there', () => pieces.segment.replace(/segment-(\d+)/, 'part-$1-9999'), {}, 'GET', 404],
+  ['the next segment', () => pieces.segment.replace(/\d+(?=\.m4s)/, (n) => `${Number(n) + 1}`), {}, 'GET', 401],
+  ['another spelling', () => pieces.segment.replace('segment-', 'segment-0'), {}, 'GET', 401],
   ['a forged ticket', () => changed(pieces.segment), {}, 'GET', 401],
 ])('the lane and the framework answer alike: %s', async (_name, path, headers, method, status) => {
   const long = await get(path() + ROUTE, headers, method)

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
@@ -208,6 +208,57 @@ describe('viewer tokens', () => {
     await live.made('DELETE', `/distributions/${stage.id}/security/keys/${key.id}`)
     expect(await codeOf(segment)).toEqual([403, 'token_required'])
     expect(await codeOf(`${path}?token=${token}`)).toEqual([403, 'invalid_token'])
+  })
+
+  it('leave the addresses of pieces as they are, in every playlist, and each ticket opens its own piece', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const playlistOf = async () => linesOf((await play(`${path}?token=${token}`)).text)[0] ?? ''
+    const token = jwt({}, { exp: inSeconds(3600) })
+    onTestFinished(() => void vi.restoreAllMocks())
+    const playlist = beside(path, await playlistOf())
+    const before = (await play(playlist)).text
+    vi.spyOn(live.running.app.ctx.clock, 'now').mockImplementation(() => Date.now() + 90_000)
+    expect(beside(path, await playlistOf())).toBe(playlist)
+    expect((await play(playlist)).text).toBe(before)
+    const [init = ''] = /init\.mp4\?t=[\w.-]+/.exec(before) ?? []
+    const [segment = ''] = linesOf(before)
+    expect((await play(beside(playlist, segment))).status).toBe(200)
+    expect((await play(beside(playlist, init))).status).toBe(200)
+    vi.restoreAllMocks()
+    const ticket = segment.split('?t=')[1]
+    for (const other of ['init.mp4', '8.m4s', '../1/7.m4s'])
+      expect(await codeOf(beside(playlist, `${other}?t=${ticket}`))).toEqual([403, 'token_required'])
+  })
+
+  it('hold with all that they grant for playlists and segments too, whoever has the address', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const iphone = { 'user-agent': 'Mozilla/5.0 (iPhone)' }
+    const from = (address: string) => ({ 'x-forwarded-for': address })
+    vi.spyOn(live.running.app.ctx, 'countryOf').mockImplementation(({ text }) => (text === '203.0.113.1' ? 'NZ' : 'DE'))
+    onTestFinished(() => void vi.restoreAllMocks())
+    const names = Array.from({ length: 60 }, (_, n) => String.fromCharCode(65 + (n % 26), 65 + (n % 25)))
+    for (const [grant, refused, code] of [
+      [{ hw: ['desktop', 'tv'] }, iphone, 'device_not_allowed'],
+      [{ geo: { cc: ['DE'] } }, from('203.0.113.1'), 'country_not_allowed'],
+      [
+        { geo: { cc: [...names, 'de', 'not a country'] }, tid: 'ü'.repeat(128) },
+        from('203.0.113.1'),
+        'country_not_allowed',
+      ],
+    ] as const) {
+      const master = await play(`${path}?token=${jwt(grant)}`)
+      const playlist = beside(path, linesOf(master.text)[0] ?? '')
+      const media = await play(playlist)
+      const segment = beside(playlist, linesOf(media.text)[0] ?? '')
+      const init = beside(playlist, /init\.mp4\?t=[\w.-]+/.exec(media.text)?.[0] ?? '')
+      for (const address of [playlist, segment, init, segment]) {
+        expect((await play(address)).status).toBe(200)
+        expect(await codeOf(address, refused)).toEqual([403, code])
+        expect((await play(address)).status).toBe(200)
+      }
+    }
   })
 
   it('hold in all their parts, or are refused with the reason', async () => {

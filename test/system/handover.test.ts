@@ -81,6 +81,9 @@ test('a viewer who asks another node is sent to the one that has the feed, and s
   )
   expect((await post(forged, { origin: 'null' })).status).toBe(401)
   expect((await post(location.replace('/show?', '/other?'), { origin: 'null' })).status).toBe(401)
+  const another = await makeToken(owner, 'subscribe', { allowedOrigins: ['page.example'] })
+  const stolen = await post(location.replace(token, another.token), { origin: 'null' })
+  expect([stolen.status, await stolen.text()]).toEqual([401, 'Unauthorized: Origin not allowed'])
 })
 
 test('so is a player of HLS', async () => {

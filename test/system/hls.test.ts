@@ -107,19 +107,22 @@ describe('access', () => {
   test('a ticket that is altered, foreign, of another kind or missing opens nothing', async () => {
     const { feed } = await live()
     const second = await live({ streamName: 'second' })
-    const { mediaUrl, segments } = await follow()
+    const { mediaUrl, media, segments, initUrl } = await follow()
     const [segment] = segments as [string]
-    const ticket = new URL(segment).searchParams.get('t')!
-    const [sessionId, until, mac] = ticket.split('.') as [string, string, string]
-    const later = (Number.parseInt(until, 36) + 3600).toString(36)
+    const [, hinted] = /#EXT-X-PRELOAD-HINT:.*\?t=([^"]+)/.exec(media.text) ?? []
+    const ticketOf = (url: string): string => new URL(url).searchParams.get('t')!
+    const ticket = ticketOf(segment)
+    const [sessionId, mac] = ticket.split('.') as [string, string]
     const forged = [
       segment.replace(/\?t=.*/, ''),
-      segment.replace(ticket, `${sessionId}.${later}.${mac}`),
-      segment.replace(ticket, `${sessionId}.0.${mac}`),
-      segment.replace(ticket, `${sessionId}.${until}.${mac.slice(0, -1)}${mac.endsWith('A') ? 'Q' : 'A'}`),
+      segment.replace(ticket, `${sessionId}.${mac.slice(0, -1)}${mac.endsWith('A') ? 'Q' : 'A'}`),
+      segment.replace(ticket, hinted!),
+      segment.replace(ticket, ticketOf(initUrl)),
+      segment.replace(ticket, ticketOf(mediaUrl)),
       segment.replace(feed.feedId, second.feed.feedId).replace('/show/', '/second/'),
+      initUrl.replace(/t=.*/, `t=${ticket}`),
       mediaUrl.replace(/t=.*/, `t=${ticket}`),
-      segment.replace(ticket, new URL(mediaUrl).searchParams.get('t')!),
+      mediaUrl.replace(/t=.*/, `t=${ticketOf(initUrl)}`),
     ]
     for (const url of forged) expect([url, (await get(url)).status]).toEqual([url, 401])
     expect((await get(segment)).status).toBe(200)
@@ -159,6 +162,35 @@ test('low latency: a player waits for the next part and gets it as soon as it is
   expect([Number(laterSequence), Number(laterPart)]).not.toEqual([Number(sequence), Number(part)])
   expect((await get(`${mediaUrl}&_HLS_msn=${Number(sequence) + 50}`)).status).toBe(400)
   expect((await get(`${mediaUrl}&_HLS_part=1`)).status).toBe(400)
+})
+
+test('low latency: the first playlist that is waited for after an init segment holds two new parts', async () => {
+  await live({ speed: 2 })
+  const { mediaUrl, media, initUrl } = await follow()
+  const partsOf = (text: string) => [...text.matchAll(/#EXT-X-PART:.*URI="(part-[\d-]+)/g)].map(([, name]) => name)
+  const hint = (text: string) => /#EXT-X-PRELOAD-HINT:TYPE=PART,URI="part-(\d+)-(\d+)/.exec(text) ?? []
+  expect((await get(initUrl)).status).toBe(200)
+  const [, sequence = '', part = ''] = hint(media.text)
+  const { text } = await get(`${mediaUrl}&_HLS_msn=${sequence}&_HLS_part=${part}`)
+  const known = partsOf(media.text)
+  expect(partsOf(text).filter((name) => !known.includes(name)).length).toBeGreaterThanOrEqual(2)
+})
+
+test('the address of an init segment is constant for a session, that of a piece from its hint to its end', async () => {
+  await live({ speed: 3 })
+  const { mediaUrl } = await follow()
+  const addresses = new Map<string, Set<string>>()
+  const newest = () => Math.max(...[...addresses.keys()].map((file) => Number(/segment-(\d+)/.exec(file)?.[1] ?? 0)))
+  // Media of sixteen seconds pass in more than five: a ticket with a time in it changes meanwhile.
+  await until(async () => {
+    for (const [uri, file = ''] of (await get(mediaUrl)).text.matchAll(
+      /((?:init|part|segment)-[\d-]+\.\w+)\?t=[\w.-]+/g,
+    ))
+      addresses.set(file, (addresses.get(file) ?? new Set()).add(uri))
+    return newest() >= 8
+  })
+  expect(addresses.has('init-0.mp4')).toBe(true)
+  expect([...addresses.values()].filter(({ size }) => size !== 1)).toEqual([])
 })
 
 test('what goes over the connections is counted, per session', async () => {

@@ -1,4 +1,4 @@
-import type { Credential, TokenSnapshot } from '../../core/access/types.ts'
+import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { decide } from '../../core/access/decide.ts'
 import type { LiveEntry } from '../../media/sessions.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
@@ -7,6 +7,8 @@ import type { Context } from '../context.ts'
 import { endSession } from './close.ts'
 
 const FEEDS_MAX = 10_000
+
+type Refusal = Extract<Decision, { allowed: false }>
 
 /** Follows what changes, here and on other nodes, until the answered function is called. */
 export function followChanges(ctx: Context): () => void {
@@ -84,12 +86,18 @@ function reasonToEnd(ctx: Context, entry: LiveEntry, token: CachedToken | undefi
   if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
   const { snapshot } = token
   if (snapshot.version === entry.tokenVersion) return null
-  const credential = asLiving(entry.request.credential, snapshot)
-  const decision = decide({ ...entry.request, credential }, ctx.policy, ctx.clock.now())
-  if (!decision.allowed && decision.code === 'token_revoked') return 'token_revoked'
-  if (!decision.allowed && snapshot.endSessionsOnUpdate) return 'token_edited'
+  const problem = problemOfEdit(ctx, entry.request, snapshot)
+  if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'
   entry.tokenVersion = snapshot.version
   return null
+}
+
+/** Why a token that was edited no longer admits what it has admitted before; null: it does, or its edits end nothing. */
+export function problemOfEdit(ctx: Context, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
+  const credential = asLiving(request.credential, snapshot)
+  const decision = decide({ ...request, credential }, ctx.policy, ctx.clock.now())
+  if (decision.allowed) return null
+  return decision.code === 'token_revoked' || snapshot.endSessionsOnUpdate ? decision : null
 }
 
 /** The same credential with the token of now. Expiry and a disabled token refuse new use only, so they are left out. */

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { constantTimeEqual, hmacSha256 } from '../../base/crypto.ts'
 import { viewerKey } from '../../base/viewerKey.ts'
+import type { Device } from '../../core/live/device.ts'
 import { compilePlayback, type Grant, type PlaybackRules } from '../../core/live/playback.ts'
 import type { Context, LiveChange } from '../context.ts'
 import { openKey } from './keys.ts'
@@ -75,18 +76,21 @@ export class Playbacks {
   }
 }
 
-/** What a ticket opens: playlists, as long as the token lasts, or media, for a minute. */
-export type TicketKind = 'playlist' | 'media'
+/** What the ticket of playlists opens: those of all renditions. That of a piece opens the piece of its name. */
+export const PLAYLIST_TICKET = 'playlists'
 
 const MAC_BYTES = 16
-const TICKET_MAX = 1024
-/** At most 1.2 kB each. */
+/** A tracking id of 128 characters and all countries that a token may name. */
+const TICKET_MAX = 2304
+/** At most 2.5 kB each. */
 const KNOWN_MAX = 2000
 
 /**
  * Signs the addresses within playlists, so that a player that sends no header and a cache in between can use them. A
- * ticket says until when it is good, by which key it was admitted, and as whose its bytes are counted; it holds no
- * secret, and nothing in it can be changed.
+ * ticket carries the whole grant of the token that it stands for; it holds no secret, and nothing in it can be changed.
+ *
+ * It is the same in every playlist: RFC 8216 section 6.2.1 allows no change of an address, and players fetch again what
+ * has another one.
  */
 export class PlaybackTickets {
   readonly #key: KeyObject
@@ -98,41 +102,65 @@ export class PlaybackTickets {
     this.#key = key
   }
 
-  make(kind: TicketKind, distributionId: string, { keyId, untilMs, trackingId }: Grant): string {
-    const until = untilMs === null ? '' : Math.ceil(untilMs / 1000).toString(36)
-    const body = [until, keyId ?? '', Buffer.from(trackingId ?? '').toString('base64url')].join('.')
-    return `${body}.${this.#mac(kind, distributionId, body)}`
+  make(opens: string, distributionId: string, grant: Grant): string {
+    const body = writeGrant(grant)
+    return `${body}.${this.#mac(opens, distributionId, body)}`
   }
 
-  /** Null: forged, of another distribution or kind, expired, or admitted by a key that is gone. */
-  read(ticket: unknown, kind: TicketKind, { distribution, keys }: PlaybackRules, nowMs: number): Grant | null {
+  /** Null: forged, of another distribution or piece, expired, or admitted by a key that is gone. */
+  read(ticket: unknown, opens: string, { distribution, keys }: PlaybackRules, nowMs: number): Grant | null {
     if (typeof ticket !== 'string' || ticket.length > TICKET_MAX) return null
-    const grant = this.#genuine(ticket, kind, distribution.id)
+    const grant = this.#genuine(ticket, opens, distribution.id)
     if (grant === null || (grant.untilMs !== null && nowMs >= grant.untilMs)) return null
     return keys.some(({ id }) => id === grant.keyId) ? grant : null
   }
 
-  /** What a ticket says, if it is one of ours. A player shows one for each segment, and all who came together the same. */
-  #genuine(ticket: string, kind: TicketKind, distributionId: string): Grant | null {
-    const name = `${kind} ${distributionId} ${ticket}`
+  /** What a ticket says, if it is one of ours. All who watch with one token show the same. */
+  #genuine(ticket: string, opens: string, distributionId: string): Grant | null {
+    const name = `${distributionId} ${opens} ${ticket}`
     const known = this.#known.get(name)
     if (known !== undefined) return known
     const end = ticket.lastIndexOf('.')
     const body = ticket.slice(0, end)
-    if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(kind, distributionId, body))) return null
-    const [until = '', keyId = '', trackingId = ''] = body.split('.')
-    const grant = {
-      keyId,
-      untilMs: until === '' ? null : Number.parseInt(until, 36) * 1000,
-      trackingId: trackingId === '' ? null : Buffer.from(trackingId, 'base64url').toString(),
-    }
+    if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(opens, distributionId, body))) return null
+    const grant = readGrant(body)
     if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.set(name, grant)
     return grant
   }
 
-  #mac(kind: TicketKind, distributionId: string, body: string): string {
-    const mac = hmacSha256(this.#key, JSON.stringify([kind, distributionId, body]))
+  #mac(opens: string, distributionId: string, body: string): string {
+    const mac = hmacSha256(this.#key, JSON.stringify([opens, distributionId, body]))
     return mac.subarray(0, MAC_BYTES).toString('base64url')
+  }
+}
+
+/** In a ticket: a restriction that is empty, so that it lets nobody pass. Nothing: no restriction. */
+const NOBODY = '-'
+const DEVICES = new Map<string, Device>([
+  ['d', 'desktop'],
+  ['m', 'mobile'],
+  ['t', 'tv'],
+])
+
+/** Codes of countries and devices that are none match no viewer, so they are left out. */
+function writeGrant({ untilMs, keyId, trackingId, countries, devices }: Grant): string {
+  const until = untilMs === null ? '' : Math.ceil(untilMs / 1000).toString(36)
+  const tracking = Buffer.from(trackingId ?? '').toString('base64url')
+  const codes = countries && [...new Set(countries)].filter((code) => /^[A-Z]{2}$/.test(code)).join('')
+  const letters =
+    devices && [...DEVICES].flatMap(([letter, device]) => (devices.includes(device) ? letter : [])).join('')
+  const restrictions = [codes, letters].map((text) => (text === '' ? NOBODY : (text ?? '')))
+  return [until, keyId ?? '', tracking, ...restrictions].join('.')
+}
+
+function readGrant(body: string): Grant {
+  const [until = '', keyId = '', tracking = '', codes = '', letters = ''] = body.split('.')
+  return {
+    keyId,
+    untilMs: until === '' ? null : Number.parseInt(until, 36) * 1000,
+    trackingId: tracking === '' ? null : Buffer.from(tracking, 'base64url').toString(),
+    countries: codes === '' ? null : (codes.match(/[A-Z]{2}/g) ?? []),
+    devices: letters === '' ? null : Array.from(letters, (letter) => DEVICES.get(letter) ?? letter),
   }
 }

@@ -1,11 +1,17 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Address } from '../access/address.ts'
-import type { Device } from './device.ts'
 import { type LiveFailure, refusal } from './errors.ts'
 import { isInNetwork, type Network, parseNetwork } from './network.ts'
 import { refererHost } from './referer.ts'
 import type { Distribution, Engine } from './types.ts'
-import { parseViewerToken, problemOfClaims, type ViewerClaims, type ViewerToken } from './viewerToken.ts'
+import {
+  parseViewerToken,
+  problemOfClaims,
+  problemOfRestrictions,
+  type ViewerClaims,
+  type ViewerRestrictions,
+  type ViewerToken,
+} from './viewerToken.ts'
 
 /** A distribution as those who play it meet it: compiled once, looked at for every request. */
 export interface PlaybackRules {
@@ -23,12 +29,12 @@ export interface Viewer {
   /** ISO 3166-1 alpha-2; null when it is not known. */
   readonly country: string | null
   readonly referer: string | undefined
-  readonly device: Device
+  readonly userAgent: string | undefined
   readonly nowMs: number
 }
 
-/** How long and as whom somebody may watch. */
-export interface Grant {
+/** What a token grants: how long, as whom, where and on what somebody may watch. Tickets carry all of it. */
+export interface Grant extends ViewerRestrictions {
   /** The key that the token was signed with; null: none is needed. */
   readonly keyId: string | null
   /** When the token expires; null: never. */
@@ -37,7 +43,7 @@ export interface Grant {
 }
 
 /** Of a distribution without keys. */
-export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null }
+export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
 
 export function compilePlayback(
   distribution: Distribution,
@@ -61,7 +67,7 @@ const byPriority = (a: Engine, b: Engine): number =>
   a.priority - b.priority || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
 
 /** The rules that hold for every request, with a token or without: they can change while somebody watches. */
-export function refuseViewer(
+function refuseViewer(
   { distribution, networks }: PlaybackRules,
   viewer: Pick<Viewer, 'address' | 'country' | 'referer'>,
 ): LiveFailure | null {
@@ -128,5 +134,14 @@ function grantFor(
 ): Result<Grant, LiveFailure> {
   const problem = problemOfClaims(claims, { ...viewer, channelId: distribution.channelId })
   if (problem) return err(refusal(problem, CLAIM_TEXTS[problem]))
-  return ok({ keyId, untilMs: claims.expMs, trackingId: claims.trackingId })
+  const { expMs: untilMs, trackingId, countries, devices } = claims
+  return ok({ keyId, untilMs, trackingId, countries, devices })
+}
+
+/** What a viewer with a ticket is held to: the rules of now, and what the token has granted. Null: it may watch. */
+export function refuseGranted(rules: PlaybackRules, grant: Grant, viewer: Omit<Viewer, 'nowMs'>): LiveFailure | null {
+  const refused = refuseViewer(rules, viewer)
+  if (refused !== null) return refused
+  const problem = problemOfRestrictions(grant, viewer)
+  return problem === null ? null : refusal(problem, CLAIM_TEXTS[problem])
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { isObject, type JsonObject, parseJsonObject } from '../access/strictJson.ts'
 import { decodeBase64url } from '../base64url.ts'
-import type { Device } from './device.ts'
+import { deviceOf } from './device.ts'
 
 /** Tokens (RFC 7519) that whoever owns a channel signs for viewers. */
 
@@ -117,16 +117,26 @@ export type ClaimProblem =
   | 'country_not_allowed'
   | 'device_not_allowed'
 
+/** What a viewer token restricts for as long as somebody watches with it. Null: it does not restrict that. */
+export type ViewerRestrictions = Pick<ViewerClaims, 'countries' | 'devices'>
+
+/** Do the restrictions hold for this viewer? Null: they do. */
+export function problemOfRestrictions(
+  { countries, devices }: ViewerRestrictions,
+  viewer: { country: string | null; userAgent: string | undefined },
+): 'country_not_allowed' | 'device_not_allowed' | null {
+  if (countries && (viewer.country === null || !countries.includes(viewer.country))) return 'country_not_allowed'
+  return devices && !devices.includes(deviceOf(viewer.userAgent)) ? 'device_not_allowed' : null
+}
+
 /** Do all parts of a token hold, whose signature was verified? Null: they do. */
 export function problemOfClaims(
   claims: ViewerClaims,
-  viewer: { channelId: string; country: string | null; device: Device; nowMs: number },
+  viewer: { channelId: string; country: string | null; userAgent: string | undefined; nowMs: number },
 ): ClaimProblem | null {
   const latestMs = viewer.nowMs + CLOCK_SKEW_MS
   if (viewer.nowMs >= claims.expMs) return 'token_expired'
   if ((claims.nbfMs ?? 0) > latestMs || (claims.iatMs ?? 0) > latestMs) return 'invalid_token'
   if (claims.channels && !claims.channels.includes(viewer.channelId)) return 'channel_not_allowed'
-  const isThere = viewer.country !== null && claims.countries?.includes(viewer.country)
-  if (claims.countries && !isThere) return 'country_not_allowed'
-  return claims.devices && !claims.devices.includes(viewer.device) ? 'device_not_allowed' : null
+  return problemOfRestrictions(claims, viewer)
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
-import { constantTimeEqual, hmacSha256 } from '../../base/crypto.ts'
+import { constantTimeEqual, hmacSha256, sha256Hex } from '../../base/crypto.ts'
 import type { Approach } from '../../commands/authorize.ts'
 import type { ViewerAdmission } from '../../commands/live/admit.ts'
 import type { Refused } from './webrtc/refusal.ts'
@@ -58,9 +58,12 @@ export class Handover {
     return `${untilMs}.${origin}.${this.#mac(approach, untilMs, origin)}`
   }
 
-  /** For this stream only. */
-  #mac({ accountId, streamName }: Approach, untilMs: string, origin: string): string {
-    const said = JSON.stringify([accountId, streamName, untilMs, origin])
+  /**
+   * For this stream and the token that was presented. Not for an address: a viewer may reach one node over IPv4 and the
+   * other over IPv6, or through relays that give each host another address.
+   */
+  #mac({ accountId, streamName, presented }: Approach, untilMs: string, origin: string): string {
+    const said = JSON.stringify([accountId, streamName, sha256Hex(presented ?? ''), untilMs, origin])
     return hmacSha256(this.#key, said).toString('base64url')
   }
 }

@@ -32,6 +32,11 @@ const BACKOFF_MAX_MS = 10_000
 /** Somebody who ran for this long did not fail at once: the next pause is a short one again. */
 const HEALTHY_MS = 30_000
 const STOP_GRACE_MS = 2000
+/**
+ * Over a longer hole the playlist goes on behind a discontinuity. ffmpeg would make it one long part or leave it out, so
+ * that playlist and media disagree; and players stay three times the longest part behind the live edge.
+ */
+const MAX_HOLE_US = 1_000_000
 
 /** One feed as HLS: an ffmpeg process that is started again when it dies, and the segments that it made. */
 export class HlsStream {
@@ -41,6 +46,8 @@ export class HlsStream {
   readonly #waiting = new Set<() => void>()
   #source: FrameSource
   #process: FfmpegProcess | null = null
+  /** The process of a source that has ended, until it is gone. */
+  #finishing: Promise<unknown> | undefined
   /** Settles when everything that the processes before have written was read. */
   #before: Promise<unknown> = Promise.resolve()
   #tracks: readonly Track[] = []
@@ -138,7 +145,7 @@ export class HlsStream {
     this.#stopping.abort()
     this.#unsubscribe()
     this.#tell()
-    await this.#process?.stop(STOP_GRACE_MS)
+    await Promise.all([this.#process?.stop(STOP_GRACE_MS), this.#finishing])
   }
 
   /** The source begins with a keyframe that it has kept, so a process that was started again has pictures at once. */
@@ -149,6 +156,7 @@ export class HlsStream {
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => void this.#end(source),
+      maxHoleUs: MAX_HOLE_US,
     })
     this.#unsubscribe = source.subscribe(feed)
   }
@@ -228,7 +236,11 @@ export class HlsStream {
   }
 
   async #end(source: FrameSource): Promise<void> {
-    await this.#process?.stop(STOP_GRACE_MS)
+    const process = this.#process
+    // It ends because its input does: that is no failure.
+    this.#process = null
+    this.#finishing = process?.stop(STOP_GRACE_MS)
+    await this.#finishing
     await this.#before
     // Another publisher has taken its place meanwhile.
     if (source !== this.#source) return

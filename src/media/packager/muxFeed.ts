@@ -7,7 +7,15 @@ export interface MuxFeedOptions {
   /** The stream begins, or has to begin anew because its tracks are others now; the head is written after it. */
   readonly begin: (tracks: readonly Track[]) => void
   readonly end: () => void
+  /**
+   * A stream does not go on over a hole in its video that is longer than this, microseconds: the next keyframe begins a
+   * new one. (Without video, a hole in its audio.) Default: it goes on over every hole.
+   */
+  readonly maxHoleUs?: number
 }
+
+/** Frames that come rarely are no hole: one is this many times as long as the step before it. */
+const HOLE_IN_STEPS = 4
 
 /**
  * Turns the media of a feed into a Matroska stream for a process that may be slow. What does not fit is dropped, from
@@ -19,6 +27,9 @@ export class MuxFeed implements FrameSink {
   #writer: MatroskaWriter | null = null
   #hasVideo = false
   #waitsForKey = true
+  #lastUs: number | null = null
+  #stepUs = 0
+  #hasHole = false
   /** Frames that did not fit. */
   dropped = 0
 
@@ -35,6 +46,7 @@ export class MuxFeed implements FrameSink {
   }
 
   frame(frame: Frame): void {
+    if (this.#leads(frame)) this.#lookForHole(frame)
     if (this.#waitsForKey) {
       if (!this.#canBegin(frame)) return
       this.#waitsForKey = false
@@ -50,8 +62,24 @@ export class MuxFeed implements FrameSink {
     this.#options.end()
   }
 
-  #canBegin({ kind, key }: Frame): boolean {
-    return key && (kind === 'video' || !this.#hasVideo) && this.#tracks.every(isDescribed)
+  #canBegin(frame: Frame): boolean {
+    return frame.key && this.#leads(frame) && this.#tracks.every(isDescribed)
+  }
+
+  #leads({ kind }: Frame): boolean {
+    return kind === 'video' || !this.#hasVideo
+  }
+
+  #lookForHole({ decodeTimeUs, key }: Frame): void {
+    const stepUs = decodeTimeUs - (this.#lastUs ?? decodeTimeUs)
+    const { maxHoleUs = Number.POSITIVE_INFINITY } = this.#options
+    if (Math.abs(stepUs) > Math.max(maxHoleUs, this.#stepUs * HOLE_IN_STEPS)) this.#hasHole = true
+    this.#lastUs = decodeTimeUs
+    this.#stepUs = stepUs
+    if (!this.#hasHole || !key) return
+    this.#hasHole = false
+    this.#writer = null
+    this.#waitsForKey = true
   }
 
   #begin(): MatroskaWriter {

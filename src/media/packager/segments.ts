@@ -41,6 +41,8 @@ const STRETCH = 2
 const SEGMENTS_WITH_PARTS = 3
 /** What a fragment should last, seconds. */
 const PART_SECONDS = 0.5
+/** A part that is longer is a hole in the video: it counts while it is listed, and no longer. */
+const USUAL_PART_SECONDS = 2 * PART_SECONDS
 
 /** The segments of one live stream, in memory: fragments go in, playlists and segments come out. */
 export class SegmentList {
@@ -92,7 +94,7 @@ export class SegmentList {
     this.#open.fragments.push(fragment)
     this.#open.bytes += fragment.bytes.length
     this.#open.duration += fragment.duration
-    this.#longestPart = Math.max(this.#longestPart, fragment.duration)
+    if (fragment.duration <= USUAL_PART_SECONDS) this.#longestPart = Math.max(this.#longestPart, fragment.duration)
   }
 
   /** No more will come. */
@@ -135,7 +137,7 @@ export class SegmentList {
       '#EXTM3U',
       `#EXT-X-VERSION:${withParts ? 9 : 7}`,
       `#EXT-X-TARGETDURATION:${Math.round(this.#longest)}`,
-      ...(withParts ? partRules(this.#longestPart) : []),
+      ...(withParts ? partRules(this.#partTarget(listed.slice(-SEGMENTS_WITH_PARTS))) : []),
       `#EXT-X-MEDIA-SEQUENCE:${listed[0]?.sequence ?? this.current}`,
       `#EXT-X-DISCONTINUITY-SEQUENCE:${this.#discontinuities + changesIn([...skipped, ...listed.slice(0, 1)])}`,
       ...(listed.every(({ independent }) => independent) ? ['#EXT-X-INDEPENDENT-SEGMENTS'] : []),
@@ -149,6 +151,13 @@ export class SegmentList {
       ...(this.#ended ? ['#EXT-X-ENDLIST'] : []),
     ]
     return `${lines.join('\n')}\n`
+  }
+
+  /** Seconds; no listed part is longer. */
+  #partTarget(listed: readonly Segment[]): number {
+    const segments = this.#open === null ? listed : [...listed, this.#open]
+    const durations = segments.flatMap(({ fragments }) => fragments.map(({ duration }) => duration))
+    return Math.max(this.#longestPart, ...durations)
   }
 
   /** The parts of the segment that is being made, and a word on the one that comes next. */

@@ -34,7 +34,7 @@ function listenToVideo(track: Track, taken: Tap, nowMs: number): () => void {
   const assembler = new FrameAssembler(videoReader(codec))
   const times = new Times(track)
   const push = (packet: MediaPacket, atMs: number): void => {
-    for (const frame of assembler.push(packet)) taken.video(codec, frame, times.at(frame.timestamp))
+    for (const frame of assembler.push(packet, atMs)) taken.video(codec, frame, times.at(frame.timestamp))
     if (assembler.needsKeyframe || track.keyAgeMs(atMs) > KEYFRAME_MS) track.requestKeyframe(atMs)
   }
   for (const packet of track.sinceKeyframe()) push(packet, nowMs)

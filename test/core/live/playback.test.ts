@@ -20,7 +20,7 @@ function distribution(security: object = {}): Distribution {
 
 const anyKey: PlaybackRules['keys'] = [{ id: 'ke_1', verify: () => true }]
 const peer = parseAddress('192.0.2.1') ?? expect.fail()
-const viewer = { address: peer, country: 'NZ', referer: undefined, device: 'desktop' as const, nowMs: T0 }
+const viewer = { address: peer, country: 'NZ', referer: undefined, userAgent: undefined, nowMs: T0 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const token = (payload: object, header: object = { alg: 'HS256' }): string =>

@@ -76,6 +76,36 @@ test('only a change that matters begins anew', () => {
   expect(begun).toHaveLength(2)
 })
 
+test('over a hole in its video a stream begins anew with the next keyframe, over rare frames and holes in sound it goes on', () => {
+  const begun: number[] = []
+  let atMs = 0
+  const feed = new MuxFeed({ begin: () => begun.push(atMs), end: () => undefined, write: () => true, maxHoleUs: 1e6 })
+  const send = (kind: Frame['kind'], untilMs: number, stepMs: number, key: boolean): void => {
+    for (; atMs < untilMs; atMs += stepMs)
+      feed.frame({ kind, key, timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, data: new Uint8Array(1) })
+  }
+  feed.tracks([VIDEO, AUDIO])
+  send('video', 1000, 40, true)
+  expect(begun).toEqual([0])
+  send('audio', 4000, 20, true)
+  send('video', 5000, 40, false)
+  expect(begun).toEqual([0])
+  send('video', 6000, 40, true)
+  expect(begun).toEqual([0, 5000])
+  // A picture every three seconds: the first of them looks like a hole.
+  send('video', 30_000, 3000, true)
+  send('video', 31_000, 40, true)
+  expect(begun).toEqual([0, 5000, 9000])
+  atMs = 0
+  send('video', 1000, 40, true)
+  expect(begun).toEqual([0, 5000, 9000, 0])
+  const recorder = new MuxFeed({ begin: () => begun.push(-1), end: () => undefined, write: () => true })
+  recorder.tracks([VIDEO])
+  for (const timeUs of [0, 40_000, 9e6, 0])
+    recorder.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: new Uint8Array(1) })
+  expect(begun).toEqual([0, 5000, 9000, 0, -1])
+})
+
 test('however a slow reader refuses, no frame is written that lacks what it refers to', () => {
   const steps = fc.array(
     fc.record({ kind: fc.constantFrom('video' as const, 'audio' as const), key: fc.boolean(), takes: fc.boolean() }),

@@ -70,6 +70,21 @@ function read(text: string): Read {
   }
 }
 
+test('no listed part is longer than the part target, and one long part holds players back only while it is listed', () => {
+  const list = new SegmentList({ targetSeconds: 2, listed: 6, maxBytes: 1e9, parts: true })
+  list.begin(Buffer.from('init'))
+  const targets = Array.from({ length: 80 }, (_, at) => {
+    const duration = at === 10 ? 4.2 : 0.5
+    list.add({ bytes: Buffer.alloc(1), start: at, duration, key: at % 4 === 0 }, 1_800_000_000_000)
+    const text = list.playlist(fileOf)
+    const target = Number(/PART-TARGET=([\d.]+)/.exec(text)?.[1])
+    for (const [, seconds] of text.matchAll(/#EXT-X-PART:DURATION=([\d.]+)/g))
+      expect(Number(seconds)).toBeLessThanOrEqual(target)
+    return target
+  })
+  expect([targets[9], targets[10], targets.at(-1)]).toEqual([0.5, 4.2, 0.5])
+})
+
 test('whatever comes in, playlists are true to one another and to what can be fetched', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {

@@ -10,7 +10,7 @@ import { annexBUnits, ivfFrames, packetsOf } from './captures/read.ts'
 
 const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {
   const assembler = new FrameAssembler(videoReader(codec))
-  return packets.flatMap((packet) => assembler.push(packet))
+  return packets.flatMap((packet) => assembler.push(packet, 0))
 }
 
 /** Temporal units of AV1 as RTP carries them: OBUs without size and delimiter, cut into elements of `size` bytes. */
@@ -181,6 +181,45 @@ describe('frames', () => {
       )
     },
   )
+})
+
+describe('a packet that never comes', () => {
+  const FRAME_MS = 100
+  const once = packetsOf('vp8')
+  const lastIndex = once.at(-1)?.index ?? 0
+  /** Two minutes of a stream so small that most of its frames are one packet. */
+  const packets = Array.from({ length: 20 }, (_, round) =>
+    once.map((packet) => ({
+      ...packet,
+      index: packet.index + round * (lastIndex - (once[0]?.index ?? 0) + 1),
+      timestamp: packet.timestamp + round * 6 * 9000,
+    })),
+  ).flat()
+  const atMs = ({ timestamp }: { timestamp: number }): number =>
+    ((timestamp - (packets[0]?.timestamp ?? 0)) / 9000) * FRAME_MS
+
+  it('holds pictures back for about a second, however few packets a second there are', () => {
+    const assembler = new FrameAssembler(videoReader('vp8'))
+    const lost = [40, 90, 91, 140].map((at) => packets[at])
+    let latestMs = 0
+    for (const packet of packets.filter((one) => !lost.includes(one))) {
+      for (const frame of assembler.push(packet, atMs(packet)))
+        latestMs = Math.max(latestMs, atMs(packet) - atMs(frame))
+    }
+    expect(latestMs).toBeGreaterThan(0)
+    expect(latestMs).toBeLessThanOrEqual(1000 + FRAME_MS)
+  })
+
+  it('is waited for as long as it may still be repaired', () => {
+    const assembler = new FrameAssembler(videoReader('vp8'))
+    const late = packets[20]
+    const found = packets.flatMap((packet) => {
+      if (packet === late) return []
+      const frames = assembler.push(packet, atMs(packet))
+      return late && atMs(packet) === atMs(late) + 700 ? [...frames, ...assembler.push(late, atMs(packet))] : frames
+    })
+    expect(found.map(({ timestamp }) => timestamp)).toEqual(assemble('vp8', packets).map(({ timestamp }) => timestamp))
+  })
 })
 
 describe('opus', () => {

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import { countBytes } from '../../../commands/live/count.ts'
 import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
-import { HLS_MEDIA, type HlsParts } from './parts.ts'
 import { pieceOf } from './names.ts'
+import { HLS_MEDIA, type HlsParts, placeOf } from './parts.ts'
+import { opensOf } from './tickets.ts'
 import type { Viewer } from './viewers.ts'
 
 /** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`; a stream's name that is escaped takes the long way. */
@@ -19,7 +21,7 @@ interface Admitted {
 export function hlsLane(parts: HlsParts, options: LaneOptions): Lane {
   return (request, response) => {
     const asked = readPlainGet(request, '/hls/', MEDIA)
-    const admitted = asked && admittedTo(parts, asked)
+    const admitted = asked && admittedTo(parts, asked, request)
     if (!admitted) return false
     const { viewer, bytes } = admitted
     viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
@@ -30,11 +32,16 @@ export function hlsLane(parts: HlsParts, options: LaneOptions): Lane {
 }
 
 /** Null: the route has to look. */
-function admittedTo({ tickets, viewers, hls, ctx }: HlsParts, asked: RegExpExecArray): Admitted | null {
+function admittedTo(parts: HlsParts, asked: RegExpExecArray, request: IncomingMessage): Admitted | null {
+  const { tickets, viewers, hls, access, ctx } = parts
   const [, feedId = '', file = '', ticket] = asked
   const piece = pieceOf(file)
-  const sessionId = piece && tickets.read(ticket, { kind: 'media', feedId }, ctx.clock.now())
+  const sessionId = piece && tickets.read(ticket, { opens: opensOf(piece), feedId })
   const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
-  const bytes = viewer && piece ? hls.find(feedId)?.piece(piece) : undefined
-  return viewer && bytes ? { viewer, bytes } : null
+  if (!viewer || !piece || !access.isAdmitted(viewer.sessionId, placeOf(parts, request))) return null
+  const bytes = hls.find(feedId)?.piece(piece)
+  if (bytes === undefined) return null
+  if (piece.kind === 'init') viewer.hasNewInit = true
+  viewer.lastAskedMs = ctx.clock.monotonic()
+  return { viewer, bytes }
 }

@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Context } from '../../../commands/context.ts'
+import type { RequestAccess, RequestPlace } from '../../../commands/live/requestAccess.ts'
 import type { Hls } from '../../../media/packager/hls.ts'
 import type { Handover } from '../handover.ts'
 import type { PeerOf } from '../peer.ts'
@@ -21,7 +23,14 @@ export interface HlsParts extends HlsRouteOptions {
   readonly peerOf: PeerOf
   readonly viewers: Viewers
   readonly tickets: Tickets
+  readonly access: RequestAccess
 }
+
+/** Where a request comes from, as its token's rules see it. */
+export const placeOf = ({ peerOf }: HlsParts, { socket, headers }: IncomingMessage): RequestPlace => ({
+  address: peerOf(socket.remoteAddress, headers),
+  origin: headers.origin ?? null,
+})
 
 /** Playlists and segments of a session. */
 export const HLS_MEDIA = '/hls/:accountId/:streamName/:feedId/:file'

@@ -3,8 +3,10 @@ import type { Context } from '../../../commands/context.ts'
 import { admitViewer } from '../../../commands/live/admit.ts'
 import { closeSession } from '../../../commands/live/close.ts'
 import { countBytes } from '../../../commands/live/count.ts'
+import { RequestAccess } from '../../../commands/live/requestAccess.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import type { HlsStream } from '../../../media/packager/hlsStream.ts'
+import type { Piece } from '../../../media/packager/segments.ts'
 import { preflight } from '../cors.ts'
 import type { PeerOf } from '../peer.ts'
 import { rangeHeaders, readRange } from '../range.ts'
@@ -14,8 +16,8 @@ import type { Lane, LaneOptions } from '../lane.ts'
 import { hlsLane } from './lane.ts'
 import { masterPlaylist } from './master.ts'
 import { fileOf, pieceOf, wantedOf } from './names.ts'
-import { HLS_MEDIA, type HlsParts, type HlsRouteOptions } from './parts.ts'
-import { Tickets } from './tickets.ts'
+import { HLS_MEDIA, type HlsParts, type HlsRouteOptions, placeOf } from './parts.ts'
+import { opensOf, Tickets } from './tickets.ts'
 import { type Viewer, Viewers } from './viewers.ts'
 
 type Stream = { Params: { accountId: string; streamName: string }; Querystring: { sourceId?: unknown } }
@@ -32,8 +34,6 @@ const START_MAX_MS = 6000
 const SWEEP_MS = 1000
 /** A player that waits for what comes next waits for this long; then it gets what there is. */
 const BLOCK_MAX_MS = 6000
-/** Longer than any player waits between the playlist and what it names. */
-const MEDIA_TICKET_MS = 60_000
 
 const NO_TICKET: Refused = { status: 401, text: REFUSALS.invalid_token.text }
 const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
@@ -53,6 +53,7 @@ export async function hlsRoutes(
     peerOf,
     viewers: new Viewers(ctx.clock),
     tickets: new Tickets(options.key),
+    access: new RequestAccess(ctx),
   }
   const stopping = new AbortController()
   void sweep(parts, stopping.signal)
@@ -110,40 +111,46 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
 function sendMaster(parts: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = parts.ctx.clock.monotonic()
-  const { feedId, sessionId } = viewer
-  const ticket = parts.tickets.make(sessionId, { kind: 'playlist', feedId }, 0)
-  return reply
-    .type(PLAYLIST)
-    .header('Cache-Control', 'no-store')
-    .send(masterPlaylist(stream.variant(), `${feedId}/media.m3u8?t=${ticket}`))
+  const uri = `${viewer.feedId}/media.m3u8?t=${parts.tickets.of(viewer, 'playlist')}`
+  return reply.type(PLAYLIST).header('Cache-Control', 'no-store').send(masterPlaylist(stream.variant(), uri))
 }
 
 async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
-  const { tickets, viewers, ctx, hls } = parts
+  const { tickets, viewers, ctx, hls, access } = parts
   const { feedId, file } = request.params
-  const kind = file === 'media.m3u8' ? 'playlist' : 'media'
-  const sessionId = tickets.read(request.query.t, { kind, feedId }, ctx.clock.now())
+  const piece = pieceOf(file)
+  const opens = file === 'media.m3u8' ? 'playlist' : piece && opensOf(piece)
+  const sessionId = opens === null ? null : tickets.read(request.query.t, { opens, feedId })
   const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
   if (viewer === undefined) return refuse(reply, NO_TICKET)
+  const refusal = await access.check(viewer.sessionId, placeOf(parts, request.raw))
+  if (refusal !== null) return refuse(reply, { status: 401, text: refusal })
+  viewer.lastAskedMs = ctx.clock.monotonic()
   attend(parts, viewer, reply)
   const stream = hls.find(feedId)
   if (stream === undefined) return refuse(reply, NOT_THERE)
-  if (kind === 'media') return sendMedia(parts, viewer, stream, request, reply)
-  const wanted = wantedOf(request.query)
+  if (piece !== null) return sendMedia(parts, viewer, stream, piece, request, reply)
+  const wanted = withOneMore(viewer, wantedOf(request.query))
   if (wanted === 'malformed' || (wanted && !(await stream.reached(wanted.sequence, wanted.part, BLOCK_MAX_MS))))
     return refuse(reply, TOO_FAR)
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
-function sendPlaylist(
-  { tickets, ctx }: HlsParts,
-  viewer: Viewer,
-  stream: HlsStream,
-  reply: FastifyReply,
-): FastifyReply {
-  const { feedId, sessionId } = viewer
-  const ticket = tickets.make(sessionId, { kind: 'media', feedId }, ctx.clock.now() + MEDIA_TICKET_MS)
-  const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${ticket}`)
+type Wanted = ReturnType<typeof wantedOf>
+
+/**
+ * What a player waits for, and after an init segment one part more: the playlist then holds two that it has not seen.
+ * video.js (VHS 3.17) appends the init segment again with each playlist, and shows nothing until the next keyframe, until
+ * it has taken two pieces from one playlist. A player that waits has three parts in its buffer, so once costs nothing.
+ */
+function withOneMore(viewer: Viewer, wanted: Wanted): Wanted {
+  if (!viewer.hasNewInit || wanted === null || wanted === 'malformed' || wanted.part === null) return wanted
+  viewer.hasNewInit = false
+  return { ...wanted, part: wanted.part + 1 }
+}
+
+function sendPlaylist({ tickets }: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+  const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${tickets.of(viewer, opensOf(piece))}`)
   return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
 }
 
@@ -151,15 +158,15 @@ async function sendMedia(
   { ctx }: HlsParts,
   viewer: Viewer,
   stream: HlsStream,
+  piece: Piece,
   request: FastifyRequest<Child>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const piece = pieceOf(request.params.file)
-  if (piece === null) return refuse(reply, NOT_THERE)
   // Playlists name the part that comes next, and players ask for it before it is there.
   if (piece.kind === 'part') await stream.reached(piece.sequence, piece.part, BLOCK_MAX_MS)
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = ctx.clock.monotonic()
+  if (piece.kind === 'init') viewer.hasNewInit = true
   const bytes = stream.piece(piece)
   if (bytes === undefined) return refuse(reply, NOT_THERE)
   const range = readRange(request.headers.range, bytes.length)

@@ -1,15 +1,19 @@
 import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
+import type { Opens, TicketHolder } from './tickets.ts'
 
 /** Somebody who watches over HLS: a row of requests, held together by the tickets of one session. */
-export class Viewer {
+export class Viewer implements TicketHolder {
   /** Empty until it was admitted. */
   sessionId = ''
   feedId = ''
   bytesIn = 0
   bytesOut = 0
   lastAskedMs: number
+  readonly tickets = new Map<Opens, string>()
+  /** It was given an init segment, and no playlist since that it has waited for. */
+  hasNewInit = false
   readonly #answers = new Set<ServerResponse>()
   #cut = false
 
@@ -78,9 +82,7 @@ export class Viewers {
   /** Undefined: the session is over, or this node never had it. */
   find(sessionId: string, feedId: string): Viewer | undefined {
     const viewer = this.#viewers.get(sessionId)
-    if (viewer === undefined || viewer.isCut || viewer.feedId !== feedId) return undefined
-    viewer.lastAskedMs = this.#clock.monotonic()
-    return viewer
+    return viewer === undefined || viewer.isCut || viewer.feedId !== feedId ? undefined : viewer
   }
 
   forget(sessionId: string): void {

@@ -38,6 +38,10 @@ export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:
 export const placeOf = ({ folderOf }: PlaybackOptions, engineId: string, rendition: string, file: string): string =>
   `${folderOf(engineId)}/${rendition}/${file}`
 
+/** What the ticket of an init or media segment opens. */
+export const pieceName = (engineId: string, rendition: string, file: string): string =>
+  `${engineId}/${rendition}/${file}`
+
 /** Whose bytes they are. */
 export interface Serving {
   readonly rules: PlaybackRules

@@ -1,12 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { OPEN_GRANT, refuseViewer } from '../../../core/live/playback.ts'
+import { OPEN_GRANT, refuseGranted } from '../../../core/live/playback.ts'
 import { type Lane, type LaneOptions, readPlainGet, writeSegmentHead } from '../lane.ts'
 import { type Body, sendAtOnce } from '../transfer.ts'
-import { addServed, bytesFromNowOn, placeOf, PLAYBACK_MEDIA, type PlaybackParts, type Serving } from './playback.ts'
+import {
+  addServed,
+  bytesFromNowOn,
+  pieceName,
+  placeOf,
+  PLAYBACK_MEDIA,
+  type PlaybackParts,
+  type Serving,
+} from './playback.ts'
 
 /** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket where one is needed. */
 const SEGMENT =
-  /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/([\d_]{1,24}\.m4s)(?:\?t=([\w.-]{1,1024}))?$/
+  /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/([\d_]{1,24}\.m4s)(?:\?t=([\w.-]{1,2304}))?$/
 
 interface Admitted extends Serving {
   readonly body: Body
@@ -51,11 +59,13 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
     const body = parts.segments.peek(path)
     if (body === undefined) return null
     const isOpen = rules.keys.length === 0
-    const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, 'media', rules, parts.ctx.clock.now())
+    const opens = pieceName(engineId, rendition, file)
+    const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, opens, rules, parts.ctx.clock.now())
     if (grant === null) return null
     const address = parts.peerOf(request.socket.remoteAddress, request.headers)
     const country = parts.ctx.countryOf(address)
-    const refused = refuseViewer(rules, { address, country, referer: request.headers.referer })
+    const { referer, 'user-agent': userAgent } = request.headers
+    const refused = refuseGranted(rules, grant, { address, country, referer, userAgent })
     return refused === null ? { body, playsMs: parts.times.of(path), rules, grant, country } : null
   } catch {
     return null

@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
-import { PlaybackTickets, type TicketKind } from '../../../commands/v2/playback.ts'
-import { deviceOf } from '../../../core/live/device.ts'
+import { PlaybackTickets, PLAYLIST_TICKET } from '../../../commands/v2/playback.ts'
 import { type LiveFailure, noSuch, refusal } from '../../../core/live/errors.ts'
-import { admit, type Grant, type PlaybackRules, refuseViewer, type Viewer } from '../../../core/live/playback.ts'
+import { admit, type Grant, type PlaybackRules, refuseGranted, type Viewer } from '../../../core/live/playback.ts'
 import { masterPlaylist, mediaPlaylist, type Variant, variantsOf } from '../../../core/live/playlist.ts'
 import { bearer } from '../auth.ts'
 import { preflight } from '../cors.ts'
@@ -16,6 +15,7 @@ import { rangeHeaders, readRange } from '../range.ts'
 import {
   addServed,
   bytesFromNowOn,
+  pieceName,
   placeOf,
   PLAYBACK_MEDIA,
   type PlaybackOptions,
@@ -33,8 +33,6 @@ const MASTER = `${ROOT}/hls/main.m3u8`
 const THUMBNAIL = `${ROOT}/thumbnails/thumbnail.jpeg`
 
 const PLAYLIST = 'application/vnd.apple.mpegurl'
-/** Longer than any player waits between the playlist and what it names. */
-const MEDIA_TICKET_MS = 60_000
 const FILES = /^(index\.m3u8|[a-z0-9_]{1,40}\.(mp4|m4s))$/
 
 const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or never was')
@@ -74,7 +72,7 @@ async function sendMaster(
   const most = rules.distribution.maxBitrate ?? Number.POSITIVE_INFINITY
   const variants = playing.filter(({ bandwidth }) => bandwidth <= most)
   if (variants.length === 0) return refuse(reply, NOTHING_FITS)
-  const ticket = ticketFor(parts, rules, 'playlist', grant)
+  const ticket = ticketFor(parts, rules, PLAYLIST_TICKET, grant)
   const addressed = variants.map((variant) => ({ ...variant, uri: `${variant.uri}${ticket}` }))
   return send(parts, rules, grant, request, reply, {
     bytes: Buffer.from(masterPlaylist(addressed)),
@@ -101,7 +99,8 @@ async function sendPiece(
 ): Promise<FastifyReply> {
   const { engineId, rendition, file } = request.params
   const kind = file === 'index.m3u8' ? 'playlist' : 'media'
-  const admitted = await admittedTo(parts, request, withTicket(kind))
+  const opens = kind === 'playlist' ? PLAYLIST_TICKET : pieceName(engineId, rendition, file)
+  const admitted = await admittedTo(parts, request, withTicket(opens))
   if (!admitted.ok) return refuse(reply, admitted.error)
   const { rules, grant } = admitted.value
   if (kind === 'playlist' && isReplaced(rules, engineId)) return refuse(reply, NOT_THERE)
@@ -130,14 +129,14 @@ function sendPlaylist(
   parts: PlaybackParts,
   rules: PlaybackRules,
   grant: Grant,
-  request: FastifyRequest,
+  request: FastifyRequest<Piece>,
   reply: FastifyReply,
   playlist: string,
 ): FastifyReply {
-  const untilMs = Math.min(grant.untilMs ?? Number.POSITIVE_INFINITY, parts.ctx.clock.now() + MEDIA_TICKET_MS)
-  const ticket = ticketFor(parts, rules, 'media', { ...grant, untilMs })
+  const { engineId, rendition } = request.params
   const { hlsLatencySeconds: latencySeconds } = rules.distribution
-  const text = mediaPlaylist(playlist, { latencySeconds, addressOf: (uri) => `${uri}${ticket}` })
+  const addressOf = (uri: string) => `${uri}${ticketFor(parts, rules, pieceName(engineId, rendition, uri), grant)}`
+  const text = mediaPlaylist(playlist, { latencySeconds, addressOf })
   const answer = { bytes: Buffer.from(text), type: PLAYLIST, cache: 'private, no-cache' }
   return send(parts, rules, grant, request, reply, answer)
 }
@@ -190,24 +189,19 @@ function withToken(
   return admit(rules, viewerOf(parts, request), presented, parts.claim)
 }
 
-/** The playlist before has put a ticket on the address; who comes with a token all the same is fine too. */
-function withTicket(kind: TicketKind): Proof {
+/** The playlist before has put a ticket on the address. A token is accepted here as well. */
+function withTicket(opens: string): Proof {
   return (parts, rules, request) => {
     const viewer = viewerOf(parts, request)
-    const grant = rules.keys.length === 0 ? null : parts.tickets.read(request.query.t, kind, rules, viewer.nowMs)
+    const grant = rules.keys.length === 0 ? null : parts.tickets.read(request.query.t, opens, rules, viewer.nowMs)
     if (grant === null) return withToken(parts, rules, request)
-    const refused = refuseViewer(rules, viewer)
+    const refused = refuseGranted(rules, grant, viewer)
     return refused ? err(refused) : ok(grant)
   }
 }
 
-function ticketFor(
-  parts: PlaybackParts,
-  { distribution, keys }: PlaybackRules,
-  kind: TicketKind,
-  grant: Grant,
-): string {
-  return keys.length === 0 ? '' : `?t=${parts.tickets.make(kind, distribution.id, grant)}`
+function ticketFor(parts: PlaybackParts, { distribution, keys }: PlaybackRules, opens: string, grant: Grant): string {
+  return keys.length === 0 ? '' : `?t=${parts.tickets.make(opens, distribution.id, grant)}`
 }
 
 function viewerOf({ ctx, peerOf }: PlaybackParts, request: FastifyRequest): Viewer {
@@ -216,7 +210,7 @@ function viewerOf({ ctx, peerOf }: PlaybackParts, request: FastifyRequest): View
     address,
     country: ctx.countryOf(address),
     referer: request.headers.referer,
-    device: deviceOf(request.headers['user-agent']),
+    userAgent: request.headers['user-agent'],
     nowMs: ctx.clock.now(),
   }
 }

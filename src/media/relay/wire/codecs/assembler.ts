@@ -12,7 +12,12 @@ export interface AssembledFrame extends JoinedFrame {
   readonly timestamp: number
 }
 
-/** How far packets come after one that is missing, half a second of a fast stream, before it counts as lost. */
+/**
+ * How long a packet is waited for: by then the publisher was asked for it again and again. A small stream has ten packets
+ * a second, so packets alone are no measure.
+ */
+const MAX_WAIT_MS = 1000
+/** And how far packets come after one that is missing, half a second of a fast stream. */
 const MAX_WAITING = 256
 /** Payloads of one frame. */
 const MAX_PAYLOADS = 4096
@@ -23,7 +28,8 @@ const MAX_PAYLOADS = 4096
  */
 export class FrameAssembler {
   readonly #reader: VideoReader
-  readonly #waiting = new Map<number, VideoPacket>()
+  /** By index, with the time of arrival. */
+  readonly #waiting = new Map<number, { readonly packet: VideoPacket; readonly atMs: number }>()
   #next: number | null = null
   #payloads: Buffer[] = []
   #timestamp = 0
@@ -38,18 +44,35 @@ export class FrameAssembler {
     return this.#needsKey
   }
 
-  /** Takes a packet, and gives back the frames that are complete now, in order; most often none or one. */
-  push(packet: VideoPacket): AssembledFrame[] {
+  /**
+   * Takes a packet, and gives back the frames that are complete now, in order; most often none or one.
+   * @param nowMs of a clock that does not step back
+   */
+  push(packet: VideoPacket, nowMs: number): AssembledFrame[] {
     this.#next ??= packet.index
     if (packet.index < this.#next) return []
-    this.#waiting.set(packet.index, packet)
-    if (packet.index - this.#next >= MAX_WAITING && !this.#waiting.has(this.#next)) this.#skipGap()
-    return this.#drain()
+    this.#waiting.set(packet.index, { packet, atMs: nowMs })
+    const frames = this.#drain()
+    while (this.#isLost(packet.index, nowMs)) frames.push(...this.#skipGap())
+    return frames
   }
 
-  #skipGap(): void {
-    this.#next = Math.min(...this.#waiting.keys())
+  /** Whether the packet that is missing in front counts as lost. */
+  #isLost(latest: number, nowMs: number): boolean {
+    if (this.#next === null || this.#waiting.size === 0) return false
+    if (latest - this.#next >= MAX_WAITING) return true
+    const first = this.#waiting.get(this.#firstWaiting())
+    return first !== undefined && nowMs - first.atMs >= MAX_WAIT_MS
+  }
+
+  #firstWaiting(): number {
+    return Math.min(...this.#waiting.keys())
+  }
+
+  #skipGap(): AssembledFrame[] {
+    this.#next = this.#firstWaiting()
     this.#lose()
+    return this.#drain()
   }
 
   #lose(): void {
@@ -60,7 +83,7 @@ export class FrameAssembler {
   #drain(): AssembledFrame[] {
     const frames: AssembledFrame[] = []
     for (;;) {
-      const packet = this.#next === null ? undefined : this.#waiting.get(this.#next)
+      const packet = this.#next === null ? undefined : this.#waiting.get(this.#next)?.packet
       if (packet === undefined) return frames
       this.#waiting.delete(packet.index)
       this.#next = packet.index + 1

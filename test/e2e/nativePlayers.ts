@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { pictureReader } from './countedEncoder.ts'
+
+const GREY = 'videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1 sync=true'
+/** A sink that takes all at once would have the player buffer, and hang, as one on a screen never does. */
+const SOUND = 'fakesink sync=true'
+
+/** How a player that is no browser plays an address, and writes its pictures to standard output, grey. */
+export const NATIVE: Readonly<Record<string, (url: string) => string[]>> = {
+  ffmpeg: (url) => ['ffmpeg', '-v', 'error', '-i', url, '-an', '-vf', 'format=gray', '-f', 'rawvideo', '-'],
+  mpv: (url) => [
+    'mpv',
+    '--no-config',
+    '--no-audio',
+    '--vf=format=gray',
+    '--o=-',
+    '--of=rawvideo',
+    '--ovc=rawvideo',
+    url,
+  ],
+  'GStreamer playbin3': (url) => gstreamer('playbin3', url),
+  'GStreamer playbin': (url) => gstreamer('playbin', url),
+}
+
+const gstreamer = (element: string, url: string): string[] => {
+  return ['gst-launch-1.0', '-q', element, `uri=${url}`, `audio-sink=${SOUND}`, `video-sink=${GREY}`]
+}
+
+/** Continuous integration has all of them: there, one that is missing is a failure. */
+export function isMissing(name: string): boolean {
+  const [program = ''] = NATIVE[name]?.('') ?? []
+  const isThere = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(`${folder}/${program}`))
+  return !isThere && process.env['CI'] === undefined
+}
+
+/** Longer than any of them needs on a busy machine. */
+const PATIENCE_MS = 60_000
+
+/** Plays until it has shown this many pictures, and answers their numbers. @throws when it ends before, or hangs */
+export async function playNatively(name: string, url: string, pictures: number): Promise<number[]> {
+  const [program = '', ...args] = NATIVE[name]?.(url) ?? []
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const numbers: number[] = []
+  let complaint = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)))
+  const read = pictureReader((number) => {
+    numbers.push(number)
+    if (numbers.length === pictures) child.kill('SIGKILL')
+  })
+  child.stdout.on('data', read)
+  const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+  await new Promise<void>((resolve, reject) => child.once('error', reject).once('close', () => resolve()))
+  clearTimeout(patience)
+  if (numbers.length < pictures) throw new Error(`${name} showed ${numbers.length} pictures: ${complaint}`)
+  return numbers.slice(0, pictures)
+}

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { signSubscribeToken } from '../../src/sign.ts'
+import { encoded } from '../media/packager/frames.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { broadcast } from '../support/broadcast.ts'
+import { makeToken, until } from '../support/live.ts'
+
+const HOME = '192.0.2.1'
+const PAGE = 'https://www.example.com'
+let sluice: RunningApp
+
+beforeAll(async () => {
+  const server = { trustedProxies: ['127.0.0.1'] }
+  sluice = await runApp({ flags: { server, hls: { sessionSeconds: 6 } } })
+  const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '320x180' })
+  await broadcast(sluice, recorded, { token: { subscribeRequiresAuth: true } })
+  await broadcast(sluice, recorded, { streamName: 'open' })
+  vi.spyOn(sluice.app.ctx, 'countryOf').mockImplementation(({ text }) => (text.startsWith('198.51.100.') ? 'NZ' : 'DE'))
+})
+afterAll(() => sluice.close())
+
+/** Where a request comes from. */
+interface Place {
+  ip?: string
+  origin?: string
+}
+
+async function get(path: string, { ip = HOME, origin }: Place = {}): Promise<{ status: number; text: string }> {
+  const headers = { authorization: '', 'x-forwarded-for': ip, ...(origin === undefined ? {} : { origin }) }
+  const { status, text } = await sluice.call('GET', path, undefined, headers)
+  return { status, text }
+}
+
+const beside = (path: string, uri: string): string => new URL(uri, `http://x${path}`).href.slice('http://x'.length)
+
+/** What a viewer holds that has been admitted: addresses of its playlist and of pieces of each kind. */
+async function admitted(token: string, place: Place = {}, stream = 'show') {
+  const path = `/hls/${sluice.accountId}/${stream}/index.m3u8?auth=${token}`
+  const master = await get(path, place)
+  expect(master.status, master.text).toBe(200)
+  const playlist = beside(path, /^[^#\s]+$/m.exec(master.text)?.[0] ?? '')
+  const { text } = await get(playlist, place)
+  const named = (pattern: RegExp): string => beside(playlist, pattern.exec(text)?.[1] ?? '')
+  const [init, part] = [named(/"(init-[^"]+)/), named(/"(part-[^"]+)",INDEPENDENT/)]
+  return { playlist, init, part, segment: named(/(segment-\S+)\s+(?!.*segment-)/) }
+}
+
+type Held = Awaited<ReturnType<typeof admitted>>
+
+/** What each of its addresses answers there; one, if all answer alike. */
+async function answers(held: Held, place: Place = {}): Promise<string[]> {
+  const found = await Promise.all(Object.values(held).map((path) => get(path, place)))
+  return [...new Set(found.map(({ status, text }) => (status === 200 ? 'served' : `${status} ${text}`)))]
+}
+
+const REFUSED = {
+  address: ['401 Unauthorized: IP Address not allowed'],
+  origin: ['401 Unauthorized: Origin not allowed'],
+  country: ['401 Unauthorized: Country not allowed'],
+  disabled: ['401 Unauthorized: Token disabled'],
+}
+const SERVED = ['served']
+
+describe('addresses of a session that are copied', () => {
+  test('a token that binds one address lets nobody else in, whoever asks and however long', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
+    const held = await admitted(token)
+    for (const ip of ['192.0.2.2', '192.0.2.3', '2001:db8::1'])
+      expect(await answers(held, { ip })).toEqual(REFUSED.address)
+    expect(await answers(held)).toEqual(SERVED)
+    const bound = await sluice.call('GET', `/api/subscribe_token/${id}/bound_ips`)
+    expect(bound.json.data.map(({ address }: { address: string }) => address)).toEqual([HOME])
+  })
+
+  test('the last place of a token goes to one of those who ask for it at the same time', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 2 })
+    const { playlist } = await admitted(token)
+    const others = Array.from({ length: 20 }, (_, n) => `192.0.2.${10 + n}`)
+    const found = await Promise.all(others.map((ip) => get(playlist, { ip })))
+    const winner = others.filter((_, n) => found[n]?.status === 200)
+    expect(winner).toHaveLength(1)
+    expect((await get(playlist, { ip: winner[0] ?? '' })).status).toBe(200)
+    const bound = await sluice.call('GET', `/api/subscribe_token/${id}/bound_ips`)
+    expect(bound.json.data).toHaveLength(2)
+  })
+
+  test('a phone that changes networks goes on where its token allows it, and is refused elsewhere', async () => {
+    const { token } = await makeToken(sluice, 'subscribe', { allowedIpAddresses: ['192.0.2.0/24', '198.51.100.0/24'] })
+    const held = await admitted(token)
+    expect(await answers(held, { ip: '198.51.100.7' })).toEqual(SERVED)
+    expect(await answers(held, { ip: '203.0.113.7' })).toEqual(REFUSED.address)
+    expect(await answers(held)).toEqual(SERVED)
+  })
+
+  test('a page of a foreign origin is refused, and so is what sends none', async () => {
+    const allowedOrigins = ['www.example.com', '*.example.net']
+    const { token } = await makeToken(sluice, 'subscribe', { allowedOrigins })
+    const held = await admitted(token, { origin: PAGE })
+    expect(await answers(held, { origin: 'https://evil.example' })).toEqual(REFUSED.origin)
+    expect(await answers(held)).toEqual(REFUSED.origin)
+    expect(await answers(held, { origin: 'https://a.example.net' })).toEqual(SERVED)
+    expect(await answers(held, { origin: PAGE, ip: '203.0.113.9' })).toEqual(SERVED)
+  })
+
+  test('countries are looked at again for another address', async () => {
+    const { token } = await makeToken(sluice, 'subscribe', { allowedCountries: ['DE'] })
+    const held = await admitted(token)
+    expect(await answers(held, { ip: '198.51.100.1' })).toEqual(REFUSED.country)
+    expect(await answers(held, { ip: '203.0.113.1' })).toEqual(SERVED)
+  })
+
+  test('a self-signed token is held to its own rules, beside those of its parent', async () => {
+    const parent = await makeToken(sluice, 'subscribe', { allowedOrigins: ['*.example.com'] })
+    const narrowed = { allowedOrigins: ['www.example.com'], allowedIpAddresses: [HOME] }
+    const child = signSubscribeToken({ ...parent, tokenId: parent.id, streamName: 'show', ...narrowed })
+    const held = await admitted(child, { origin: PAGE })
+    expect(await answers(held, { origin: 'https://other.example.com' })).toEqual(REFUSED.origin)
+    expect(await answers(held, { origin: PAGE, ip: '192.0.2.2' })).toEqual(REFUSED.address)
+    expect(await answers(held, { origin: PAGE })).toEqual(SERVED)
+  })
+
+  test('a disabled token serves whom it has admitted where it has, and admits from no other place', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe', { allowedIpAddresses: ['192.0.2.0/24'] })
+    const held = await admitted(token)
+    expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
+    await sluice.call('PUT', `/api/subscribe_token/${id}`, { isActive: false })
+    expect(await answers(held, { ip: '192.0.2.3' })).toEqual(REFUSED.disabled)
+    expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
+    expect(await answers(held)).toEqual(SERVED)
+  })
+
+  test('rules that a token gets later hold for the places that it has admitted before', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe', { deniedCountries: ['NZ'] })
+    const held = await admitted(token)
+    expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
+    expect(await answers(held, { ip: '203.0.113.2' })).toEqual(SERVED)
+    await sluice.call('PUT', `/api/subscribe_token/${id}`, { updateAllowedIpAddresses: ['192.0.2.0/24'] })
+    expect(await answers(held, { ip: '203.0.113.2' })).toEqual(REFUSED.address)
+    expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
+    expect(await answers(held)).toEqual(SERVED)
+  })
+
+  test('a token without such rules, and an open stream, are not bound to a place', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe')
+    const elsewhere = { ip: '203.0.113.4', origin: 'https://anywhere.example' }
+    const [held, open] = [await admitted(token), await admitted('', {}, 'open')]
+    await sluice.call('PUT', `/api/subscribe_token/${id}`, { isActive: false })
+    expect(await answers(held, elsewhere)).toEqual(SERVED)
+    expect(await answers(open, elsewhere)).toEqual(SERVED)
+  })
+
+  test('who is refused keeps no session going', async () => {
+    const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
+    const { playlist } = await admitted(token)
+    const isOn = () => sluice.app.ctx.live.ofToken(id).length === 1
+    expect(isOn()).toBe(true)
+    await until(async () => {
+      await get(playlist, { ip: '192.0.2.99' })
+      return !isOn()
+    })
+    expect((await get(playlist)).text).toBe('Unauthorized: Invalid token')
+  })
+})
