@@ -10,7 +10,7 @@ import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
 export interface StreamKeyParts {
   readonly ctx: Context
   /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
-  readonly take: (ingestId: string, cut: (why?: string) => Promise<void>) => FrameSink
+  readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
   readonly pushed: PushedKeys
   readonly meter: Pick<Meter, 'connected'>
 }
