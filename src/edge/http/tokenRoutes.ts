@@ -17,6 +17,7 @@ import { clearBoundIps, listBoundIps } from '../../commands/bindings.ts'
 import type { Context } from '../../commands/context.ts'
 import type { TokenKind } from '../../core/access/types.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
+import { readStreamQuery } from '../../core/sessions/sessionQuery.ts'
 import * as requests from '../../core/tokens/requestSchema.ts'
 import * as schema from '../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -162,7 +163,7 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
     '/api/publish_token/active',
     document(tag, 'Ids of usable tokens that cover a stream', { querystring: ActiveQuery, data }),
     async (request, reply) => {
-      const read = readStreamId(request.query, accountOf(request))
+      const read = streamOf(request.query, accountOf(request))
       if (!read.ok) return sendFailure(reply, read.error)
       return sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request), read.value) }))
     },
@@ -188,20 +189,13 @@ const Disabled = Type.Object({
   failedTokens: Type.Array(Type.Object({ tokenId: Type.Integer(), errorMessage: Type.String() })),
 })
 
-/** The stream name of `accountId/streamName`; a stream of another account is answered as one that does not exist. */
-function readStreamId(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
-  const { streamId, ...others } = query
-  const unknown = Object.keys(others).map((name) => [name.slice(0, 64), ['is not a parameter here; allowed: streamId']])
-  const wellFormed = typeof streamId === 'string' && /^[^/]+\/./s.test(streamId)
-  const problem = ['is required: accountId/streamName, given once']
-  const errors = Object.fromEntries([...unknown, ...(wellFormed ? [] : [['streamId', problem]])]) as Record<
-    string,
-    string[]
-  >
-  if (!wellFormed || unknown.length > 0) return err(invalid(errors))
-  const slash = streamId.indexOf('/')
-  if (streamId.slice(0, slash) === accountId) return ok(streamId.slice(slash + 1))
-  return err(failure('not_found', `No stream with id: ${streamId.slice(0, 128)}`))
+/** The name of the stream that a query is about; a stream of another account is answered as one that does not exist. */
+function streamOf(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
+  const read = readStreamQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { streamName } = read.value
+  if (read.value.accountId === accountId) return ok(streamName)
+  return err(failure('not_found', `No stream with id: ${`${read.value.accountId}/${streamName}`.slice(0, 128)}`))
 }
 
 function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
