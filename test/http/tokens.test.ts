@@ -138,24 +138,26 @@ async function check(kind: string, token: string) {
 }
 
 describe('publish tokens only', () => {
-  it('are named as active while they may be used', async () => {
+  it('are named as usable while they may be used, and as active only when they publish', async () => {
     const exact = (await create('publish', { label: 'x', streams: [{ streamName: 'active-1' }] })).json.data.id
     const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] }))
       .json.data.id
-    const active = async () =>
-      (await sluice.call('GET', `/api/publish_token/active?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
-    expect(await active()).toEqual([exact, pattern])
+    const get = (path: string) => sluice.call('GET', `/api/publish_token/${path}`)
+    const idsOf = async (path: string) =>
+      (await get(`${path}?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
+    expect([await idsOf('usable'), await idsOf('active')]).toEqual([[exact, pattern], []])
     const disabled = await sluice.call('PATCH', '/api/publish_token/disable', { tokenIds: [exact, 123456] })
     expect(disabled.json.data).toEqual({
       successfulTokens: [exact],
       failedTokens: [{ tokenId: 123456, errorMessage: 'No publish token with id: 123456' }],
     })
-    expect(await active()).toEqual([pattern])
-    const all = (await sluice.call('GET', '/api/publish_token/active/all')).json.data.tokenIds
-    expect(all).toContain(pattern)
-    expect(all).not.toContain(exact)
-    expect((await sluice.call('GET', '/api/publish_token/active')).status).toBe(400)
-    expect((await sluice.call('GET', '/api/publish_token/active?streamId=zzzzzz/show')).status).toBe(404)
+    expect(await idsOf('usable')).toEqual([pattern])
+    expect((await get('active/all')).json.data.tokenIds).toEqual([])
+    for (const path of ['active', 'usable']) {
+      expect((await get(path)).status).toBe(400)
+      expect((await get(`${path}?streamId=zzzzzz/show`)).status).toBe(404)
+      expect((await get(`${path}?streamId=${sluice.accountId}/`)).json.data.errors).toHaveProperty('streamId')
+    }
   })
 
   it('answer with a warning when countries are ruled and no database is there', async () => {

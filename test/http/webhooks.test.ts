@@ -17,6 +17,7 @@ const OFF = {
   isThumbnailHooks: false,
   isTranscoderHooks: false,
   isViewerConnectionHooks: false,
+  isClipHooks: false,
 }
 
 describe('a webhook', () => {

@@ -7,6 +7,7 @@ import {
   listTokensByName,
   activeTokenIds,
   noToken,
+  usableTokenIds,
   type TokenPage,
 } from '../../commands/readTokens.ts'
 import { updateToken } from '../../commands/updateToken.ts'
@@ -159,18 +160,23 @@ const BoundIp = Type.Object({
 function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const tag = 'publish tokens'
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
-  app.get<{ Querystring: Record<string, unknown> }>(
-    '/api/publish_token/active',
-    document(tag, 'Ids of usable tokens that cover a stream', { querystring: ActiveQuery, data }),
-    async (request, reply) => {
-      const read = streamOf(request.query, accountOf(request))
-      if (!read.ok) return sendFailure(reply, read.error)
-      return sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request), read.value) }))
-    },
-  )
+  const ofStream = (path: string, summary: string, idsOf: typeof usableTokenIds): void => {
+    app.get<{ Querystring: Record<string, unknown> }>(
+      `/api/publish_token/${path}`,
+      document(tag, summary, { querystring: StreamQuery, data }),
+      async (request, reply) => {
+        const accountId = accountOf(request)
+        const read = streamOf(request.query, accountId)
+        if (!read.ok) return sendFailure(reply, read.error)
+        return sendResult(reply, ok({ tokenIds: await idsOf(ctx, accountId, read.value) }))
+      },
+    )
+  }
+  ofStream('active', 'Ids of the tokens that publish a stream now', activeTokenIds)
+  ofStream('usable', 'Ids of the tokens that could publish a stream: active, not expired, covering it', usableTokenIds)
   app.get(
     '/api/publish_token/active/all',
-    document(tag, 'Ids of all usable tokens', { data }),
+    document(tag, 'Ids of all tokens that publish now', { data }),
     async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
   )
   app.patch(
@@ -180,7 +186,7 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   )
 }
 
-const ActiveQuery = Type.Object({
+const StreamQuery = Type.Object({
   streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }),
 })
 
