@@ -109,3 +109,67 @@ describe('a body', () => {
     expect((await call('POST', '/api/publish_token', body, headers as Record<string, string>)).status).toBe(200)
   })
 })
+
+describe('a request that takes no body', () => {
+  let channel: string
+  let engine: string
+  let ingest: string
+  beforeAll(async () => {
+    const ingests = [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }]
+    const made = await live.made('POST', '/channels', { name: 'c', ingests })
+    ;[channel, engine, ingest] = [made.id, made.engines[0].id, made.ingests[0].id]
+  })
+
+  it('is refused with one, by the name of each property, and nothing is done', async () => {
+    const paths = [`/channels/${channel}/start`, `/engines/${engine}/stop`, `/ingests/${ingest}/rotate-key`]
+    for (const path of paths) {
+      const { status, json } = await live.v2('POST', path, { at: 'tomorrow' })
+      expect([status, json.code, json.details]).toEqual([
+        400,
+        'validation_failed',
+        [{ path: 'at', message: 'unknown property at' }],
+      ])
+    }
+    const deleted = await live.v2('DELETE', `/channels/${channel}`, { force: true })
+    expect([deleted.status, deleted.json.details[0].path]).toEqual([400, 'force'])
+    expect((await live.v2('GET', `/channels/${channel}`)).json.data.status).toBe('stopped')
+    const stop = await call('POST', '/api/stream/stop/all', { streamId: 'x' })
+    expect([stop.status, Object.keys(stop.json.data.errors)]).toEqual([400, ['streamId']])
+    expect((await call('POST', '/api/stream/stop/all', '[]')).json.data.errors).toHaveProperty('body')
+  })
+
+  it('is answered with an empty one, or with none but the content type', async () => {
+    for (const body of [undefined, '', '{}', 'null']) {
+      expect((await live.v2('POST', `/engines/${engine}/stop`, body)).status).toBe(204)
+      expect((await call('POST', '/api/stream/stop/all', body)).status).toBe(200)
+    }
+  })
+
+  it('says that a feature is missing before it looks at the body', async () => {
+    expect((await live.v2('POST', `/channels/${channel}/custom-endpoints`, { name: 'x' })).status).toBe(501)
+  })
+})
+
+describe('a name', () => {
+  it.each([' ', '\u3000\u00a0', '\u200b'])('of nothing that can be seen is refused: %j', async (name) => {
+    const why = 'must have a character that can be seen'
+    const channel = await live.v2('POST', '/channels', { name, ingests: [{ name, type: 'rtmp-push' }] })
+    expect([channel.status, channel.json.details]).toEqual([
+      400,
+      [
+        { path: 'name', message: why },
+        { path: 'ingests[0].name', message: why },
+      ],
+    ])
+    const token = await call('POST', '/api/publish_token', { label: name, streams: [{ streamName: 's' }] })
+    expect(token.json.data.errors).toEqual({ label: [why] })
+    const ladder = await live.v2('POST', '/webhooks', { name, url: 'https://a.example', events: ['*'] })
+    expect(ladder.json.details).toEqual([{ path: 'name', message: why }])
+  })
+
+  it('may have spaces, and be of any script', async () => {
+    for (const name of ['Main stage', 'スタジオ', '👩‍🚀']) {
+      expect((await live.v2('POST', '/channels', { name })).status).toBe(200)
+    }
+  })
+})

@@ -94,10 +94,31 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
   it('are not found under the other kind or a made-up id', async () => {
     const other = kind === 'publish' ? 'subscribe' : 'publish'
     const { id } = (await create(kind, minimal)).json.data
-    for (const path of [`/api/${other}_token/${id}`, `/api/${kind}_token/999999`, `/api/${kind}_token/x`]) {
+    const [huge, base] = ['9'.repeat(40), `/api/${kind}_token`]
+    for (const path of [`/api/${other}_token/${id}`, `${base}/999999`, `${base}/0`, `${base}/-1`, `${base}/${huge}`]) {
       const answer = await sluice.call('GET', path)
       expect(answer.status).toBe(404)
       expect(answer.json).toMatchObject({ status: 'fail', data: { tokenId: expect.stringContaining('No ') } })
+    }
+  })
+
+  it.each(['list_by_cluster?cluster=x', 'x', '1e3', '1.0', '%31x', 'x/bound_ips', 'ab'.repeat(32)])(
+    'have nothing at a path whose word is no integer: %s',
+    async (word) => {
+      const path = `/api/${kind}_token/${word}`
+      const { status, json } = await sluice.call('GET', path)
+      expect([status, json]).toEqual([
+        404,
+        { status: 'fail', data: { message: `Nothing is at ${path.split('?')[0]}` } },
+      ])
+      expect((await sluice.call('PATCH', path, {})).status).toBe(404)
+    },
+  )
+
+  it('are not offered the methods of an id at the path of a list', async () => {
+    for (const method of ['DELETE', 'POST']) {
+      const answer = await sluice.call(method, `/api/${kind}_token/list`)
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     }
   })
 

@@ -83,10 +83,15 @@ describe('a webhook', () => {
     }
   })
 
-  it.each(['0', 'x', '-1', '1.5', '99999999', '9007199254740993'])('with the id %s is none', async (id) => {
+  it.each(['0', '-1', '99999999', '9007199254740993'])('with the id %s is none', async (id) => {
     const answer = await sluice.call('PUT', `/api/webhooks/${id}`, { isFeedHooks: true })
     expect(answer.status).toBe(404)
     expect(answer.json.data).toEqual({ webhookId: `No webhook with id: ${id}` })
+  })
+
+  it.each(['x', '1.5', 'x/deliveries'])('is not what a path without an integer names: %s', async (word) => {
+    const { status, json } = await sluice.call('GET', `/api/webhooks/${word}`)
+    expect([status, json.data]).toEqual([404, { message: `Nothing is at /api/webhooks/${word}` }])
   })
 
   it('is reached with the API secret only', async () => {

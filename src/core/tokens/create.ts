@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkPlainText } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from './canonical.ts'
 import { createHints } from './fields.ts'
 import { type FieldErrors, Problems } from './problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
@@ -46,7 +46,7 @@ function readRules(kind: TokenKind, body: Sound<CreateBody>): TokenRules {
     priority: body.value('priority') ?? null,
     trackingId,
   }
-  checkPlainText('label', rules.label, body.problems)
+  checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
   checkCountries(rules, 'deniedCountries', body.problems)
   return rules

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkPlainText, namesToRemove } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from './canonical.ts'
 import { updateHints } from './fields.ts'
 import { type FieldErrors, Problems } from './problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
@@ -68,7 +68,7 @@ function readSet(body: Sound<UpdateBody>, clearPriority: boolean): Changes {
     const list = agreed(body, name, (spelling) => canonicalList(body, spelling))
     if (list !== undefined) set[name] = list
   }
-  checkPlainText('label', label, body.problems)
+  checkLabel('label', label, body.problems)
   checkCountries(set, 'deniedCountries', body.problems)
   return set
 }

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ok } from '../../base/result.ts'
 import { readJson } from '../../core/json.ts'
+import { readNoBody } from '../../core/noBody.ts'
 import { BadBody, EncodedBody } from './problem.ts'
 
 /**
@@ -35,6 +37,16 @@ function refuseEncoded(
 /** Names of codings ignore case (RFC 9110 section 8.4.1). */
 const isPlainCoding = (coding: string | undefined): boolean =>
   coding === undefined || coding.toLowerCase() === 'identity'
+
+/**
+ * What is sent to a route that describes no body would be ignored in silence, so it is refused by name. For the hook that
+ * runs before handlers. Routes that describe nothing at all answer for themselves.
+ */
+export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  const { schema } = request.routeOptions
+  const read = schema === undefined || schema.body !== undefined ? ok(null) : readNoBody(request.body)
+  done(read.ok ? undefined : new BadBody('The request takes no body', read.error))
+}
 
 /** @throws BadBody, with a message that is safe to show */
 export function parseJson(body: Buffer): unknown {

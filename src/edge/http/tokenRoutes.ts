@@ -24,6 +24,7 @@ import * as schema from '../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { accountOf, actorOf } from './auth.ts'
 import { document } from './openapi.ts'
+import { withPathId } from './pathId.ts'
 import type { PeerOf } from './peer.ts'
 import { sendFailure, sendResult } from './problem.ts'
 
@@ -216,14 +217,9 @@ function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void
   )
 }
 
-/** Runs a command on the id in the path. What is no token id names no token: 404. */
-async function withId<T>(
+const withId = <T>(
   kind: TokenKind,
-  request: FastifyRequest<ById>,
+  { params }: FastifyRequest<ById>,
   reply: FastifyReply,
   command: (id: number) => Promise<Result<T, Failure>>,
-): Promise<FastifyReply> {
-  const { tokenId } = request.params
-  if (!/^[1-9]\d{0,14}$/.test(tokenId)) return sendFailure(reply, noToken(kind, tokenId))
-  return sendResult(reply, await command(Number(tokenId)))
-}
+): Promise<FastifyReply> => withPathId(reply, params.tokenId, (word) => noToken(kind, word), command)
