@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ok } from '../../base/result.ts'
 import { readJson } from '../../core/json.ts'
 import { readNoBody } from '../../core/noBody.ts'
 import { BadBody, EncodedBody } from './problem.ts'
@@ -44,7 +43,8 @@ const isPlainCoding = (coding: string | undefined): boolean =>
  */
 export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
   const { schema } = request.routeOptions
-  const read = schema === undefined || schema.body !== undefined ? ok(null) : readNoBody(request.body)
+  if (request.body === undefined || schema === undefined || schema.body !== undefined) return done()
+  const read = readNoBody(request.body)
   done(read.ok ? undefined : new BadBody('The request takes no body', read.error))
 }
 
