@@ -21,7 +21,8 @@ export const channels = {
       default: 'streaming',
       allowed: 'the name of a claim',
       rule: claimName,
-      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
+      about:
+        'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses. That of hosted services is read too.',
     }),
     allowPrivateSources: toggle({
       default: false,

@@ -9,6 +9,7 @@ import {
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
+  tokensOnAir,
 } from './tables/feeds.ts'
 import { beatNode, deleteNode, holdNode, insertNode, listNodes, lockDeadNode } from './tables/nodes.ts'
 import {
@@ -72,6 +73,7 @@ export const sessionReadsOf = (
     kicked: (node, limit) => kickedSessions(session, node, limit),
   },
   feeds: {
+    tokenIds: (accountId, streamName) => tokensOnAir(session, accountId, streamName),
     open: (limit) => openFeeds(session, limit),
     elsewhere: (node, limit) => feedsElsewhere(session, node, limit),
   },

@@ -83,7 +83,17 @@ export interface SessionReads {
   kicked(node: string, limit: number): Promise<{ id: string; reason: string }[]>
 }
 
+/** Sessions of an account: one, those of a stream, or all. */
+export type Kicked = { readonly accountId: string; readonly id: string } | Stream | AllOf
+
+interface AllOf {
+  readonly accountId: string
+  readonly all: true
+}
+
 export interface FeedReads {
+  /** The tokens of the feeds that are on the air, on all nodes; of one stream, or of all of the account. Ascending. */
+  tokenIds(accountId: string, streamName?: string): Promise<number[]>
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
   /** Those of all other nodes. */
@@ -118,8 +128,8 @@ export interface SessionTx {
   end(id: string, atMs: number, reason: string): Promise<StoredSession | undefined>
   /** Ends all of a node; answers how many. None ends before it began. */
   endOfNode(node: string, atMs: number, reason: string): Promise<number>
-  /** Asks the nodes to end sessions that are on; answers how many were not asked for before. */
-  kick(which: { accountId: string; id: string } | Stream, reason: string): Promise<StoredSession[]>
+  /** Asks the nodes to end sessions that are on; answers those that were not asked for before. */
+  kick(which: Kicked, reason: string): Promise<StoredSession[]>
   /**
    * Writes totals and adds what is new in them to the hour of `atMs`, by stream, protocol, token, tracking id and
    * country. Totals only rise: to write the same ones again changes nothing. Answers the ids of those that had ended.

@@ -29,7 +29,7 @@ export type {
 } from './webhooks.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type { Kicked, Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
 export type {
   StoredLife,
   Run,
@@ -261,12 +261,12 @@ export interface Reads extends LiveReads, RunReads {
     /** One page by offset, ties broken by id. The same cost near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
     count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
-    /** Publish tokens that could be used now: active and not expired. With `streamName`: those that name it exactly,
-     * and all that have patterns (`patterns` holds theirs; the caller matches them). */
+    /** Publish tokens that could be used now, active and not expired, and that name the stream exactly or have patterns
+     * (`patterns` holds theirs; the caller matches them). By id. */
     usable(
       accountId: string,
       nowMs: number,
-      streamName?: string,
+      streamName: string,
     ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
   }
   bindings: {

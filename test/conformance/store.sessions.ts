@@ -75,6 +75,16 @@ export function sessionsSuite(stores: Stores): void {
       }
     })
 
+    test('are kicked all together, those of one account alone', async () => {
+      const [mine, node] = [newAccount(), randomBytes(4).toString('hex')]
+      const own = [await admitted({ accountId: mine }, node), await admitted({ accountId: mine }, node)]
+      await admitted({ accountId: newAccount() }, node)
+      const kicked = await write((tx) => tx.sessions.kick({ accountId: mine, all: true }, 'stopped'))
+      expect(kicked.map(({ id }) => id).sort()).toEqual(own.map(({ id }) => id).sort())
+      expect(await stores.other.read.sessions.kicked(node, 10)).toHaveLength(2)
+      expect(await write((tx) => tx.sessions.kick({ accountId: mine, all: true }, 'stopped'))).toEqual([])
+    })
+
     test('are kicked once, one by one or by stream, and their node finds them', async () => {
       const node = randomBytes(4).toString('hex')
       const { streamName } = stream()
@@ -88,6 +98,23 @@ export function sessionsSuite(stores: Stores): void {
       expect(await kick({ streamName })).toEqual([])
       await write((tx) => tx.sessions.end(one.id, 1, 'kicked'))
       expect(await stores.other.read.sessions.kicked(node, 10)).toMatchObject([{ id: two.id }])
+    })
+
+    test('on the air name their tokens, each once, of a stream or of the whole account', async () => {
+      const of = { accountId: newAccount(), streamName: 'x' }
+      const first = feed({ ...of, sourceId: 'a', tokenId: 12 })
+      const rest = [
+        feed({ ...of, sourceId: 'b', tokenId: 9 }),
+        feed({ ...of, sourceId: 'c', tokenId: 12 }),
+        feed({ ...of, streamName: 'y', tokenId: 7 }),
+        feed({ accountId: newAccount(), streamName: 'x', tokenId: 1 }),
+      ]
+      for (const one of [first, ...rest]) await write((tx) => tx.feeds.insert(one))
+      const { feeds } = stores.other.read
+      expect(await feeds.tokenIds(of.accountId, 'x')).toEqual([9, 12])
+      expect(await feeds.tokenIds(of.accountId)).toEqual([7, 9, 12])
+      for (const { feedId } of rest) await write((tx) => tx.feeds.end(feedId, 2000))
+      expect(await feeds.tokenIds(of.accountId)).toEqual([12])
     })
 
     test('of a node end together, none before it began', async () => {
@@ -182,6 +209,23 @@ export function sessionsSuite(stores: Stores): void {
       const open = await stores.other.read.feeds.open(10_000)
       expect(open.filter((one) => one.streamName === streamName)).toHaveLength(2)
       expect(await write((tx) => tx.feeds.endOfSession(second.sessionId, 4000))).toEqual(second)
+    })
+
+    test('on the air name their tokens, each once, of a stream or of the whole account', async () => {
+      const of = { accountId: newAccount(), streamName: 'x' }
+      const first = feed({ ...of, sourceId: 'a', tokenId: 12 })
+      const rest = [
+        feed({ ...of, sourceId: 'b', tokenId: 9 }),
+        feed({ ...of, sourceId: 'c', tokenId: 12 }),
+        feed({ ...of, streamName: 'y', tokenId: 7 }),
+        feed({ accountId: newAccount(), streamName: 'x', tokenId: 1 }),
+      ]
+      for (const one of [first, ...rest]) await write((tx) => tx.feeds.insert(one))
+      const { feeds } = stores.other.read
+      expect(await feeds.tokenIds(of.accountId, 'x')).toEqual([9, 12])
+      expect(await feeds.tokenIds(of.accountId)).toEqual([7, 9, 12])
+      for (const { feedId } of rest) await write((tx) => tx.feeds.end(feedId, 2000))
+      expect(await feeds.tokenIds(of.accountId)).toEqual([12])
     })
 
     test('of a node end together, none before it began', async () => {

@@ -80,7 +80,7 @@ describe('the interface', () => {
     expect(await codes('PUT', '/channels')).toEqual([405, 'method_not_allowed'])
     expect((await live.v2('PUT', '/channels')).headers.get('allow')).toBe('GET, HEAD, POST')
     expect(await codes('POST', '/channels', '{"name":')).toEqual([400, 'invalid_body'])
-    expect(await codes('POST', '/channels', '{"name":"a","__proto__":{}}')).toEqual([400, 'invalid_body'])
+    expect(await codes('POST', '/channels', '{"name":"a","__proto__":{}}')).toEqual([400, 'validation_failed'])
     expect(await codes('POST', '/channels', 'name=a', { 'content-type': 'text/plain' })).toEqual([
       415,
       'unsupported_media_type',

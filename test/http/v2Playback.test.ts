@@ -224,6 +224,14 @@ describe('viewer tokens', () => {
     expect(await asked(jwt({ geo: { cc: ['NZ'] } }))).toEqual([403, 'country_not_allowed'])
     expect(await asked(jwt({ geo: { rgn: ['CA'] } }))).toEqual([403, 'country_not_allowed'])
     expect(await asked(jwt({ surprise: true }))).toEqual([403, 'invalid_token'])
+    const under = (name: string, more = {}) => jwt({}, { streaming: undefined, [name]: { ch: ['ch_other'] }, ...more })
+    expect(await asked(under('optiview'))).toEqual([403, 'channel_not_allowed'])
+    expect(await asked(under('optiview', { streaming: {} }))).toEqual([403, 'invalid_token'])
+    expect(await asked(under('Streaming'))).toEqual([403, 'invalid_token'])
+    const { json } = await play(`${path}?token=${under('Streaming')}`)
+    expect(json.message).toBe(
+      'The token is not valid: Streaming is not read; restrictions stand under streaming or optiview',
+    )
     expect(await asked(jwt({ hw: ['tv'] }), { 'user-agent': 'Mozilla/5.0 (iPhone)' })).toEqual([
       403,
       'device_not_allowed',

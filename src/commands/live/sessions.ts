@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
-import type { StoredSession, Tx } from '../../store/store.ts'
+import type { Kicked, StoredSession, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, shownPage, walk } from '../keysetPage.ts'
 import { writeBytes } from './count.ts'
@@ -59,9 +59,9 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
   return ok(true)
 }
 
-/** What was ended: a stream with everybody on it, or nothing, because nobody was. */
+/** What was ended: a stream or the account with everybody on it, or nothing, because nobody was. */
 export interface StopAnswer {
-  stoppingLevel: 'Stream' | 'None'
+  stoppingLevel: 'Account' | 'Stream' | 'None'
 }
 
 /** Asks for the end of everybody who publishes or views a stream, on all nodes. */
@@ -70,14 +70,33 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
   if (!read.ok) return err(invalid(read.error))
   const { accountId, streamName } = read.value
   if (accountId !== actor.accountId) return err(notFound('streamId', 'No stream of this account has this id'))
+  const which = { accountId, streamName }
+  const stopped = await stop(ctx, actor, { action: 'stream.stop', subject: `${accountId}/${streamName}`, which })
+  return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
+}
+
+/** Asks for the end of everybody who publishes or views a stream of the account, on all nodes. */
+export async function stopAllStreams(ctx: Context, actor: Actor): Promise<Result<StopAnswer, Failure>> {
+  const { accountId } = actor
+  const which = { accountId, all: true } as const
+  const stopped = await stop(ctx, actor, { action: 'account.stop', subject: accountId, which })
+  return ok({ stoppingLevel: stopped ? 'Account' : 'None' })
+}
+
+/** Was anybody there? */
+async function stop(
+  ctx: Context,
+  actor: Actor,
+  { action, subject, which }: { action: string; subject: string; which: Kicked },
+): Promise<boolean> {
   const stopped = await ctx.store.transaction(async (tx) => {
-    const kicked = await tx.sessions.kick({ accountId, streamName }, 'stopped')
-    await tellNodes(ctx, tx, actor, 'stream.stop', `${accountId}/${streamName}`, kicked)
-    return kicked.length
+    const kicked = await tx.sessions.kick(which, 'stopped')
+    await tellNodes(ctx, tx, actor, action, subject, kicked)
+    return kicked.length > 0
   })
   const here = await endKicked(ctx)
   await here.done
-  return ok({ stoppingLevel: stopped > 0 ? 'Stream' : 'None' })
+  return stopped
 }
 
 async function tellNodes(

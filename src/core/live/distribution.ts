@@ -1,7 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { parseCountry } from '../access/country.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkPlainText } from '../tokens/canonical.ts'
+import { checkLabel, checkPlainText } from '../tokens/canonical.ts'
 import { Problems } from '../tokens/problems.ts'
 import { readShape, type Sound } from '../tokens/shape.ts'
 import { readName } from './name.ts'
@@ -74,7 +74,7 @@ export function readCreateKey(body: unknown, settings: LiveSettings): Result<New
 function readKeyBody(body: Sound<CreateKey>, settings: LiveSettings): NewKey {
   const key = body.value('key')
   const name = body.value('name')
-  checkPlainText(`${body.at}name`, name, body.problems)
+  checkLabel(`${body.at}name`, name, body.problems)
   const refused = key === undefined ? null : settings.refuseKey(key)
   if (refused !== null) body.problems.add(`${body.at}key`, refused)
   return { key: key ?? '', name: name ?? null }

@@ -1,13 +1,17 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
-import { BadBody } from './problem.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readJson } from '../../core/json.ts'
+import { readNoBody } from '../../core/noBody.ts'
+import { BadBody, EncodedBody } from './problem.ts'
 
 /**
  * JSON bodies: an empty one is "no body" (clients send the content type with DELETE), everything else must be UTF-8
- * and JSON. Keys that would reach an object's prototype are refused.
+ * and JSON in which no property comes twice. A body that is encoded is refused, of whatever type it is.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  // After the hooks that ask for a secret, and before a byte of the body is read.
+  app.addHook('preParsing', refuseEncoded)
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       done(null, parseJson(body as Buffer))
@@ -17,26 +21,40 @@ export function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
+/** RFC 9110 section 15.5.16: 415, with what would have been taken. */
+function refuseEncoded(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  _payload: unknown,
+  done: (error?: Error) => void,
+): void {
+  if (isPlainCoding(headers['content-encoding'])) return done()
+  reply.header('Accept-Encoding', 'identity')
+  done(new EncodedBody())
+}
+
+/** Names of codings ignore case (RFC 9110 section 8.4.1). */
+const isPlainCoding = (coding: string | undefined): boolean =>
+  coding === undefined || coding.toLowerCase() === 'identity'
+
+/**
+ * What is sent to a route that describes no body would be ignored in silence, so it is refused by name. For the hook that
+ * runs before handlers. Routes that describe nothing at all answer for themselves.
+ */
+export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  const { schema } = request.routeOptions
+  if (request.body === undefined || schema === undefined || schema.body !== undefined) return done()
+  const read = readNoBody(request.body)
+  done(read.ok ? undefined : new BadBody('The request takes no body', read.error))
+}
+
 /** @throws BadBody, with a message that is safe to show */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   const text = body.toString()
   // What is not valid was replaced, so text without the replacement needs no second look.
   if (text.includes('\uFFFD') && !isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
-  try {
-    return JSON.parse(text, text.includes('__proto__') ? refusePrototype : undefined)
-  } catch (error) {
-    if (error instanceof BadBody) throw error
-    throw new BadBody(`The body is not valid JSON${position(error)}`)
-  }
-}
-
-function refusePrototype(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw new BadBody('The body has a property named __proto__, which is not allowed')
-  return value
-}
-
-function position(error: unknown): string {
-  const found = /position (\d+)/.exec(error instanceof Error ? error.message : '')
-  return found ? `: something is wrong at character ${found[1]}` : ''
+  const read = readJson(text)
+  if (read.ok) return read.value
+  throw new BadBody(`The body ${read.error.message}`, read.error.errors)
 }

@@ -8,7 +8,7 @@ import { accessRoutes } from './accessRoutes.ts'
 import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
-import { readJsonBodies } from './body.ts'
+import { readJsonBodies, refuseUndescribed } from './body.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
@@ -100,6 +100,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
     api.addHook('onRequest', requireSecret(ctx, limits))
+    api.addHook('preHandler', refuseUndescribed)
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
     analyticsRoutes(api, ctx)

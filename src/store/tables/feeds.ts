@@ -1,5 +1,5 @@
-import { type Selectable, sql } from 'kysely'
-import type { FeedTable } from '../schema.ts'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { DB, FeedTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
 import type { Node, StoredFeed, Stream } from '../store.ts'
 
@@ -20,6 +20,18 @@ const insert = statement((db, p: Selectable<FeedTable>) =>
 const open = statement((db, p: { limit: number }) =>
   db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
 )
+
+const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
+  db
+    .selectFrom('feeds')
+    .select('token_id')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('ended_at_ms', 'is', null)
+    .orderBy('token_id')
+
+const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
+const tokensOfStream = statement((db, p: Stream) => tokensOf(db, p).where('stream_name', '=', p.streamName))
 
 const elsewhere = statement((db, p: { node: string; limit: number }) =>
   db
@@ -109,6 +121,14 @@ export async function insertFeed(session: Session, feed: StoredFeed): Promise<vo
 
 export async function openFeeds(session: Session, limit: number): Promise<StoredFeed[]> {
   return (await session.all(open, { limit })).map(fromRow)
+}
+
+export async function tokensOnAir(session: Session, accountId: string, streamName?: string): Promise<number[]> {
+  const rows =
+    streamName === undefined
+      ? await session.all(tokens, { accountId })
+      : await session.all(tokensOfStream, { accountId, streamName })
+  return rows.map((row) => row.token_id)
 }
 
 export async function feedsElsewhere(

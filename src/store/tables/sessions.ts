@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { LiveSession } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
-import type { SessionQuery, StoredSession, Stream } from '../store.ts'
+import type { Kicked, SessionQuery, StoredSession } from '../store.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -159,11 +159,7 @@ export async function endSessionsOfNode(session: Session, node: string, atMs: nu
   return session.run(endOfNode, { node, atMs, reason })
 }
 
-export async function kickSessions(
-  session: Session,
-  which: { accountId: string; id: string } | Stream,
-  reason: string,
-): Promise<StoredSession[]> {
+export async function kickSessions(session: Session, which: Kicked, reason: string): Promise<StoredSession[]> {
   const rows = await session.ask((db) => {
     const open = db
       .updateTable('sessions')
@@ -171,6 +167,7 @@ export async function kickSessions(
       .where('account_id', '=', which.accountId)
       .where('ended_at_ms', 'is', null)
       .where('kick', 'is', null)
+    if ('all' in which) return open.returningAll()
     const named = 'id' in which ? open.where('id', '=', which.id) : open.where('stream_name', '=', which.streamName)
     return named.returningAll()
   })

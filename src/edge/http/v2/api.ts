@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
 import type { Measured } from '../../../commands/v2life/measured.ts'
 import { refusal } from '../../../core/live/errors.ts'
+import { refuseUndescribed } from '../body.ts'
 import type { RequestLimits } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { analyticsRoutes } from './analyticsRoutes.ts'
@@ -44,6 +45,7 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
   const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured: options.measured }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
+    managed.addHook('preHandler', refuseUndescribed)
     channelRoutes(managed, api)
     ingestRoutes(managed, api)
     engineRoutes(managed, api)
