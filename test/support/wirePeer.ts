@@ -34,6 +34,7 @@ export class WireNet {
       hosts: () => [{ transport: 'udp', address: '198.51.100.1', port: 8081 }],
       maxBitrate: 2_500_000,
       maxSessions: 20,
+      publisherSilentMs: 15_000,
       send: (datagram, to) => this.#deliver(Buffer.from(datagram), to),
       emit: (event) => this.events.push(event),
       want: () => undefined,

@@ -36,6 +36,7 @@ beforeAll(async () => {
     native: port.native,
     maxBitrate: 2_500_000,
     maxSessions: 100,
+    publisherSilentMs: 15_000,
     send: (datagram, to) => udp.send(datagram, to),
     emit: (event) => events.push(event),
     want: () => undefined,

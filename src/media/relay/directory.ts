@@ -1,14 +1,14 @@
 import type { Endpoint } from './socket.ts'
 
 /** Addresses of one peer that count: it may be reached by several while ICE looks for the best. */
-const MAX_ADDRESSES = 8
+const MAX_ADDRESSES = 16
 /** Its user name fragments: the present one, and the one before a restart. */
 const MAX_NAMES = 2
 
 /** Whose a datagram is: by the ICE user name of a connectivity check, and from then on by where it comes from. */
 export class Directory<T extends object> {
   readonly #byName = new Map<string, T>()
-  readonly #byAddress = new Map<string, T>()
+  readonly #byAddress = new Map<string, { readonly owner: T; readonly isProved: boolean }>()
   readonly #names = new Map<T, string[]>()
   readonly #addresses = new Map<T, Set<string>>()
 
@@ -24,11 +24,16 @@ export class Directory<T extends object> {
     return this.#byName.get(ufrag)
   }
 
-  /** From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. */
-  locate(owner: T, from: Endpoint): void {
+  /**
+   * From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. Without
+   * a proof it is taken from no peer that gave one: anybody can write the address of another peer into a packet.
+   */
+  locate(owner: T, from: Endpoint, isProved: boolean): void {
     const key = keyOf(from)
     const before = this.#byAddress.get(key)
-    if (before !== undefined) this.#addresses.get(before)?.delete(key)
+    const isForeign = before !== undefined && before.owner !== owner
+    if (isForeign && before.isProved && !isProved) return
+    if (before !== undefined) this.#addresses.get(before.owner)?.delete(key)
     const addresses = this.#addresses.get(owner) ?? new Set()
     const [oldest = ''] = addresses
     if (addresses.size >= MAX_ADDRESSES) {
@@ -37,11 +42,11 @@ export class Directory<T extends object> {
     }
     addresses.add(key)
     this.#addresses.set(owner, addresses)
-    this.#byAddress.set(key, owner)
+    this.#byAddress.set(key, { owner, isProved: isProved || (!isForeign && before?.isProved === true) })
   }
 
   at(from: Endpoint): T | undefined {
-    return this.#byAddress.get(keyOf(from))
+    return this.#byAddress.get(keyOf(from))?.owner
   }
 
   remove(owner: T): void {
@@ -52,4 +57,5 @@ export class Directory<T extends object> {
   }
 }
 
-const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
+/** One word for an address. */
+export const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
