@@ -38,6 +38,7 @@ export class WireNet {
       send: (datagram, to) => this.#deliver(Buffer.from(datagram), to),
       emit: (event) => this.events.push(event),
       want: () => undefined,
+      release: () => undefined,
       ...over,
     })
   }

@@ -40,6 +40,7 @@ beforeAll(async () => {
     send: (datagram, to) => udp.send(datagram, to),
     emit: (event) => events.push(event),
     want: () => undefined,
+    release: () => undefined,
   })
   ticking = setInterval(() => relay.tick(), 20)
 })

@@ -10,7 +10,14 @@ export class Directory<T extends object> {
   readonly #byName = new Map<string, T>()
   readonly #byAddress = new Map<string, { readonly owner: T; readonly isProved: boolean }>()
   readonly #names = new Map<T, string[]>()
-  readonly #addresses = new Map<T, Set<string>>()
+  /** The one that was not checked for longest is the first. */
+  readonly #addresses = new Map<T, Map<string, Endpoint>>()
+  readonly #released: (at: Endpoint) => void
+
+  /** `released` is called with each address that is no longer its owner's. */
+  constructor(released: (at: Endpoint) => void = () => undefined) {
+    this.#released = released
+  }
 
   /** Gives `owner` a name; of older ones only the last stays. */
   name(owner: T, ufrag: string): void {
@@ -34,13 +41,10 @@ export class Directory<T extends object> {
     const isForeign = before !== undefined && before.owner !== owner
     if (isForeign && before.isProved && !isProved) return
     if (before !== undefined) this.#addresses.get(before.owner)?.delete(key)
-    const addresses = this.#addresses.get(owner) ?? new Set()
-    const [oldest = ''] = addresses
-    if (addresses.size >= MAX_ADDRESSES) {
-      addresses.delete(oldest)
-      this.#byAddress.delete(oldest)
-    }
-    addresses.add(key)
+    const addresses = this.#addresses.get(owner) ?? new Map<string, Endpoint>()
+    const [oldest] = addresses
+    if (oldest !== undefined && addresses.size >= MAX_ADDRESSES) this.#release(addresses, ...oldest)
+    addresses.set(key, from)
     this.#addresses.set(owner, addresses)
     this.#byAddress.set(key, { owner, isProved: isProved || (!isForeign && before?.isProved === true) })
   }
@@ -51,9 +55,16 @@ export class Directory<T extends object> {
 
   remove(owner: T): void {
     for (const name of this.#names.get(owner) ?? []) this.#byName.delete(name)
-    for (const key of this.#addresses.get(owner) ?? []) this.#byAddress.delete(key)
+    const addresses = this.#addresses.get(owner)
+    if (addresses !== undefined) for (const one of addresses) this.#release(addresses, ...one)
     this.#names.delete(owner)
     this.#addresses.delete(owner)
+  }
+
+  #release(addresses: Map<string, Endpoint>, key: string, at: Endpoint): void {
+    addresses.delete(key)
+    this.#byAddress.delete(key)
+    this.#released(at)
   }
 }
 

@@ -62,6 +62,7 @@ async function run(settings: RelaySettings): Promise<void> {
     maxSessions: settings.maxSessions,
     publisherSilentMs: settings.publisherSilentMs,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
+    release: (at) => isTcp(at) && tcp?.release(at),
     emit,
     want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
   })

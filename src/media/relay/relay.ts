@@ -40,6 +40,8 @@ export interface RelayOptions {
   /** The back end in C, where it is used. */
   readonly native?: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
+  /** No session is at this address any more: where it is a connection, that can be closed. */
+  release(at: Endpoint): void
   emit(event: EngineEvent): void
   /** Frames of a feed are wanted from now on, or no more. */
   want(sessionId: string, isWanted: boolean): void
@@ -74,7 +76,7 @@ export class Relay {
   readonly #options: RelayOptions
   readonly #sessions = new Map<string, Session>()
   readonly #feeds: Feeds
-  readonly #directory = new Directory<Session>()
+  readonly #directory: Directory<Session>
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
   #slowAtMs = 0
@@ -82,6 +84,7 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#directory = new Directory((at) => options.release(at))
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 

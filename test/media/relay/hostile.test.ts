@@ -22,6 +22,7 @@ async function relayWithPublisher() {
     publisherSilentMs: 15_000,
     send: (datagram) => sent.push(datagram),
     want: () => undefined,
+    release: () => undefined,
     emit: () => undefined,
   })
   const publisher = new TestPublisher()
