@@ -99,6 +99,14 @@ export class Paths {
     return this.#askInTime(path, nowMs) || path === this.#present || ageMs <= STALE_MS
   }
 
+  /** The peer's media comes from there, and no check yet: a router gave it another port. Asks whether it hears us there. */
+  strayed(from: Endpoint, nowMs: number): void {
+    if (this.#present === null) return
+    const path = this.#pathAt(from, this.#present.names)
+    this.#nominated = path
+    this.#askInTime(path, nowMs)
+  }
+
   /** Something came from `from` that only who hears us there can have sent. */
   prove(from: Endpoint, nowMs: number): void {
     const path = this.#paths.get(keyOf(from))

@@ -47,11 +47,13 @@ export interface Credentials {
 const ROLE_CONFLICT = 487
 /** Answers that go where nothing is proved, beside those to checks: to who thinks that we control, and to the first words of DTLS. */
 const UNPROVED = { burst: 8, perSecond: 0.5 }
-/** SRTCP of one peer. A browser sends some five each second, and fifty where it misses much. */
-const RTCP = { burst: 400, perSecond: 200 }
+/** SRTCP of one peer. A browser sends some five each second, and one for each gap where it misses much. */
+const RTCP = { burst: 500, perSecond: 500 }
 /** A peer that says nothing for so long is asked whether it is still there, and again after as long. */
 const ASK_AFTER_MS = 3000
 const COOKIE_BYTES = 20
+/** One that was heard less long ago is where it was. */
+const STRAY_AFTER_MS = 200
 
 /** One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764). */
 export class Peer implements RtpSender {
@@ -186,6 +188,25 @@ export class Peer implements RtpSender {
     else if (this.#options.events.rtp !== null) this.#receiveRtp(this.#reader, sealed, nowMs)
   }
 
+  /** Whether what comes from `from`, where nobody is known to be, may be this peer's: it is silent at another port of that host. */
+  mayBeAt({ address, via }: Endpoint, nowMs: number): boolean {
+    const { present } = this.#paths
+    const isSilent = nowMs - this.seenAtMs > STRAY_AFTER_MS
+    return isSilent && this.#reader !== null && present?.address === address && present.via === via
+  }
+
+  /** False: it is not this peer's. The datagram is spoilt then; give a copy. */
+  receiveStray(sealed: Buffer, from: Endpoint, nowMs: number): boolean {
+    if (this.#reader === null) return false
+    const isOurs = isRtcp(sealed)
+      ? this.#reader.rtcp(sealed) !== undefined
+      : this.#options.events.rtp !== null && this.#receiveRtp(this.#reader, sealed, nowMs)
+    if (!isOurs) return false
+    this.#options.located(from, false)
+    this.#paths.strayed(from, nowMs)
+    return true
+  }
+
   sendRtp(head: RtpHead, payload: Buffer): void {
     if (this.#writer !== null) this.#sendMedia(this.#writer.rtp(head, payload))
   }
@@ -206,12 +227,14 @@ export class Peer implements RtpSender {
     this.#reader = null
   }
 
-  #receiveRtp(reader: SrtpReader, sealed: Buffer, nowMs: number): void {
+  /** False: it is not genuine. */
+  #receiveRtp(reader: SrtpReader, sealed: Buffer, nowMs: number): boolean {
     const opened = reader.rtp(sealed)
-    if (opened === undefined) return
+    if (opened === undefined) return false
     this.#took(sealed, nowMs)
     this.mediaAtMs = nowMs
     this.#options.events.rtp?.(opened.packet, opened.index, nowMs)
+    return true
   }
 
   /** What it asks for goes to where it is, and so it must ask from there. */

@@ -1,6 +1,7 @@
 import type { Random } from '../../base/random.ts'
 import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSink, Track as TrackInfo } from '../frame.ts'
+import { Allowance } from './allowance.ts'
 import { Directory } from './directory.ts'
 import type { Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
@@ -55,6 +56,9 @@ const VIEWER_SILENT_MS = 30_000
 /** A transport that is not up by then never comes up. */
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
+/** Datagrams each second of which nobody is known to have sent them, and sessions that each is held against. */
+const STRAYS = { burst: 20, perSecond: 20 }
+const MAX_STRAY_TRIES = 4
 /** As much as the socket in C reads of one. */
 const MAX_DATAGRAM = 2048
 const BYTES_MS = 1000
@@ -79,6 +83,7 @@ export class Relay {
   readonly #directory: Directory<Session>
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
+  readonly #strays = new Allowance(STRAYS)
   #slowAtMs = 0
   #bytesAtMs = 0
 
@@ -208,7 +213,10 @@ export class Relay {
       return
     }
     const peer = this.#directory.at(from)?.peer
-    if (peer === undefined) return
+    if (peer === undefined) {
+      if (first >= 128 && first < 192) this.#receiveStray(datagram, from, nowMs)
+      return
+    }
     if (first >= 20 && first < 64) peer.receiveDtls(Buffer.from(datagram), from, nowMs)
     else if (first >= 128 && first < 192) peer.receiveMedia(datagram, from, nowMs)
   }
@@ -331,6 +339,19 @@ export class Relay {
     }
     const answer = parseBindingSuccess(datagram)
     if (answer !== null) this.#directory.named(ufragOf(answer.transactionId))?.peer.receiveAnswer(answer, from, nowMs)
+  }
+
+  /**
+   * A router may give a peer another port, and the peer does not know: a browser checks every 2.5 seconds, but its media shows
+   * it at once.
+   */
+  #receiveStray(datagram: Buffer, from: Endpoint, nowMs: number): void {
+    if (!this.#strays.take(nowMs)) return
+    let tries = 0
+    for (const { peer } of this.#sessions.values()) {
+      if (!peer.mayBeAt(from, nowMs)) continue
+      if (peer.receiveStray(Buffer.from(datagram), from, nowMs) || ++tries === MAX_STRAY_TRIES) return
+    }
   }
 
   #end(session: Session, reason: EndReason): void {

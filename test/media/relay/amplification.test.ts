@@ -95,6 +95,23 @@ describe('a viewer that asks for as much as it can', () => {
     expect(air.publisher.asked - before).toBeLessThanOrEqual(5 + 10)
   })
 
+  it('is heard 500 times a second, and what it says beyond that is not even opened', async () => {
+    const counted = () =>
+      air.net.events.reduce(
+        (most, event) => (event.kind === 'bytes' && event.sessionId === 'viewer' ? event.bytesIn : most),
+        0,
+      )
+    await air.goOn(2000)
+    const before = counted()
+    await air.goOn(5000, () => {
+      for (let times = 0; times < 50; times++) air.viewer.sendRtcp(writeReceiverReport(1))
+    })
+    await air.goOn(1000)
+    const bytes = 8 + 4 + 16
+    expect((counted() - before) / bytes).toBeGreaterThan(5 * 500)
+    expect((counted() - before) / bytes).toBeLessThanOrEqual(500 + 6 * 500)
+  })
+
   it('gets what it lost all the same', async () => {
     const [ssrc = 0, rtx = 0] = air.viewer.ssrcs
     const before = air.viewer.media.length

@@ -146,6 +146,39 @@ describe('a peer that moves', () => {
     expect(net.bytesTo(moved)).toBeGreaterThan(20_000)
   })
 
+  it('without knowing it, because its router gave it another port, was without media until its next check', async () => {
+    const { net, publisher, viewer } = await onAir()
+    await net.pass(400)
+    const [away, gone] = [addressOf(17), addressOf(18)]
+    publisher.hear(away)
+    publisher.sendPicture(3, true, away)
+    await turn()
+    publisher.at = away
+    viewer.hear(gone)
+    viewer.sendRtcp(writeReceiverReport(1), gone)
+    viewer.at = gone
+    await turn()
+    const [before, reports] = [net.bytesTo(gone), net.bytesTo(away)]
+    await net.pass(1000, (passed) => {
+      if (passed % 40 === 0) publisher.sendPicture(3, false)
+    })
+    expect(net.bytesTo(gone) - before).toBeGreaterThan(60_000)
+    expect(net.bytesTo(away)).toBeGreaterThan(reports)
+  })
+
+  it('is not looked for at other ports while it is heard where it was, nor at another host', async () => {
+    const { net, viewer, goOn } = await onAir()
+    await goOn(400)
+    viewer.sendRtcp(writeReceiverReport(100))
+    for (const from of [addressOf(18), addressOf(2, '192.0.2.9')]) {
+      viewer.sendRtcp(writeReceiverReport(101), from)
+      await goOn(400)
+      viewer.sendRtcp(writeReceiverReport(102), from)
+      expect(net.sentTo(addressOf(2, '192.0.2.9'))).toEqual([])
+    }
+    expect(net.sentTo(addressOf(18)).length).toBeLessThanOrEqual(1)
+  })
+
   it('is asked anew when it comes back to an address of long ago', async () => {
     const { net, viewer, goOn } = await onAir()
     const [home, away] = [viewer.at, addressOf(7, '192.0.2.8')]
