@@ -1,7 +1,7 @@
 import type { Random } from '../../base/random.ts'
 import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSink, Track as TrackInfo } from '../frame.ts'
-import { Allowance } from './allowance.ts'
+import { Demultiplexer } from './demultiplexer.ts'
 import { Directory } from './directory.ts'
 import type { Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
@@ -10,7 +10,6 @@ import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
 import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { newSink } from './newSink.ts'
-import { ufragOf } from './paths.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
 import { Room } from './room.ts'
@@ -19,7 +18,6 @@ import type { Endpoint } from './socket.ts'
 import type { Source } from './source.ts'
 import { tap } from './tap.ts'
 import { Viewer } from './viewer.ts'
-import { looksLikeStun, parseBindingRequest, parseBindingSuccess } from './wire/stun.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
@@ -56,11 +54,6 @@ const VIEWER_SILENT_MS = 30_000
 /** A transport that is not up by then never comes up. */
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
-/** Datagrams each second of which nobody is known to have sent them, and sessions that each is held against. */
-const STRAYS = { burst: 20, perSecond: 20 }
-const MAX_STRAY_TRIES = 4
-/** As much as the socket in C reads of one. */
-const MAX_DATAGRAM = 2048
 const BYTES_MS = 1000
 
 interface Session {
@@ -83,13 +76,14 @@ export class Relay {
   readonly #directory: Directory<Session>
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
-  readonly #strays = new Allowance(STRAYS)
+  readonly #demultiplexer: Demultiplexer<Session>
   #slowAtMs = 0
   #bytesAtMs = 0
 
   constructor(options: RelayOptions) {
     this.#options = options
     this.#directory = new Directory((at) => options.release(at))
+    this.#demultiplexer = new Demultiplexer(this.#directory, () => this.#sessions.values())
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
@@ -202,23 +196,9 @@ export class Relay {
     return () => undefined
   }
 
-  /** A datagram came, for this call. Demultiplexed by its first byte (RFC 7983), then by ICE user name or by address. */
+  /** A datagram came, for this call. */
   receive(datagram: Buffer, from: Endpoint): void {
-    const nowMs = this.#options.now()
-    const first = datagram[0] ?? 255
-    // Nothing can be sent to port 0, and no packet of a peer is that long.
-    if (from.port === 0 || datagram.length > MAX_DATAGRAM) return
-    if (first < 4) {
-      if (looksLikeStun(datagram)) this.#receiveStun(datagram, from, nowMs)
-      return
-    }
-    const peer = this.#directory.at(from)?.peer
-    if (peer === undefined) {
-      if (first >= 128 && first < 192) this.#receiveStray(datagram, from, nowMs)
-      return
-    }
-    if (first >= 20 && first < 64) peer.receiveDtls(Buffer.from(datagram), from, nowMs)
-    else if (first >= 128 && first < 192) peer.receiveMedia(datagram, from, nowMs)
+    this.#demultiplexer.receive(datagram, from, this.#options.now())
   }
 
   /** Does what time asks for. Call it every `TICK_MS`. */
@@ -329,29 +309,6 @@ export class Relay {
 
   #replace(replaced: Source | undefined): void {
     if (replaced !== undefined) this.end(replaced.sessionId, 'replaced')
-  }
-
-  #receiveStun(datagram: Buffer, from: Endpoint, nowMs: number): void {
-    const request = parseBindingRequest(datagram)
-    if (request !== null) {
-      this.#directory.named(request.localUfrag)?.peer.receiveCheck(request, from, nowMs)
-      return
-    }
-    const answer = parseBindingSuccess(datagram)
-    if (answer !== null) this.#directory.named(ufragOf(answer.transactionId))?.peer.receiveAnswer(answer, from, nowMs)
-  }
-
-  /**
-   * A router may give a peer another port, and the peer does not know: a browser checks every 2.5 seconds, but its media shows
-   * it at once.
-   */
-  #receiveStray(datagram: Buffer, from: Endpoint, nowMs: number): void {
-    if (!this.#strays.take(nowMs)) return
-    let tries = 0
-    for (const { peer } of this.#sessions.values()) {
-      if (!peer.mayBeAt(from, nowMs)) continue
-      if (peer.receiveStray(Buffer.from(datagram), from, nowMs) || ++tries === MAX_STRAY_TRIES) return
-    }
   }
 
   #end(session: Session, reason: EndReason): void {

@@ -63,7 +63,7 @@ export async function openTcp(
   }
   return {
     send: (message, { via }) => write(connections.get(via), message),
-    release: ({ via }) => void connections.get(via)?.destroySoon(),
+    release: ({ via }) => connections.get(via)?.destroySoon(),
     close: () => {
       for (const socket of connections.values()) socket.destroy()
       return closeAll(servers)
