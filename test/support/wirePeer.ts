@@ -103,6 +103,8 @@ export class WirePeer {
   at: Endpoint
   /** Whether it answers the checks of the relay. */
   answersChecks = true
+  /** Ports at which it does not answer them. */
+  readonly deafAt = new Set<number>()
   /** What came, opened. */
   readonly media: Buffer[] = []
   readonly control: Buffer[] = []
@@ -245,7 +247,7 @@ export class WirePeer {
 
   #takeStun(datagram: Buffer, at: Endpoint): void {
     const request = parseBindingRequest(datagram)
-    if (request === null || !this.answersChecks) return
+    if (request === null || !this.answersChecks || this.deafAt.has(at.port)) return
     this.#net.send(bindingSuccess(request.transactionId, '198.51.100.1', 8081, this.names.pwd), at)
   }
 

@@ -161,9 +161,10 @@ export class Peer implements RtpSender {
     if (isAnswered) this.#options.send(bindingSuccess(transactionId, from.address, from.port, credentials.pwd), from)
   }
 
-  /** An answer to a check of ours. */
+  /** An answer to a check of ours. It shows that the peer is there only where media goes. */
   receiveAnswer(answer: BindingSuccess, from: Endpoint, nowMs: number): void {
-    if (!this.#isClosed && this.#paths.answered(answer, from, nowMs)) this.seenAtMs = nowMs
+    if (this.#isClosed || !this.#paths.answered(answer, from, nowMs)) return
+    if (this.#paths.isPresent(from)) this.seenAtMs = nowMs
   }
 
   /** Call it several times a second: asks a peer that says nothing whether it is still there. */

@@ -115,6 +115,18 @@ describe('checks', () => {
     expect(net.endOf('viewer')).toBeDefined()
   })
 
+  it('that are answered elsewhere kept media going to an address that answers no more', async () => {
+    const { net, viewer, publish } = await onAir()
+    const own = addressOf(7)
+    viewer.hear(own)
+    viewer.deafAt.add(viewer.at.port)
+    await net.pass(32_000, (passed) => {
+      publish(passed)
+      if (passed % 500 === 0) viewer.check({ from: own, useCandidate: false })
+    })
+    expect(net.endOf('viewer')).toMatchObject({ reason: 'lost' })
+  })
+
   it('that are answered keep a peer that has nothing to say', async () => {
     const { net } = await onAir()
     await net.pass(60_000)
