@@ -109,12 +109,21 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
 
 /** The embedded engine. It has no process until somebody publishes or views. */
 function relayEngine({ config: { webrtc, sessions }, ctx }: App): Engine {
-  const { host, port, processes, publicAddresses, maxBitrateKilobits } = webrtc
+  const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
   const maxBitrate = maxBitrateKilobits * 1000
+  const publisherSilentMs = publisherTimeoutSeconds * 1000
   return createRelayEngine({
     log: ctx.log,
     now: () => ctx.clock.monotonic(),
-    config: { host, udpPort: port, processes, publicAddresses, maxBitrate, maxSessions: sessions.max },
+    config: {
+      host,
+      udpPort: port,
+      processes,
+      publicAddresses,
+      maxBitrate,
+      maxSessions: sessions.max,
+      publisherSilentMs,
+    },
   })
 }
 

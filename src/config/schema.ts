@@ -196,6 +196,13 @@ const schema = {
       max: 1_000_000,
       about: 'The most that one publisher is asked to send, in kilobits per second.',
     }),
+    publisherTimeoutSeconds: integer({
+      default: 15,
+      min: 5,
+      max: 30,
+      about:
+        'How long a broadcast goes on while nothing comes from its publisher, in seconds, so that one whose network was away can come back.',
+    }),
     iceServers: list({
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',

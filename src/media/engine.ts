@@ -77,8 +77,17 @@ export type EngineEvent =
   /** The transport is up: media flows from here on. */
   | { readonly kind: 'connected'; readonly sessionId: string; readonly address: string }
   | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly Track[] }
-  /** Totals since the session began, at least every second while they grow, and once more before `ended`. */
-  | { readonly kind: 'bytes'; readonly sessionId: string; readonly bytesIn: number; readonly bytesOut: number }
+  /**
+   * Totals since the session began, at least every second while they grow, and once more before `ended`. `silentMs`: how long
+   * ago its last media came; 0 for viewers.
+   */
+  | {
+      readonly kind: 'bytes'
+      readonly sessionId: string
+      readonly bytesIn: number
+      readonly bytesOut: number
+      readonly silentMs: number
+    }
   /** Exactly once for each session that was begun. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
   /** A process of the engine ended by itself; its sessions were reported `ended` before. */

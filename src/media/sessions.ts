@@ -36,6 +36,8 @@ export interface LiveEntry {
   tokenVersion: number | null
   /** Totals so far. */
   bytes: Bytes
+  /** When media last came from this publisher; null before the first, and for viewers. */
+  mediaAtMs: number | null
   /** Totals as last written. */
   written: Bytes
   /** Set once, when we end it: everybody who wants the end waits for the same one. */

@@ -127,6 +127,11 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.remoteUfrag()')
   }
 
+  /** `connectionState`. */
+  state(): Promise<string> {
+    return this.#call('peer.state()')
+  }
+
   /** Says goodbye, and what was carried until then. */
   carried(): Promise<{ bytesSent: number; bytesReceived: number }> {
     return this.#call('peer.carried()')

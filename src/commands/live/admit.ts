@@ -162,6 +162,7 @@ function entryOf(ctx: Context, { request, decision }: Considered, door: Door): L
     tokenHash: null,
     tokenVersion: token?.version ?? null,
     bytes: NOTHING,
+    mediaAtMs: null,
     written: NOTHING,
     ending: null,
   }

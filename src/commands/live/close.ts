@@ -6,20 +6,34 @@ import { emitFeed } from '../webhooksEmit.ts'
 /** An edge that takes longer to cut a session is not waited for. */
 const CUT_MAX_MS = 5_000
 
+/** Media that came no longer ago than this has not stopped: it is counted once a second. */
+const PAUSE_MS = 2000
+
 /**
  * Puts the end of a session on record: its last bytes and, for a publisher, the end of its feed with the event. For
  * edges, when a connection is over for whatever reason. Idempotent; never rejects: when the store is away the end is
- * written later, with the time of now.
+ * written later, with the time of now or of the last media.
  */
 export async function closeSession(ctx: Context, sessionId: string, reason: string): Promise<void> {
   const entry = ctx.live.get(sessionId)
   if (entry) {
-    const atMs = Math.max(ctx.clock.now(), entry.session.startedAtMs)
+    const feed = ctx.live.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
+    const atMs = Math.max(endOf(entry, ctx.clock.now()), feed?.startedAtMs ?? entry.session.startedAtMs)
     ctx.live.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
     ctx.live.remove(sessionId)
   }
   const leaving = ctx.live.leaving.get(sessionId)
   if (leaving) await writeEnd(ctx, leaving)
+}
+
+const isOf =
+  (sessionId: string) =>
+  (feed: { readonly sessionId: string }): boolean =>
+    feed.sessionId === sessionId
+
+/** When a session ends that is over now: a publisher whose media stopped before that ended with it. */
+export function endOf({ mediaAtMs }: Pick<LiveEntry, 'mediaAtMs'>, nowMs: number): number {
+  return mediaAtMs !== null && nowMs - mediaAtMs > PAUSE_MS ? mediaAtMs : nowMs
 }
 
 /** Ends a session from our side: cuts it at its edge, then closes it. Everybody who asks waits for the same end. */

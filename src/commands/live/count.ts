@@ -5,14 +5,22 @@ import { endSession, writeLateEnds } from './close.ts'
 
 const AT_ONCE = 500
 
-/** Totals of a session so far; they only rise. Synchronous and cheap: they are written every few seconds. */
-export function countBytes(ctx: Context, sessionId: string, { bytesIn, bytesOut }: Bytes): void {
+/**
+ * Totals of a session so far; they only rise. `silentMs`: how long ago a publisher's last media came. Synchronous and cheap:
+ * they are written every few seconds.
+ */
+export function countBytes(
+  ctx: Context,
+  sessionId: string,
+  { bytesIn, bytesOut, silentMs = 0 }: Bytes & { readonly silentMs?: number },
+): void {
   const entry = ctx.live.get(sessionId) ?? ctx.live.leaving.get(sessionId)?.entry
   if (!entry) return
   const { bytes } = entry
   const now = { bytesIn: Math.max(bytes.bytesIn, bytesIn), bytesOut: Math.max(bytes.bytesOut, bytesOut) }
   ctx.live.counts.bytesIn += now.bytesIn - bytes.bytesIn
   ctx.live.counts.bytesOut += now.bytesOut - bytes.bytesOut
+  if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn) entry.mediaAtMs = ctx.clock.now() - silentMs
   entry.bytes = now
 }
 

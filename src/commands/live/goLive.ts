@@ -5,7 +5,7 @@ import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitFeed } from '../webhooksEmit.ts'
 import { tokenOf } from './admit.ts'
-import { endSession, feedData, tellEnd } from './close.ts'
+import { endOf, endSession, feedData, tellEnd } from './close.ts'
 
 /**
  * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
@@ -48,8 +48,7 @@ async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): P
   // Asked twice at once: the other call puts it on the air.
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
-  const endedAtMs = Math.max(ctx.clock.now(), ...replaced.map((feed) => feed.startedAtMs))
-  for (const old of replaced) await drop(tx, old, endedAtMs)
+  for (const old of replaced) await drop(tx, old, endOfReplaced(ctx, old))
   const lastEnd = await tx.feeds.lastEnd(session)
   const feed: StoredFeed = {
     feedId: uuid(ctx.random),
@@ -66,6 +65,13 @@ async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): P
   await tx.feeds.insert(feed)
   await tellStart(tx, feed)
   return { feed, replaced }
+}
+
+/** One whose media stopped before it was replaced ended then, where that is known: at the node that had it. */
+function endOfReplaced(ctx: Context, { sessionId, startedAtMs }: StoredFeed): number {
+  const nowMs = ctx.clock.now()
+  const entry = ctx.live.get(sessionId)
+  return Math.max(entry === undefined ? nowMs : endOf(entry, nowMs), startedAtMs)
 }
 
 /** Its session is ended by the node that holds it, with its last bytes. */

@@ -10,8 +10,12 @@ export interface RecorderOptions {
   readonly id: string
   /** The first media has come. Rejects when it cannot be put on record: nothing is recorded then. */
   readonly begun: (tracks: readonly PartTrack[]) => Promise<void>
-  /** No more comes; `problem` says why when it is not that the feed has ended. Called once, also when nothing ever came. */
-  readonly ended: (problem: string | null) => void
+  /**
+   * No more comes; `problem` says why when it is not that the feed has ended. `mediaAtMs`: when the last media came, null when
+   * nothing ever did. Called once.
+   */
+  readonly ended: (problem: string | null, mediaAtMs: number | null) => void
+  readonly now: () => number
 }
 
 /** What may wait for the disk; beyond it the recording has a gap. */
@@ -28,6 +32,7 @@ export class Recorder {
   #unsubscribe: () => void = () => undefined
   #parts: Part[] = []
   #file: WriteStream | null = null
+  #mediaAtMs: number | null = null
   #over = false
 
   constructor(options: RecorderOptions) {
@@ -47,8 +52,9 @@ export class Recorder {
     this.#over = true
     this.#unsubscribe()
     const file = this.#file
-    if (file === null || file.destroyed) this.#options.ended(problem)
-    else file.end(() => this.#options.ended(problem))
+    const ended = (): void => this.#options.ended(problem, this.#mediaAtMs)
+    if (file === null || file.destroyed) ended()
+    else file.end(ended)
   }
 
   #begin(tracks: readonly Track[]): void {
@@ -71,6 +77,7 @@ export class Recorder {
     if (this.#over || file === null || file.destroyed) return false
     if (file.writableLength + bytes.length > BACKLOG_BYTES) return false
     file.write(bytes)
+    this.#mediaAtMs = this.#options.now()
     return true
   }
 }

@@ -68,6 +68,13 @@ export class RecordingFiles {
     return found
   }
 
+  /** When its parts were last written to; null when it has none. */
+  async writtenAtMs(id: string): Promise<number | null> {
+    const times: number[] = []
+    for (const { file } of await this.parts(id)) times.push(Math.floor((await stat(file)).mtimeMs))
+    return times.length === 0 ? null : Math.max(...times)
+  }
+
   /**
    * The file is finished: it gets its name, and what it was made of goes. In an order in which it can be interrupted
    * anywhere: `madeBefore` knows then what is done already.

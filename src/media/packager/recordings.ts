@@ -71,7 +71,7 @@ export class Recordings {
   }
 
   start(feed: LiveFeed): void {
-    const { files, newId } = this.#options
+    const { files, newId, clock } = this.#options
     if (this.#stopping.signal.aborted) return
     const id = newId()
     let begun: Promise<void> | null = null
@@ -80,9 +80,10 @@ export class Recordings {
       files,
       id,
       begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
-      ended: (problem) => {
+      now: () => clock.now(),
+      ended: (problem, mediaAtMs) => {
         if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
-        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun)))
+        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun, mediaAtMs)))
         else if (problem !== null)
           this.#await(this.#later('a recording that failed', this.#failAtOnce(feed, id, problem)))
       },
@@ -144,9 +145,10 @@ export class Recordings {
     }
   }
 
-  async #end(id: string, begun: Promise<void>): Promise<void> {
+  /** It ends with its last media: a broadcast whose publisher was lost is given up later than that. */
+  async #end(id: string, begun: Promise<void>, mediaAtMs: number | null): Promise<void> {
     const { book, clock, files } = this.#options
-    const atMs = clock.now()
+    const atMs = mediaAtMs ?? clock.now()
     const isOnRecord = await begun.then(
       () => true,
       () => false,
@@ -186,7 +188,8 @@ export class Recordings {
 
   async #finish(id: string): Promise<void> {
     const { book, clock, files } = this.#options
-    await book.end(id, clock.now())
+    // One that another process left: it ended with what was written last.
+    await book.end(id, (await files.writtenAtMs(id)) ?? clock.now())
     const before = await files.madeBefore(id)
     if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)

@@ -12,6 +12,8 @@ export interface RelaySettings {
   /** Bits per second of one publisher. */
   readonly maxBitrate: number
   readonly maxSessions: number
+  /** A publisher that shows nothing of itself for so long is gone. */
+  readonly publisherSilentMs: number
   /** False: forwards in JavaScript, although there may be something faster. */
   readonly native?: boolean
 }

@@ -60,7 +60,9 @@ async function run(settings: RelaySettings): Promise<void> {
     native,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
+    publisherSilentMs: settings.publisherSilentMs,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
+    release: (at) => isTcp(at) && tcp?.release(at),
     emit,
     want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
   })
