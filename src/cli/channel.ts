@@ -1,4 +1,4 @@
-import { ok, type Result } from '../base/result.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { createChannel, deleteChannel, listChannels } from '../commands/v2/channels.ts'
 import { readChannelWith } from '../commands/v2/included.ts'
 import { startChannel, stopChannel } from '../commands/v2life/start.ts'
@@ -8,8 +8,10 @@ import { usageCommand } from './channelUsage.ts'
 import { type Answer, type Call, command, type Outcome } from './command.ts'
 import { required, text, texts, whole, wholeOr } from './flag.ts'
 import { fields, table } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromLive, type Refusal, usage } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
+
+const SOURCE_MAX_BYTES = 4096
 
 const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
 
@@ -18,21 +20,24 @@ const create = command({
   summary: 'Make a channel that an encoder can push to, and print its id, alone',
   detail:
     'It gets one ingest, one engine and one distribution, and is stopped. `sluice channel show` tells where to push and ' +
-    'where to play. For anything else use the interface under `/v2`.',
+    'where to play. For anything else use the interface under `/v2`. A source with a key in it is better read from ' +
+    'standard input (`--source -`): arguments are seen by everybody who may list processes.',
   flags: {
     name: required('NAME', 'A name for people.'),
-    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to.'),
+    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to; `-`: read it.'),
     ladder: text('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
     timeout: whole('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
   },
   examples: [
     'sluice channel create --name "Main stage"',
-    'CHANNEL=$(sluice channel create --name Studio --source srt://studio.example.com:9000)',
+    'CHANNEL=$(sluice channel create --name Studio --source - < source.txt)',
   ],
-  run: (call) =>
-    withAccount(call, async ({ ctx, actor }) => {
-      const made = await createChannel(ctx, actor, bodyOf(call.flags))
+  run: async (call) => {
+    const source = await readSource(call, call.flags.source)
+    if (!source.ok) return source
+    return withAccount(call, async ({ ctx, actor }) => {
+      const made = await createChannel(ctx, actor, bodyOf({ ...call.flags, source: source.value }))
       if (!made.ok) return refused(made.error)
       const [ingest] = made.value.ingests
       const [distribution] = made.value.distributions
@@ -40,8 +45,15 @@ const create = command({
         ingest?.streamKey === undefined ? '' : `Push to ${ingest.url} with the stream key ${ingest.streamKey}. `
       const hint = `${push}Play /v2/distributions/${distribution?.id}/hls/main.m3u8.`
       return ok({ json: made.value, text: made.value.id, hint })
-    }),
+    })
+  },
 })
+
+async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, Refusal>> {
+  if (given !== '-') return ok(given)
+  const input = await call.host.readStdin(SOURCE_MAX_BYTES)
+  return input.ok ? ok(input.value.trim()) : err(usage(`--source: ${input.error}`))
+}
 
 interface CreateFlags {
   name: string

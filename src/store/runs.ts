@@ -37,7 +37,7 @@ export interface Run {
 
 /** What the engine was made of when it was started. */
 export interface RunConfig {
-  ingest: { type: string; url?: string }
+  ingest: { type: string }
   abrLadderId: string
   drm: boolean
 }

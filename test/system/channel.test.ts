@@ -43,6 +43,13 @@ it('channels are made, found, shown, started, stopped and deleted from the comma
   expect((await at('stop', id)).status).toBe(0)
 })
 
+it('a source is read from standard input, where no list of processes shows it', async () => {
+  const url = 'srt://studio.example.com:9000?passphrase=0123456789'
+  const given = ['--data', dir, 'channel', 'create', '--name', 'Far', '--source', '-', '--json']
+  const made = parsed((await command(given, { input: `${url}\n` })).stdout) as { ingests: object[] }
+  expect(made.ingests).toEqual([expect.objectContaining({ type: 'srt-pull', url })])
+})
+
 it('what is wrong is said as over HTTP', async () => {
   const [source, gone, cut] = [
     await at('create', '--name', 'x', '--source', 'rtmp://10.0.0.1/live/a', '--json'),

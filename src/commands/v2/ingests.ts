@@ -4,7 +4,6 @@ import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { type NewIngest, readCreateIngest, readUpdateIngest, toIngestRecord } from '../../core/live/ingest.ts'
 import type { IngestRecord } from '../../core/live/ingestSchema.ts'
 import { readPlainQuery } from '../../core/live/listQuery.ts'
-import { withoutSecrets } from '../../core/live/source.ts'
 import { type Channel, type Engine, isIdle, isPush } from '../../core/live/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
@@ -56,7 +55,11 @@ export async function updateIngest(ctx: Context, actor: Actor, id: string, body:
       if (busy) return err(inUse(`its engine ${busy.id} is ${busy.status}; stop it first`))
       const after = { ...before, ...rules, ...secretAfter(ctx, before, patch.value) }
       await tx.ingests.replace(after)
-      const states = { before: auditView(ctx, before), after: auditView(ctx, after) }
+      const isElsewhere = url !== undefined && url !== source.url
+      const states = {
+        before: auditView(before),
+        after: { ...auditView(after), ...(isElsewhere ? { sourceChanged: true } : {}) },
+      }
       await record(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
       return ok(after)
     }),
@@ -73,7 +76,7 @@ export async function deleteIngest(ctx: Context, actor: Actor, id: string): Answ
       const names = users.slice(0, 5).map((engine) => engine.id)
       if (users.length > 0) return err(inUse(`delete or reconnect its engines first: ${names.join(', ')}`))
       await tx.ingests.delete(id)
-      await record(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ctx, ingest) })
+      await record(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ingest) })
       return ok(true)
     }),
   )
@@ -140,8 +143,7 @@ export function newIngest(ctx: Context, channel: Channel, rules: NewIngest): Sto
 
 export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: StoredIngest): Promise<void> {
   await tx.ingests.insert(ingest)
-  const { name, type, region, channelId } = ingest
-  await record(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: { name, type, region, channelId } })
+  await record(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: auditView(ingest) })
 }
 
 export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =>
@@ -191,7 +193,5 @@ function answered(
 
 const objectOf = ({ id, name, channelId }: StoredIngest) => ({ type: 'ingest', id, name, channelId }) as const
 
-function auditView(ctx: Context, ingest: StoredIngest) {
-  const { name, type, region, channelId } = ingest
-  return { name, type, region, channelId, ...(isPush(type) ? {} : { url: withoutSecrets(openSecret(ctx, ingest)) }) }
-}
+/** What an audit row shows. Where a source is stays sealed: keys stand in any part of an address. */
+const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })
