@@ -21,6 +21,7 @@ import {
 } from './tables/deliveries.ts'
 import { giveUpDeliveries, releaseRetries, retryDelivery } from './tables/deliveryRetries.ts'
 import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
+import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
@@ -83,6 +84,12 @@ export function txOf(session: Session): Tx {
     ...liveTxOf(session),
     webhooks: webhookVerbs(session),
     deliveries: deliveryVerbs(session),
+    leftSources: {
+      ofAudit: (limit) => left.removeAuditSources(session, limit),
+      ofRuns: (limit) => left.removeRunSources(session, limit),
+      ofDeliveries: (untilMs, limit) => left.removeDeliveredSources(session, untilMs, limit),
+      ofEngines: () => left.removeToldSources(session),
+    },
     audit: {
       append: (row) => appendAudit(session, row),
       prune: (beforeMs, limit) => pruneAudit(session, beforeMs, limit),

@@ -5,6 +5,7 @@ import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
+import { leftSourcesSuite } from './store.leftSources.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { recordingsSuite } from './store.recordings.ts'
@@ -51,5 +52,6 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     recordingsSuite(opened)
     liveSuite(opened)
     runsSuite(opened)
+    leftSourcesSuite(opened)
   })
 }
