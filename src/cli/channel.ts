@@ -127,8 +127,8 @@ const show = command({
   args: { id: CHANNEL_ID },
   examples: ['sluice channel show ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel show $CHANNEL --json'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
-      const found = await readChannelWith(ctx, accountId, call.args.id, EVERYTHING)
+    withAccount(call, async ({ ctx, reader }) => {
+      const found = await readChannelWith(ctx, reader, call.args.id, EVERYTHING)
       if (!found.ok) return refused(found.error)
       const { data, ingests, engines, distributions } = found.value
       const parts = { ingests: ingests?.data, engines: engines?.data, distributions: distributions?.data }

@@ -8,7 +8,18 @@ import { type Channel, type Engine, isIdle, isPush } from '../../core/live/types
 import type { StoredIngest, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
-import { type Answered, checked, isId, livePage, newId, record, room, withChannel, withPart } from './shared.ts'
+import {
+  type Answered,
+  checked,
+  isId,
+  livePage,
+  newId,
+  type Reader,
+  record,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
 
 const SECRET_CONTEXT = 'ingest:secret'
 /** 128 bits, as 32 characters that every encoder takes. */
@@ -36,9 +47,9 @@ export async function createIngest(
   return answered(ctx, made, 'created')
 }
 
-export async function readIngest(ctx: Context, accountId: string, id: string): Answered<IngestRecord> {
-  const ingest = isId(id) ? await ctx.store.read.ingests.get(accountId, id) : undefined
-  return ingest ? ok(ingestRecord(ctx, ingest)) : err(noSuch('ingest', id))
+export async function readIngest(ctx: Context, reader: Reader, id: string): Answered<IngestRecord> {
+  const ingest = isId(id) ? await ctx.store.read.ingests.get(reader.accountId, id) : undefined
+  return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
 /** Edits an ingest. Where its media comes from can change only while no engine takes it. */
@@ -104,13 +115,13 @@ export async function rotateKey(ctx: Context, actor: Actor, id: string): Answere
 /** One page of the ingests of a channel, newest first. */
 export async function listIngests(
   ctx: Context,
-  accountId: string,
+  reader: Reader,
   channelId: string,
   query: Record<string, unknown>,
 ): Answered<KeysetPage<IngestRecord>> {
   const read = readPlainQuery(query)
   if (!read.ok) return read
-  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(reader.accountId, channelId) : undefined
   if (!channel) return err(noSuch('channel', channelId))
   const page = await livePage(ctx, {
     scope: { list: 'ingests', filters: { channelId } },
@@ -118,7 +129,7 @@ export async function listIngests(
     keyOf: (row: StoredIngest) => [row.createdAtMs, row.id],
     read: (position, limit) => ctx.store.read.ingests.page({ channelId, limit, ...newestAfter(position) }),
   })
-  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => ingestRecord(ctx, row)) }) : page
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
 }
 
 /** The ingest that this stream key belongs to: what an encoder that connects wants to feed. */
@@ -148,6 +159,9 @@ export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: Stor
 
 export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =>
   toIngestRecord(ingest, openSecret(ctx, ingest), ctx.liveSettings)
+
+const shownTo = (ctx: Context, { seesSecrets }: Reader, ingest: StoredIngest): IngestRecord =>
+  seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.liveSettings)
 
 /** A change of the type needs another kind of secret; a push keeps its key. */
 function secretAfter(

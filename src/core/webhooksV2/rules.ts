@@ -76,13 +76,14 @@ interface Stored extends LiveWebhookRules, Health {
   readonly updatedAtMs: number
 }
 
-export function toLiveWebhookRecord(webhook: Stored, nowMs: number): LiveWebhookRecord {
-  const { id, name, url, events, description, active, disabled } = webhook
+/** @param whole false: of the URL, only where it leads. What comes behind the host often holds a key of the receiver. */
+export function toLiveWebhookRecord(webhook: Stored, nowMs: number, whole = true): LiveWebhookRecord {
+  const { id, name, events, description, active, disabled } = webhook
   const isPaused = disabled !== null && nowMs < disabled.untilMs
   return {
     id,
     name,
-    url,
+    url: whole ? webhook.url : `${new URL(webhook.url).origin}/`,
     events: [...events],
     ...(description === null ? {} : { description }),
     active,

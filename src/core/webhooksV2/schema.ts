@@ -47,7 +47,7 @@ export const LiveWebhookRecord = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    url: Type.String(),
+    url: Type.String({ description: 'For a credential of scope `read`: only scheme, host and port.' }),
     events: Type.Array(Type.String()),
     description: optional(Type.String()),
     active: Type.Boolean(),

@@ -12,7 +12,7 @@ import {
 import { one, optional, page, pageQuery } from '../../../core/live/fields.ts'
 import * as schema from '../../../core/webhooksV2/schema.ts'
 import type { LiveApi } from './api.ts'
-import { ownerOf } from './auth.ts'
+import { ownerOf, readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWhole } from './problem.ts'
 
@@ -31,7 +31,7 @@ export function liveWebhookRoutes(app: FastifyInstance, api: LiveApi): void {
     sendData(reply, await createLiveWebhook(ctx, actorOf(request), request.body)),
   )
   app.get<ById>(PATH, describe(TAG, 'Read a webhook', { answer }), async (request, reply) =>
-    sendData(reply, await readLiveWebhook(ctx, ownerOf(request), request.params.webhookId)),
+    sendData(reply, await readLiveWebhook(ctx, readerOf(request), request.params.webhookId)),
   )
   app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateLiveWebhook, answer }), async (request, reply) =>
     sendData(reply, await updateLiveWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
@@ -45,13 +45,15 @@ export function liveWebhookRoutes(app: FastifyInstance, api: LiveApi): void {
 function lists(app: FastifyInstance, { ctx }: LiveApi): void {
   const listed = { querystring: Type.Object(pageQuery), answer: page(schema.LiveWebhookRecord) }
   app.get<Asked>('/webhooks', describe(TAG, 'List webhooks, newest first', listed), async (request, reply) =>
-    sendWhole(reply, await listLiveWebhooks(ctx, ownerOf(request), request.query)),
+    sendWhole(reply, await listLiveWebhooks(ctx, readerOf(request), request.query)),
   )
   app.get<ById>(
     `${PATH}/secret`,
-    describe(TAG, 'Read the signing secret of a webhook', { answer: one(schema.Secret) }),
+    describe(TAG, 'Read the signing secret of a webhook; not with a credential of scope read', {
+      answer: one(schema.Secret),
+    }),
     async (request, reply) =>
-      sendData(reply, await readLiveWebhookSecret(ctx, ownerOf(request), request.params.webhookId)),
+      sendData(reply, await readLiveWebhookSecret(ctx, readerOf(request), request.params.webhookId)),
   )
   const querystring = Type.Object({
     ...pageQuery,
