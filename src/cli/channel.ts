@@ -2,11 +2,12 @@ import { err, ok, type Result } from '../base/result.ts'
 import { createChannel, deleteChannel, listChannels } from '../commands/v2/channels.ts'
 import { readChannelWith } from '../commands/v2/included.ts'
 import { startChannel, stopChannel } from '../commands/v2life/start.ts'
-import type { ChannelRecord } from '../core/live/channelSchema.ts'
 import type { LiveFailure } from '../core/live/errors.ts'
+import { channelEventsCommand } from './channelEvents.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type Answer, type Call, command, type Outcome } from './command.ts'
 import { required, text, texts, whole, wholeOr } from './flag.ts'
+import { collectPages, given } from './pages.ts'
 import { fields, table } from './print.ts'
 import { fromLive, type Refusal, usage } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
@@ -76,8 +77,6 @@ function bodyOf({ name, source, ladder, 'external-id': externalIds, timeout }: C
   }
 }
 
-const PAGE = 100
-
 const list = command({
   path: ['channel', 'list'],
   summary: 'List channels, newest first',
@@ -89,34 +88,15 @@ const list = command({
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
   run: (call) =>
-    withAccount(call, async (desk) => {
+    withAccount(call, async ({ ctx, accountId }) => {
       const { search, status, 'external-id': externalId, most } = call.flags
-      const given = Object.entries({ search, status, externalId }).filter(([, value]) => value !== undefined)
-      const found = await collect(desk, Object.fromEntries(given) as Record<string, string>, most)
+      const query = given({ search, status, externalId })
+      const found = await collectPages((page) => listChannels(ctx, accountId, page), query, most)
       if (!found.ok) return refused(found.error)
       const rows = found.value.map((one) => [one.id, one.status, one.name, (one.externalIds ?? []).join(', ')])
       return ok({ json: found.value, text: table(['id', 'status', 'name', 'external ids'], rows) })
     }),
 })
-
-/** Page after page, until there are enough. */
-async function collect(
-  { ctx, accountId }: Desk,
-  query: Record<string, string>,
-  most: number,
-): Promise<Result<ChannelRecord[], LiveFailure>> {
-  const all: ChannelRecord[] = []
-  let cursor: string | undefined
-  while (all.length < most) {
-    const limit = String(Math.min(PAGE, most - all.length))
-    const page = await listChannels(ctx, accountId, { ...query, limit, ...(cursor === undefined ? {} : { cursor }) })
-    if (!page.ok) return page
-    all.push(...page.value.data)
-    cursor = page.value.pagination.cursor
-    if (cursor === undefined) break
-  }
-  return ok(all)
-}
 
 const EVERYTHING = { include: 'ingests,engines,distributions' }
 
@@ -176,4 +156,4 @@ function acting(call: Call & { args: { id: string } }, verb: Verb, done: string)
 
 const refused = (failure: LiveFailure) => ({ ok: false, error: fromLive(failure) }) as const
 
-export const channelCommands = [create, list, show, usageCommand, remove, start, stop]
+export const channelCommands = [create, list, show, usageCommand, channelEventsCommand, remove, start, stop]

@@ -35,6 +35,8 @@ export type {
   Run,
   RunConfig,
   RunQuery,
+  ChannelEvent,
+  ChannelEventQuery,
   ScheduledChannel,
   Scheduler,
   SchedulerSort,

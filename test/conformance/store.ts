@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { channelWebhooksSuite } from './store.channelWebhooks.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
 import { leftSourcesSuite } from './store.leftSources.ts'
@@ -52,6 +53,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     recordingsSuite(opened)
     liveSuite(opened)
     runsSuite(opened)
+    channelWebhooksSuite(opened)
     leftSourcesSuite(opened)
   })
 }

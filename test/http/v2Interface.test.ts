@@ -91,7 +91,7 @@ describe('the interface', () => {
     expect(await codes('GET', `/channels/${'x'.repeat(600)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
-    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x', '/logs']) {
+    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }
     expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])

@@ -56,6 +56,19 @@ export async function readLiveWebhookSecret(ctx: Context, reader: Reader, id: st
   return webhook ? ok({ secret: openWebhookSecret(ctx, webhook) }) : err(noSuch('webhook', id))
 }
 
+/** Gives a webhook another secret, which counts for everything that is sent from then on. */
+export async function rotateLiveWebhookSecret(ctx: Context, actor: Actor, id: string): Answered<{ secret: string }> {
+  const fresh = newWebhookSecret(ctx)
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): Answered<{ secret: string }> => {
+    const before = isId(id) ? await tx.liveWebhooks.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('webhook', id))
+    await tx.liveWebhooks.replace({ ...before, ...fresh, updatedAtMs: nowMs })
+    await recordChange(tx, actor, nowMs, before, { verb: 'secret_rotated' })
+    return ok({ secret: openWebhookSecret(ctx, fresh) })
+  })
+}
+
 /** Edits a webhook. What waits for one that is deactivated is given up. */
 export async function updateLiveWebhook(
   ctx: Context,
@@ -73,6 +86,7 @@ export async function updateLiveWebhook(
     const isFresh = patch.value.active === true || changed.url !== before.url
     const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
     await tx.liveWebhooks.replace(after)
+    if (before.disabled && isFresh) await tx.deliveries.resume(before.lane, before.disabled.untilMs, nowMs)
     if (!after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
     await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })

@@ -7,7 +7,7 @@ import { readShape, type Sound } from '../tokens/shape.ts'
 import type { Health } from '../webhooks/types.ts'
 import type { CheckUrl } from '../webhooks/rules.ts'
 import { ALL_EVENTS } from './events.ts'
-import { CreateLiveWebhook, type LiveWebhookRecord, UpdateLiveWebhook } from './schema.ts'
+import { CreateLiveWebhook, type LiveWebhookRecord, TestLiveWebhook, UpdateLiveWebhook } from './schema.ts'
 
 export interface LiveWebhookRules {
   name: string
@@ -46,6 +46,13 @@ export function readUpdateLiveWebhook(
   }
   const entries = Object.entries(named).filter(([, value]) => value !== undefined)
   return problems.settle<Partial<LiveWebhookRules>>(Object.fromEntries(entries))
+}
+
+/** Reads the body of a test; there may be none. */
+export function readWebhookTest(body: unknown): Result<{ type?: string }, FieldErrors> {
+  const problems = new Problems()
+  const type = readShape(TestLiveWebhook, body ?? {}, problems).value('type')
+  return problems.settle(type === undefined ? {} : { type })
 }
 
 type Body = Sound<Pick<UpdateLiveWebhook, 'url' | 'events' | 'description'>>
