@@ -1,5 +1,6 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
+import { eventWithoutSource } from '../base/withoutSource.ts'
 import type { HookType } from '../core/webhooks/events.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { LIVE_TYPE, wantsLive } from '../core/webhooksV2/events.ts'
@@ -22,6 +23,8 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
   const kept: ChannelEvent[] = []
   for (const event of events) {
     if (event.type === LIVE_TYPE) {
+      // A server of an earlier version may have written it.
+      event.data = eventWithoutSource(event.data)
       const candidates = liveWebhooks.get(event.accountId) ?? (await tx.liveWebhooks.active(event.accountId))
       liveWebhooks.set(event.accountId, candidates)
       const { accountId, event: type, data, createdAtMs: atMs } = event

@@ -87,7 +87,7 @@ export async function updateLiveWebhook(
     const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
     await tx.liveWebhooks.replace(after)
     if (before.disabled && isFresh) await tx.deliveries.resume(before.lane, before.disabled.untilMs, nowMs)
-    if (!after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
+    if (before.active && !after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
     await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })
     return ok(toLiveWebhookRecord(after, nowMs))

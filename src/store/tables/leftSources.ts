@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { withoutSource } from '../../base/withoutSource.ts'
+import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
 import { type EngineName, type Session, statement } from '../session.ts'
 
 // Earlier versions wrote the sources of pulls into records. A server of this version takes them out, also of what a server
@@ -114,24 +114,15 @@ export async function removeDeliveredSources(session: Session, untilMs: number, 
   const rows = await session.all(ofDeliveries, { fromMs, untilMs, limit })
   for (const { id, data, body } of rows) {
     const text = body && new TextDecoder().decode(body)
-    const masked = text && withoutAddress(text)
-    if (masked === text && withoutAddress(data) === data) continue
+    const masked = text && eventWithoutSource(text)
+    if (masked === text && eventWithoutSource(data) === data) continue
     await session.run(putPayload, {
       id,
-      data: withoutAddress(data),
+      data: eventWithoutSource(data),
       body: masked === null ? null : Buffer.from(masked),
     })
   }
   const last = rows.at(-1)?.created_at_ms ?? fromMs
   await session.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
   return rows.length
-}
-
-/** Of an event's JSON. */
-function withoutAddress(json: string): string {
-  if (!json.includes('://')) return json
-  const event = JSON.parse(json) as { data?: { message?: unknown } | null }
-  const { data } = event
-  if (typeof data?.message !== 'string') return json
-  return JSON.stringify({ ...event, data: { ...data, message: withoutSource(data.message, '') } })
 }
