@@ -1,5 +1,6 @@
 import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
+import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { credentialCommands } from './credential.ts'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly Command[] = [
   ...webhookCommands,
   ...channelCommands,
   ...ingestCommands,
+  ...channelWebhookCommands,
   listenCommand,
   doctorCommand,
 ]

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
+import { childEnvironment } from '../base/childEnvironment.ts'
 import type { Result } from '../base/result.ts'
 import { storageUrl } from '../config/places.ts'
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
@@ -77,7 +78,7 @@ const run = promisify(execFile)
 /** Programs that Sluice can use. None is needed for tokens and access decisions. */
 export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
-    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000 })
+    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
     return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
   } catch {
     return [

@@ -10,6 +10,7 @@ import type { Egress } from './egress.ts'
 import { fanOut } from './fanOut.ts'
 import { type Claim, claim, type Due, emptyLanes, finish, type LaneLimits, type Lanes, saturated } from './lanes.ts'
 import type { Sender } from './payload.ts'
+import { offerProbes } from './probes.ts'
 import { brokenOff, type Ended, endOf, record, tooLate } from './record.ts'
 
 export interface RunnerOptions extends Sender {
@@ -148,6 +149,7 @@ class DeliveryRunner implements Runner {
 
   async #route(): Promise<boolean> {
     const { store, clock, random } = this.#how
+    if (await offerProbes(store, clock.now(), random)) this.#claiming.ring()
     await this.#releaseRetries()
     // A read first: a look at an empty outbox then costs no transaction.
     if ((await store.read.outbox.pending(1)).length === 0) return false
@@ -171,11 +173,11 @@ class DeliveryRunner implements Runner {
     this.#lanes = lanes
     const begun = await this.#begin(claims)
     for (const one of begun.begun) this.#send(one, begun.sinceMs)
-    return begun.begun.length + begun.skipped > 0
+    return begun.begun.length + begun.aside > 0
   }
 
   /** Places that were claimed and not needed are given back, also when the store fails. */
-  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; skipped: number; sinceMs: number }> {
+  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; aside: number; sinceMs: number }> {
     const { store, clock, nodeId: node } = this.#how
     const sinceMs = clock.monotonic()
     const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#lanes.limits.perLane }

@@ -37,7 +37,7 @@ export interface Run {
 
 /** What the engine was made of when it was started. */
 export interface RunConfig {
-  ingest: { type: string; url?: string }
+  ingest: { type: string }
   abrLadderId: string
   drm: boolean
 }
@@ -107,22 +107,50 @@ export interface LiveWebhook extends Health {
   active: boolean
   /** Sealed under `webhook:secret`. */
   secretSealed: Uint8Array
+  /** When it was probed last in a pause, or paused. */
+  probedAtMs?: number
   createdAtMs: number
   updatedAtMs: number
 }
 
-/** An attempt that has ended. `body`: what was sent. */
+/** An attempt that has ended, or was skipped. */
 export interface LoggedAttempt extends Delivery {
+  /** When it began, or was skipped. */
+  loggedAtMs: number
   attempt: number
+  /** What was sent; null: nothing was. */
   body: Uint8Array | null
+  /** The event's JSON, while there is no body. */
+  data: string
+}
+
+/** Something that happened to a channel or one of its parts, as the outbox had it: `data` is JSON. */
+export interface ChannelEvent {
+  id: string
+  accountId: string
+  atMs: number
+  /** `engine.playing`, … */
+  type: string
+  data: string
+}
+
+export interface ChannelEventQuery {
+  accountId: string
+  types?: readonly string[]
+  fromMs?: number
+  untilMs?: number
+  descending: boolean
+  /** Strictly behind it, in the direction of the list. */
+  after?: { atMs: number; id: string }
+  limit: number
 }
 
 export interface LogQuery {
   lane: number
   fromMs?: number
   untilMs?: number
-  /** Strictly older than this id. */
-  after?: string
+  /** Strictly older. */
+  after?: { atMs: number; id: string }
   limit: number
 }
 
@@ -150,8 +178,14 @@ export interface RunReads {
     get(accountId: string, id: string): Promise<LiveWebhook | undefined>
     /** Newest first. */
     page(query: Newest & { accountId: string }): Promise<LiveWebhook[]>
-    /** Attempts that have ended, newest first. */
+    /** Attempts that have ended, and what was skipped, newest first by `loggedAtMs`. */
     log(query: LogQuery): Promise<LoggedAttempt[]>
+    /** Lanes of those that are paused and active, and have not been probed since. */
+    probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]>
+  }
+  channelEvents: {
+    /** By `atMs`, then id. */
+    page(query: ChannelEventQuery): Promise<ChannelEvent[]>
   }
 }
 
@@ -193,5 +227,10 @@ export interface RunTx {
     /** Active ones of an account. */
     active(accountId: string): Promise<LiveWebhook[]>
     count(accountId: string): Promise<number>
+  }
+  channelEvents: {
+    insert(events: readonly ChannelEvent[]): Promise<void>
+    /** Those that happened before; answers how many. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
 }

@@ -5,6 +5,7 @@ export interface RunTables {
   engine_lives: EngineLifeTable
   runs: RunTable
   schedulers: SchedulerTable
+  channel_events: { id: string; account_id: string; at_ms: number; type: string; data: string }
   scheduler_skips: { scheduler_id: string; start_ms: number; end_ms: number | null; at_ms: number; reason: string }
 }
 

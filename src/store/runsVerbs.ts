@@ -1,5 +1,6 @@
 import type { RunReads, RunTx } from './runs.ts'
 import type { Session } from './session.ts'
+import * as events from './tables/channelEvents.ts'
 import * as lives from './tables/lives.ts'
 import * as webhooks from './tables/liveWebhooks.ts'
 import * as runs from './tables/runs.ts'
@@ -23,7 +24,9 @@ export function runReadsOf(session: Session): RunReads {
       get: (accountId, id) => webhooks.getLiveWebhook(session, accountId, id),
       page: (query) => webhooks.pageLiveWebhooks(session, query),
       log: (query) => webhooks.pageLog(session, query),
+      probesDue: (query) => webhooks.liveProbesDue(session, query),
     },
+    channelEvents: { page: (query) => events.pageChannelEvents(session, query) },
   }
 }
 
@@ -58,6 +61,10 @@ export function runTxOf(session: Session): RunTx {
       replace: (webhook) => webhooks.replaceLiveWebhook(session, webhook),
       active: (accountId) => webhooks.activeLiveWebhooks(session, accountId),
       count: (accountId) => webhooks.countLiveWebhooks(session, accountId),
+    },
+    channelEvents: {
+      insert: (rows) => events.insertChannelEvents(session, rows),
+      prune: (beforeMs, limit) => events.pruneChannelEvents(session, beforeMs, limit),
     },
   }
 }

@@ -147,6 +147,8 @@ export interface WebhookTable {
   events: string | null
   active: Flag | null
   updated_at_ms: number | null
+  /** When it was probed last in a pause, or paused. */
+  probed_at_ms: number | null
 }
 
 export interface DeliveryTable {

@@ -35,6 +35,8 @@ export type {
   Run,
   RunConfig,
   RunQuery,
+  ChannelEvent,
+  ChannelEventQuery,
   ScheduledChannel,
   Scheduler,
   SchedulerSort,
@@ -375,6 +377,14 @@ export interface Tx extends LiveTx, RunTx {
   recordings: RecordingTx
   usage: UsageTx
   deliveries: DeliveryTx
+  /** Takes the sources of pulls out of records of earlier versions, of at most so many; answers how many it looked at. */
+  leftSources: {
+    ofAudit(limit: number): Promise<number>
+    ofRuns(limit: number): Promise<number>
+    /** Of deliveries that were made before, each once. */
+    ofDeliveries(untilMs: number, limit: number): Promise<number>
+    ofEngines(): Promise<void>
+  }
   audit: {
     append(row: AuditRow): Promise<void>
     /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */

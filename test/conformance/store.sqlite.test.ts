@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { removeLeftSources } from '../../src/commands/leftSources.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
@@ -51,6 +53,18 @@ describe('a SQLite file', () => {
   test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
   test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
   test('is closed in order', () => expectOrderlyClose(file))
+
+  test('has nothing left in it of what was taken out of a row', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const before = (n: number) => JSON.stringify({ name: 'x', url: `rtmp://a.example/app/key-of-this-test-${n}` })
+    const rows = Array.from({ length: 100 }, (_, n) => ({ ...auditRow('nobody', 'in_1'), before: before(n) }))
+    await store.transaction(async (tx) => {
+      for (const row of rows) await tx.audit.append({ ...row, action: 'ingest.updated' })
+    })
+    await removeLeftSources({ store, clock: systemClock })
+    await store.close()
+    expect(readFileSync(file, 'latin1').includes('key-of-this-test')).toBe(false)
+  })
 
   test('in memory is refused, because reads would not see writes', async () => {
     await expect(openStore({ url: ':memory:', log: quiet })).rejects.toThrow('needs a file')

@@ -3,8 +3,10 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { channelWebhooksSuite } from './store.channelWebhooks.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
+import { leftSourcesSuite } from './store.leftSources.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { recordingsSuite } from './store.recordings.ts'
@@ -51,5 +53,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     recordingsSuite(opened)
     liveSuite(opened)
     runsSuite(opened)
+    channelWebhooksSuite(opened)
+    leftSourcesSuite(opened)
   })
 }

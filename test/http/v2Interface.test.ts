@@ -91,7 +91,7 @@ describe('the interface', () => {
     expect(await codes('GET', `/channels/${'x'.repeat(600)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
-    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x', '/logs']) {
+    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }
     expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])
@@ -114,7 +114,8 @@ describe('the interface', () => {
 
   it('records who changed what, without secrets', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
-    await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2' })
+    const url = 'srt://studio.example.com:9000/path-key-1?passphrase=0123456789'
+    await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2', url })
     await live.made('POST', `/ingests/${made.ingests[0].id}/rotate-key`)
     await live.made('DELETE', `/channels/${made.id}`)
     const rows = await live.running.app.ctx.store.read.audit.recent(live.running.accountId, 9)
@@ -132,6 +133,9 @@ describe('the interface', () => {
     for (const row of rows)
       expect(row).toMatchObject({ actor: expect.stringMatching(/^credential:\d+$/), address: '127.0.0.1' })
     const text = JSON.stringify(rows)
-    for (const secret of [made.ingests[0].streamKey, '0123456789']) expect(text).not.toContain(secret)
+    for (const secret of [made.ingests[0].streamKey, '0123456789', 'studio.example.com', 'path-key-1']) {
+      expect(text).not.toContain(secret)
+    }
+    expect(JSON.parse(rows[2]?.after ?? '')).toMatchObject({ name: 'Studio 2', sourceChanged: true })
   })
 })

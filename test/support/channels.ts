@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { readdir, readlink } from 'node:fs/promises'
 
 const children = new Set<ChildProcess>()
@@ -29,6 +30,17 @@ export async function until(check: () => Promise<boolean> | boolean, what: strin
     await new Promise((done) => setTimeout(done, 50))
   }
   throw new Error(`never: ${what}`)
+}
+
+/** Nothing listens there now. */
+export function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4')
+  return new Promise((done) => {
+    socket.bind(0, '127.0.0.1', () => {
+      const { port } = socket.address()
+      socket.close(() => done(port))
+    })
+  })
 }
 
 /** Processes with this working folder. */

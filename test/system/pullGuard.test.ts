@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSecureContext, createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { Measured } from '../../src/commands/v2life/measured.ts'
@@ -17,7 +17,7 @@ import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transco
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, until } from '../support/channels.ts'
+import { endChildren, ended, freeUdpPort, until, workingIn } from '../support/channels.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -151,6 +151,47 @@ test('a source whose name is not known is no failure: it may be the next time', 
   expect(messages('log')).toContain('The source does not answer; it is dialled again in 1 s')
 })
 
+/** What every user of the machine can read of a process, and what its own user can. */
+const givenTo = async (pid: number): Promise<string> =>
+  `${await readFile(`/proc/${pid}/cmdline`, 'latin1')} ${await readFile(`/proc/${pid}/environ`, 'latin1')}`
+
+test('what is pulled, and what is secret in our environment, is in no arguments and no environment of ffmpeg and its guard', async () => {
+  const port = await freeUdpPort()
+  sendSrt(port)
+  vi.stubEnv('SLUICE_SECRETS_SEALING_KEY', 'sealing-key-of-this-test')
+  stops.push(() => vi.unstubAllEnvs())
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
+  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  const processes = await workingIn(join(dir, 'live', 'en_1'))
+  expect(processes).toHaveLength(2)
+  const given = (await Promise.all(processes.map(givenTo))).join(' ')
+  for (const secret of ['not-to-be-told', 'nor-is-this', `:${port}`, 'sealing-key-of-this-test']) {
+    expect(given).not.toContain(secret)
+  }
+})
+
+test('a source that does not answer is told of without its address, its key and its query', async () => {
+  const gone = await rtmpServer('127.0.0.2')
+  stops.pop()?.()
+  const source = `rtmp://live.example.com:${gone.port}/studio/stream-key-1?token=query-key-1`
+  await pull(source, [['127.0.0.2']])
+  await until(() => messages('log').includes('does not answer'), 'a word on the source')
+  expect(messages('log')).toContain('Connection refused')
+  for (const part of ['live.example.com', '127.0.0.2', 'studio', 'stream-key-1', 'query-key-1', 'pipe:0']) {
+    expect(messages('log')).not.toContain(part)
+  }
+})
+
+test('a source whose times jump is dialled again, so that its playlists do not become nonsense', async () => {
+  const port = await freeUdpPort()
+  sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
+  const seen = (kind: string): number => told.filter((event) => event.kind === kind).length
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])
+  await until(() => seen('sourceLost') === 1, 'an end')
+  sendSrt(port)
+  await until(() => seen('source') === 2, 'pictures again')
+})
+
 test('an SRT source plays from the address that was judged', async () => {
   const port = (await rtmpServer('127.0.0.2')).port
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100000`, [['127.0.0.2']])
@@ -161,8 +202,10 @@ test('an SRT source plays from the address that was judged', async () => {
   await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
 })
 
-function sendSrt(port: number): ChildProcess {
-  const video = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
+/** @param filter of the pictures */
+function sendSrt(port: number, filter = 'null'): ChildProcess {
+  const coded = '-fps_mode passthrough -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
+  const video = `-re -f lavfi -i testsrc2=size=192x108:rate=25 -vf ${filter} ${coded}`
   const args =
     `-loglevel error ${video} -f mpegts srt://127.0.0.2:${port}?mode=listener&passphrase=not-to-be-told`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))

@@ -13,7 +13,7 @@ export const RunRecord = Type.Object(
     end: optional(date()),
     config: Type.Object(
       {
-        ingest: Type.Object({ type: Type.String(), url: optional(Type.String()) }, closed),
+        ingest: Type.Object({ type: Type.String() }, closed),
         abrLadderId: Type.String(),
         drm: Type.Boolean(),
       },
@@ -44,7 +44,8 @@ export function toRunRecord({ id, engineId, config, start, stop, startedAtMs, en
     engineId,
     start: new Date(startedAtMs).toISOString(),
     ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
-    config,
+    // Earlier versions kept more of the ingest.
+    config: { ...config, ingest: { type: config.ingest.type } },
     startType: start.type,
     startId: start.id,
     ...(stop === null ? {} : { stopType: stop.type, stopId: stop.id }),

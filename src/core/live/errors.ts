@@ -33,6 +33,7 @@ export const LIVE_ERRORS = {
   scheduler_not_active: 409,
   scheduler_terminated: 409,
   webhook_active: 409,
+  delivery_under_way: 409,
   too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,

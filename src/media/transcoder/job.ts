@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Meter } from '../../core/life/measured.ts'
 import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
+import { withoutSource } from '../../base/withoutSource.ts'
 import type { FrameSource, Track } from '../frame.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
-import { ladderArguments, type LadderInput, type Launch } from './arguments.ts'
+import { ladderArguments, type LadderInput, type Launch, pullScript, TIMES_JUMPED } from './arguments.ts'
 import { clearLeftovers } from './leftovers.ts'
 import { type Parting, Pushed } from './pushed.ts'
 import { SegmentMeter } from './segmentMeter.ts'
@@ -19,6 +20,11 @@ export interface JobTools {
   readonly meter: Meter
   /** For the next process of this engine. */
   readonly nextLaunch: () => Launch
+}
+
+/** What a process works on. */
+interface Run extends Pick<LadderInput, 'sound'> {
+  readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
 }
 
 const STOP_GRACE_MS = 2000
@@ -116,25 +122,26 @@ export class Job {
       this.#broken('the source has no video')
       return null
     }
-    const process = this.#run({ sound, pull: null })
+    const process = this.#run({ sound })
     if (process === null) return null
     this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#sourceIsThere(process)
     return process
   }
 
-  #run(input: Pick<LadderInput, 'sound' | 'pull'>, onFrames = (): void => undefined): FfmpegProcess | null {
+  /** Fed by us, unless there is something to pull. Null: it cannot be started, which was told. */
+  #run({ sound, pull }: Run): FfmpegProcess | null {
     const { ffmpeg, clock, nextLaunch } = this.#tools
     const launch = nextLaunch()
     const meter = this.#meterOf(launch)
     const started = ffmpeg.run({
       name: this.#job.name,
-      args: ladderArguments({ ...input, ...launch, ladder: this.#job.ladder }),
-      stdin: input.pull === null,
+      args: ladderArguments({ sound, input: pull ? 'pull' : 'push', ...launch, ladder: this.#job.ladder }),
+      ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
       cwd: this.#folder,
       onProgress: ({ outTimeMs }) => {
         void meter.look()
-        if ((outTimeMs ?? 0) > 0) onFrames()
+        if ((outTimeMs ?? 0) > 0) pull?.onFrames()
       },
     })
     if (!started.ok) {
@@ -213,7 +220,7 @@ export class Job {
     while (!this.#stopping.signal.aborted) {
       const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
-      if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
+      if (!reached.ok && reached.error.isForbidden) return this.#broken(withoutSource(reached.error.message, url))
       const pulled = reached.ok
         ? await this.#pull(reached.value, ingestId, sound)
         : { seen: false, tail: reached.error.message }
@@ -224,7 +231,8 @@ export class Job {
       failures = pulled.seen ? 1 : failures + 1
       const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
       const again = `it is dialled again in ${pauseMs / 1000} s`
-      if (!pulled.seen) this.#log('warn', `The source does not answer; ${again}: ${withoutSource(pulled.tail, url)}`)
+      if (!pulled.seen)
+        this.#log('warn', `The source does not answer; ${again}: ${withoutSource(lastLine(pulled.tail), url)}`)
       await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
     }
   }
@@ -236,14 +244,15 @@ export class Job {
     try {
       await this.#clear()
       if (this.#stopping.signal.aborted) return null
-      const process = this.#run({ sound, pull: reached }, () => {
+      const onFrames = (): void => {
         if (!seen && process) {
           this.#log('info', 'The source answers')
           gone = this.#tools.meter.connected(ingestId, null).ended
           this.#sourceIsThere(process)
         }
         seen = true
-      })
+      }
+      const process = this.#run({ sound, pull: { reached, onFrames } })
       if (process === null) return null
       const { tail } = await process.exited
       return { seen, tail }
@@ -263,7 +272,3 @@ export class Job {
 const reasonOf = ({ code, tail }: FfmpegExit): string => `ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`
 
 const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
-
-/** The last thing that was said, without the address and its passphrase. */
-const withoutSource = (tail: string, url: string): string =>
-  lastLine(tail).replaceAll(url, 'the source').replaceAll(/\?\S*/g, '')

@@ -20,7 +20,6 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
     'what browsers viewers have is not recorded, only bytes and viewing minutes',
   ],
   ['/monitoring/*', 'only channels, ingests and engines are monitored'],
-  ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
 /** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */
