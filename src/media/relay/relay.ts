@@ -207,6 +207,7 @@ export class Relay {
   tick(): void {
     const nowMs = this.#options.now()
     for (const { role } of this.#sessions.values()) role.pace(nowMs)
+    this.#feeds.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
