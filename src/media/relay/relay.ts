@@ -51,6 +51,8 @@ const VIEWER_SILENT_MS = 7000
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
+const NO_PRECONDITION =
+  'Precondition Required: send If-Match with the ETag, or * to restart ICE; only candidates of the present a=ice-ufrag go without'
 
 interface Session {
   readonly id: string
@@ -141,12 +143,13 @@ export class Relay {
   }
 
   /** Candidates of a peer are not needed by a lite agent, which waits for its checks; a restart gives new credentials. */
-  patch(sessionId: string, text: string): Patched {
+  patch(sessionId: string, text: string, mayRestart: boolean): Patched {
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return { ok: false, status: 404, problem: 'There is no such session.' }
     const fragment = parseFragment(text)
     if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
     const { iceUfrag, icePwd } = fragment.value
+    if (!mayRestart && iceUfrag !== session.etag) return { ok: false, status: 428, problem: NO_PRECONDITION }
     if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
       return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
