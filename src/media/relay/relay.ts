@@ -7,7 +7,7 @@ import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
 import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
-import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
+import { idleAnswer, linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { newSink } from './newSink.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
@@ -22,7 +22,7 @@ import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sd
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
-import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
+import { planPublish, planView } from './wire/sdp/plan.ts'
 
 export interface RelayOptions {
   readonly identity: Identity
@@ -111,7 +111,7 @@ export class Relay {
           rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []),
         },
     )
-    return this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: publisher })
+    return this.#begin({ sessionId, room, offer: read.value, answers, role: publisher })
   }
 
   view({ sessionId, room, sourceId, offer }: ViewOffer): Negotiated {
@@ -119,7 +119,8 @@ export class Relay {
     if (!read.ok) return refused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const plan = planView(read.value, wantedOf(source, this.#profiles.get(source) ?? null))
+    const wanted = wantedOf(source, this.#profiles.get(source) ?? null)
+    const plan = planView(read.value, wanted)
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
@@ -127,13 +128,13 @@ export class Relay {
       if (chosen !== null) sinks.push({ at, sink: newSink(chosen, this.#options.random, holder) })
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
-      if (chosen === null || sink === undefined) return null
+      if (chosen === null || sink === undefined) return idleAnswer(read.value.media[at], wanted)
       const { ssrc, rtx, kind } = sink.options
       const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
     const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
-    const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
+    const begun = this.#begin({ sessionId, room, offer: read.value, answers, role: viewer })
     holder.peer = this.#sessions.get(sessionId)?.peer ?? null
     if (!begun.ok) return begun
     this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
@@ -233,7 +234,6 @@ export class Relay {
     sessionId: string
     room: string
     offer: Offer
-    plan: Plan
     answers: readonly AnsweredMedia[]
     role: Publisher | Viewer
   }): Negotiated {
@@ -242,8 +242,7 @@ export class Relay {
     const { sessionId, room, offer, role, answers } = wish
     const nowMs = this.#options.now()
     const credentials = this.#newCredentials()
-    const at = wish.plan.findIndex((chosen) => chosen !== null)
-    const media = offer.media[at]
+    const media = offer.media[answers.findIndex((answer) => answer !== null)]
     const peer = this.#peerOf(sessionId, credentials, offer.fingerprint, nowMs)
     const session: Session = {
       id: sessionId,
