@@ -4,13 +4,15 @@ import type { Frame } from '../frame.ts'
 const LATE_MS = 500
 /** Caught up: no later than this. */
 const ON_TIME_MS = 150
-/** A backlog is worked off: lateness has fallen by this much within so long, and at this pace is over in so long. */
+/** A backlog is worked off: lateness has fallen by this much within so long. */
 const FALLEN_MS = 100
 const WINDOW_MS = 500
-const WORKED_OFF_MS = 1000
-/** Frames are held back for so long to see at what pace they come, for no longer than that, and no more of them. */
+/** Frames are held back for so long to see at what pace they come, and then for a part of the time that they are late. */
 const LOOK_MS = 200
-const HOLD_MS = 1000
+const HOLD_SHARE = 1 / 3
+const LEAST_HOLD_MS = 1000
+const MOST_HOLD_MS = 3000
+/** And no more of them. */
 const MAX_HELD = 1200
 const MAX_HELD_BYTES = 20_000_000
 /** What is later than this is no backlog: the clock of the encoder was set anew. */
@@ -79,8 +81,12 @@ export class Backlog {
   }
 }
 
+/** How long a viewer whose picture stands anyway may wait for the end of a backlog: longer for a longer one. */
+const patienceMs = (lateMs: number): number => Math.min(Math.max(lateMs * HOLD_SHARE, LEAST_HOLD_MS), MOST_HOLD_MS)
+
+/** At the pace at which lateness fell so far it is over before viewers have waited for too long. */
 const isSoonOver = (beforeMs: number, lateMs: number, elapsedMs: number): boolean =>
-  (lateMs - ON_TIME_MS) * elapsedMs <= (beforeMs - lateMs) * WORKED_OFF_MS
+  (lateMs - ON_TIME_MS) * elapsedMs <= (beforeMs - lateMs) * patienceMs(beforeMs)
 
 function hold(held: Held, frame: Frame): void {
   if (frame.key) {
@@ -94,7 +100,7 @@ function hold(held: Held, frame: Frame): void {
 /** It takes too long, or too much, to wait until frames are on time again. */
 function isInVain(held: Held, lateMs: number, nowMs: number): boolean {
   const elapsedMs = nowMs - held.sinceMs
-  if (elapsedMs > HOLD_MS || held.frames.length >= MAX_HELD || held.bytes >= MAX_HELD_BYTES) return true
+  if (elapsedMs > patienceMs(held.lateMs) || held.frames.length >= MAX_HELD || held.bytes >= MAX_HELD_BYTES) return true
   return elapsedMs > LOOK_MS && !isSoonOver(held.lateMs, lateMs, elapsedMs)
 }
 

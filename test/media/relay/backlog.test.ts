@@ -67,6 +67,13 @@ describe('what an encoder sends to viewers in real time', () => {
     expect(feed(backlog, 230, 400, 230 * FRAME_MS, FRAME_MS)).toHaveLength(170)
   })
 
+  it('is waited for where it takes a while, as when it has to be converted: the longer the hiccup the longer', () => {
+    // Eight seconds at five times their pace.
+    const passed = feed(begun(), 25, 290, 9000, FRAME_MS / 5)
+    expect(passed[0]?.nowMs).toBeGreaterThan(10_000)
+    for (const { nowMs, timeMs } of passed) expect(nowMs - timeMs).toBeLessThan(250)
+  })
+
   it('after a hiccup without a keyframe in it is all of it, because a decoder needs it', () => {
     const passed = feed(begun(), 25, 45, 1800, 1)
     expect(passed).toHaveLength(20)
@@ -119,7 +126,7 @@ describe('what an encoder sends to viewers in real time', () => {
             }
             if (passed.length > 0) heldSinceMs = Number.NaN
             else if (Number.isNaN(heldSinceMs)) heldSinceMs = nowMs
-            else expect(nowMs - heldSinceMs).toBeLessThanOrEqual(1000)
+            else expect(nowMs - heldSinceMs).toBeLessThanOrEqual(3000)
           }
         }
       }),
