@@ -13,8 +13,11 @@ export interface Engine {
   publish(request: PublishOffer): Promise<Negotiated>
   /** Answers a viewer's SDP offer. The viewer gets the room's source, and the next one when that is replaced. */
   view(request: ViewOffer): Promise<Negotiated>
-  /** Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). */
-  patch(sessionId: string, fragment: string): Promise<Patched>
+  /**
+   * Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). 428 unless `mayRestart` for all but a
+   * trickle that names the user name of the present ICE session.
+   */
+  patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched>
   /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */
   end(sessionId: string): Promise<void>
   /**
@@ -61,7 +64,7 @@ export type Negotiated =
 /** `answer` is a fragment, present after an ICE restart. */
 export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
-  | { readonly ok: false; readonly status: 400 | 404 | 422; readonly problem: string }
+  | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
 
 /** Why a session is over. */
 export type EndReason =

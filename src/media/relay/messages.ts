@@ -22,7 +22,10 @@ export interface RelaySettings {
 export interface RelayCalls {
   publish: { readonly takes: PublishOffer; readonly gives: Negotiated }
   view: { readonly takes: ViewOffer; readonly gives: Negotiated }
-  patch: { readonly takes: { readonly sessionId: string; readonly fragment: string }; readonly gives: Patched }
+  patch: {
+    readonly takes: { readonly sessionId: string; readonly fragment: string; readonly mayRestart: boolean }
+    readonly gives: Patched
+  }
   end: { readonly takes: { readonly sessionId: string }; readonly gives: null }
 }
 

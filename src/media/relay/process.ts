@@ -123,7 +123,7 @@ function answer(relay: Relay, call: RelayCall): unknown {
     case 'view':
       return relay.view(call.takes)
     case 'patch':
-      return relay.patch(call.takes.sessionId, call.takes.fragment)
+      return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
     case 'end':
       relay.end(call.takes.sessionId)
       return null

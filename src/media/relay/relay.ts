@@ -8,7 +8,7 @@ import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
 import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
-import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
+import { idleAnswer, linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { newSink } from './newSink.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
@@ -22,7 +22,7 @@ import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sd
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
-import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
+import { planPublish, planView } from './wire/sdp/plan.ts'
 
 export interface RelayOptions {
   readonly identity: Identity
@@ -55,6 +55,8 @@ const VIEWER_SILENT_MS = 30_000
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
+const NO_PRECONDITION =
+  'Precondition Required: send If-Match with the ETag, or * to restart ICE; only candidates of the present a=ice-ufrag go without'
 
 interface Session {
   readonly id: string
@@ -116,7 +118,7 @@ export class Relay {
           rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []),
         },
     )
-    return this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: publisher })
+    return this.#begin({ sessionId, room, offer: read.value, answers, role: publisher })
   }
 
   view({ sessionId, room, sourceId, offer }: ViewOffer): Negotiated {
@@ -124,7 +126,8 @@ export class Relay {
     if (!read.ok) return refused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const plan = planView(read.value, wantedOf(source, this.#profiles.get(source) ?? null))
+    const wanted = wantedOf(source, this.#profiles.get(source) ?? null)
+    const plan = planView(read.value, wanted)
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
@@ -132,13 +135,13 @@ export class Relay {
       if (chosen !== null) sinks.push({ at, sink: newSink(chosen, this.#options.random, holder) })
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
-      if (chosen === null || sink === undefined) return null
+      if (chosen === null || sink === undefined) return idleAnswer(read.value.media[at], wanted)
       const { ssrc, rtx, kind } = sink.options
       const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
     const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
-    const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
+    const begun = this.#begin({ sessionId, room, offer: read.value, answers, role: viewer })
     holder.peer = this.#sessions.get(sessionId)?.peer ?? null
     if (!begun.ok) return begun
     this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
@@ -148,12 +151,13 @@ export class Relay {
   }
 
   /** Candidates of a peer are not needed by a lite agent, which waits for its checks; a restart gives new credentials. */
-  patch(sessionId: string, text: string): Patched {
+  patch(sessionId: string, text: string, mayRestart: boolean): Patched {
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return { ok: false, status: 404, problem: 'There is no such session.' }
     const fragment = parseFragment(text)
     if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
     const { iceUfrag, icePwd } = fragment.value
+    if (!mayRestart && iceUfrag !== session.etag) return { ok: false, status: 428, problem: NO_PRECONDITION }
     if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
       return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
@@ -205,6 +209,7 @@ export class Relay {
   tick(): void {
     const nowMs = this.#options.now()
     for (const { role } of this.#sessions.values()) role.pace(nowMs)
+    this.#feeds.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
@@ -228,7 +233,6 @@ export class Relay {
     sessionId: string
     room: string
     offer: Offer
-    plan: Plan
     answers: readonly AnsweredMedia[]
     role: Publisher | Viewer
   }): Negotiated {
@@ -237,8 +241,7 @@ export class Relay {
     const { sessionId, room, offer, role, answers } = wish
     const nowMs = this.#options.now()
     const credentials = this.#newCredentials()
-    const at = wish.plan.findIndex((chosen) => chosen !== null)
-    const media = offer.media[at]
+    const media = offer.media[answers.findIndex((answer) => answer !== null)]
     const peer = this.#peerOf(sessionId, credentials, offer, role instanceof Publisher, nowMs)
     const session: Session = {
       id: sessionId,

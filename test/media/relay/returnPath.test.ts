@@ -140,7 +140,7 @@ describe('a peer that moves', () => {
     viewer.at = moved
     const restart = `a=ice-ufrag:${names.ufrag}\r\na=ice-pwd:${names.pwd.replaceAll(' ', '+')}\r\n`
     viewer.names = { ...names, pwd: names.pwd.replaceAll(' ', '+') }
-    expect(net.relay.patch('viewer', restart)).toMatchObject({ ok: true })
+    expect(net.relay.patch('viewer', restart, true)).toMatchObject({ ok: true })
     await turn()
     await goOn(500)
     expect(net.bytesTo(moved)).toBeGreaterThan(20_000)

@@ -75,7 +75,7 @@ describe('a publisher whose network is away', () => {
     await net.pass(7000, report)
     publisher.answersChecks = true
     const names = { ufrag: 'newname2', pwd: 'abcdefghijklmnopqrstuvwx' }
-    const patched = net.relay.patch('publisher', `a=ice-ufrag:${names.ufrag}\r\na=ice-pwd:${names.pwd}\r\n`)
+    const patched = net.relay.patch('publisher', `a=ice-ufrag:${names.ufrag}\r\na=ice-pwd:${names.pwd}\r\n`, true)
     if (!patched.ok || patched.answer === null) throw new Error('no restart')
     const found = (pattern: RegExp): string => pattern.exec(patched.answer ?? '')?.[1] ?? ''
     publisher.names = names
