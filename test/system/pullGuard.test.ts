@@ -17,7 +17,7 @@ import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transco
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -61,6 +61,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
     reach,
     sources: new PushSources(),
     meter: new Measured(tools, ''),
+    load: plentyOfRoom(),
     folder: join(dir, 'live'),
   }
   transcoder = createTranscoder(parts)
@@ -148,7 +149,7 @@ test('a source whose name is not known is no failure: it may be the next time', 
   const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
   await until(() => honest.connections > 0, 'a second try')
   expect([message(), names.questions]).toEqual(['', 2])
-  expect(messages('log')).toContain('The source does not answer; it is dialled again in 1 s')
+  expect(messages('log')).toContain('The source does not answer; it is dialled again')
 })
 
 test('an SRT source plays from the address that was judged', async () => {

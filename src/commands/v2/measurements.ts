@@ -3,11 +3,13 @@ import type { Span } from '../../core/live/analytics.ts'
 import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { readPageQuery } from '../../core/live/listQuery.ts'
 import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/live/measuredQuery.ts'
+import type { EnginePace } from '../../core/life/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/live/monitoringSchema.ts'
 import { type Engine, type Ingest, isPush } from '../../core/live/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import type { EncodingLoad } from '../v2life/encodingLoad.ts'
 import type { Measured } from '../v2life/measured.ts'
 import { PROTOCOLS } from './monitoring.ts'
 import { type Answered, checked, isId, livePage } from './shared.ts'
@@ -20,6 +22,8 @@ type Query = Record<string, unknown>
 export interface Asking {
   readonly ctx: Context
   readonly measured: Measured
+  /** Null: no engines run here. */
+  readonly load: Pick<EncodingLoad, 'paceOf'> | null
   readonly accountId: string
 }
 
@@ -114,19 +118,36 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   })
 }
 
-async function ofEngine({ ctx, measured }: Asking, { id, status }: Engine, span: Span): Answered<EngineMonitoring> {
+async function ofEngine(
+  { ctx, measured, load }: Asking,
+  { id, status }: Engine,
+  span: Span,
+): Answered<EngineMonitoring> {
   const here = await runsNowhereElse(ctx, measured, id)
   if (!here.ok) return here
   const renditions = measured.renditions(id, span.fromMs, span.untilMs)
+  const pace = load?.paceOf(id) ?? null
   return ok({
     id,
     status,
+    ...(pace === null ? {} : { encoder: encoderOf(pace) }),
     renditions: renditions.map(({ name, samples }) => ({
       name,
       metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
     })),
   })
 }
+
+const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }: EnginePace) => ({
+  speed: inHundredths(speed),
+  lagSeconds: inHundredths(lagMs === null ? null : lagMs / 1000),
+  droppedFrames,
+  cores: inHundredths(cores),
+  overloaded: isOverloaded,
+  leftOut: [...leftOut],
+})
+
+const inHundredths = (value: number | null): number | null => (value === null ? null : Math.round(value * 100) / 100)
 
 type Here = Result<true, LiveFailure>
 

@@ -1,11 +1,45 @@
 import { err, ok } from '../../base/result.ts'
 import type { Cause } from '../../core/life/engine.ts'
 import { noSuch, refusal } from '../../core/live/errors.ts'
-import type { Channel, Engine } from '../../core/live/types.ts'
+import type { AbrLadder, Channel, Engine } from '../../core/live/types.ts'
 import type { Tx } from '../../store/store.ts'
 import { type Actor, audit, type Context } from '../context.ts'
+import { ladderOf } from '../v2/ladders.ts'
 import { type Answered, isId, withChannel, withPart } from '../v2/shared.ts'
+import type { EncodingLoad } from './encodingLoad.ts'
 import { stepEngine } from './step.ts'
+
+/**
+ * A sentence when the node that is asked will probably not keep up with what a start begins; null when it will, and when
+ * there is nothing to start. Reads only.
+ */
+export async function warningOfStart(
+  ctx: Context,
+  load: Pick<EncodingLoad, 'warningFor'>,
+  accountId: string,
+  of: { readonly channelId: string } | { readonly engineId: string },
+): Promise<string | null> {
+  const begun: { engineId: string; ladder: AbrLadder }[] = []
+  for (const engine of await enginesOf(ctx, accountId, of)) {
+    const begins = engine.ingestId !== null && (engine.status === 'stopped' || engine.status === 'stopping')
+    const ladder = begins ? await ladderOf(ctx, accountId, engine.abrLadderId) : undefined
+    if (ladder) begun.push({ engineId: engine.id, ladder })
+  }
+  return load.warningFor(begun)
+}
+
+async function enginesOf(
+  { store: { read } }: Context,
+  accountId: string,
+  of: { readonly channelId: string } | { readonly engineId: string },
+): Promise<readonly Engine[]> {
+  if ('engineId' in of) {
+    const engine = isId(of.engineId) ? await read.engines.get(accountId, of.engineId) : undefined
+    return engine ? [engine] : []
+  }
+  const channel = isId(of.channelId) ? await read.channels.get(accountId, of.channelId) : undefined
+  return channel ? read.engines.ofChannel(channel.id) : []
+}
 
 /** Starts every engine of a channel that has an ingest. Those that run go on as they are. */
 export function startChannel(ctx: Context, actor: Actor, id: string): Answered<true> {

@@ -65,7 +65,7 @@ export interface Engine {
   /** -100 to 100; of several engines the one with the lowest number that plays serves new viewers. */
   priority: number
   status: LiveStatus
-  /** Why it is in `error`, or what it waits for; a sentence for people. */
+  /** Why it is in `error`, what it waits for, or why it does not do all that it should; for people. */
   statusMessage: string | null
   createdAtMs: number
   updatedAtMs: number

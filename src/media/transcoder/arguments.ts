@@ -1,4 +1,5 @@
 import type { Dialled } from '../../core/live/dialled.ts'
+import type { Rung } from '../../core/life/rungs.ts'
 import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
@@ -23,7 +24,9 @@ export interface Launch {
 }
 
 export interface LadderInput extends Launch {
-  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
+  /** At least one. */
+  readonly rungs: readonly Rung[]
+  readonly audioKbps: AbrLadder['audioKbps']
   /** Whether the source has sound. */
   readonly sound: boolean
   /** Null: Matroska on standard input. */
@@ -31,12 +34,11 @@ export interface LadderInput extends Launch {
 }
 
 /**
- * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
- * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`. The third process writes `2_1750000000.m4s`,
- * and the init segment `2_0.mp4` into `0/`.
+ * H.264 and AAC for rungs of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
+ * `main.m3u8`, then `0/`, `1/` … by their place in the ladder, `thumbnail.jpeg`. The third process writes
+ * `2_1750000000.m4s`, and the init segment `2_0.mp4` into `0/`.
  */
-export function ladderArguments({ ladder, sound, pull, launch, firstNumber }: LadderInput): string[] {
-  const { video, audioKbps } = ladder
+export function ladderArguments({ rungs: video, audioKbps, sound, pull, launch, firstNumber }: LadderInput): string[] {
   const withSound = sound && audioKbps !== null
   return [
     '-y',
@@ -50,9 +52,9 @@ export function ladderArguments({ ladder, sound, pull, launch, firstNumber }: La
     ...HLS,
     ...words(`-start_number ${firstNumber} -hls_segment_filename %v/${launch}_%d.m4s`),
     // The rendition is put in only where there are several.
-    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : 0}.mp4`),
+    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : (video[0]?.index ?? 0)}.mp4`),
     '-var_stream_map',
-    video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' '),
+    video.map((rung, at) => `v:${at}${withSound ? `,a:${at}` : ''},name:${rung.index}`).join(' '),
     '%v/index.m3u8',
     ...THUMBNAIL,
   ]

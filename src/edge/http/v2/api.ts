@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import type { EncodingLoad } from '../../../commands/v2life/encodingLoad.ts'
 import type { Measured } from '../../../commands/v2life/measured.ts'
 import { refusal } from '../../../core/live/errors.ts'
 import type { RequestLimits } from '../limits.ts'
@@ -26,6 +27,8 @@ export interface LiveApiOptions {
   /** The methods of the routes that match a path. */
   methodsAt: (path: string) => readonly string[]
   measured: Measured
+  /** Null: this process runs no engines. */
+  load: EncodingLoad | null
 }
 
 /** What routes of the live interface are made with. */
@@ -33,6 +36,7 @@ export interface LiveApi {
   readonly ctx: Context
   readonly actorOf: ActorOf
   readonly measured: Measured
+  readonly load: EncodingLoad | null
 }
 
 /** The live management interface, under `/v2`. */
@@ -41,7 +45,8 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
   app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
   await collectLiveOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))
-  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured: options.measured }
+  const { measured, load } = options
+  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured, load }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
     channelRoutes(managed, api)
