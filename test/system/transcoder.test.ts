@@ -135,6 +135,8 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   await until(() => times('manifest') === 2, 'a manifest of the new process')
   expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
+  // A line in every run would be the reason that is told when a process is killed.
+  expect((await started[0]?.process.exited)?.tail).toBe('')
   const folder = join(transcoder.folderOf('en_1'), '0')
   // Of two tracks and of one: the old segments can be decoded still.
   const [first, second] = await Promise.all(

@@ -106,7 +106,7 @@ export interface DistributionSecurity {
   geoBlocking: ListRule & { countries: readonly string[] }
   ipBlocking: ListRule & { cidrs: readonly string[] }
   refererBlocking: { enabled: boolean; allowedDomains: readonly string[]; allowNativeApps: boolean }
-  /** Whether segment addresses carry a short-lived signature; counts when there are keys. */
+  /** As the client sent it. Addresses of segments are signed while there are keys, whatever this says. */
   rewriteSegmentUrls: boolean
 }
 

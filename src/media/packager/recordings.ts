@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { LiveFeed } from '../sessions.ts'
+import { wasKilled } from './exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
 import { Recorder } from './recorder.ts'
@@ -254,11 +255,6 @@ export class Recordings {
     }
   }
 }
-
-/** What a shell says of SIGABRT, SIGKILL, SIGSEGV and SIGTERM. */
-const KILLED: ReadonlySet<number | null> = new Set([134, 137, 139, 143])
-
-const wasKilled = ({ code, signal }: FfmpegExit): boolean => signal !== null || KILLED.has(code)
 
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
   type: kind,

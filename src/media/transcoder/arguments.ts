@@ -76,7 +76,11 @@ function filters(video: readonly Rendition[]): string {
     return `[s${index}]${rate}${fit},pad=${w}:${h}:(ow-iw)/2:(oh-ih)/2,setsar=1[v${index}]`
   })
   const often = `select='isnan(prev_selected_t)+gte(t-prev_selected_t,${THUMBNAIL_EVERY_SECONDS})'`
-  return [`[0:v:0]split=${video.length + 1}${outputs}[s]`, ...rungs, `[s]${often},scale=w=640:h=-2[thumb]`].join(';')
+  return [
+    `[0:v:0]split=${video.length + 1}${outputs}[s]`,
+    ...rungs,
+    `[s]${often},scale=w=640:h=-2:out_range=full[thumb]`,
+  ].join(';')
 }
 
 /** A key picture every segment, in all renditions at once, and nowhere else. */
@@ -106,7 +110,8 @@ const HLS = [
   ...words('-max_interleave_delta 1000000 -master_pl_name main.m3u8'),
 ]
 
+/** Full range under the name that is not deprecated, or ffmpeg complains in every run. */
 const THUMBNAIL = [
-  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -fps_mode passthrough'),
+  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuv420p -color_range pc -strict unofficial -fps_mode passthrough'),
   ...words('-f image2 -update 1 -atomic_writing 1 thumbnail.jpeg'),
 ]

@@ -5,7 +5,8 @@ import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/life/load.
 import type { Meter } from '../../core/life/measured.ts'
 import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
 import type { FrameSource, Track } from '../frame.ts'
-import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
+import { exitReason, lastLine } from '../packager/exits.ts'
+import type { Ffmpeg, FfmpegProcess } from '../packager/ffmpeg.ts'
 import { ladderArguments, type LadderInput, type Launch } from './arguments.ts'
 import { type Fed, watchEncoder } from './encoderWatch.ts'
 import { alignPlaylists, clearLeftovers } from './leftovers.ts'
@@ -122,7 +123,7 @@ export class Job {
     const exit = await this.#process?.stop(parting === 'restart' ? STOP_GRACE_MS : DRAIN_MS)
     this.#process = null
     if (parting === 'over') this.#sourceIsLost()
-    if (parting === 'failed' && exit) this.#broken(reasonOf(exit))
+    if (parting === 'failed' && exit) this.#broken(exitReason(exit))
     return parting
   }
 
@@ -328,10 +329,6 @@ const isBlind = (tail: string): boolean => /:v:0' in filtergraph.*matches no str
 
 const noAnswer = (why: string): string =>
   `The source does not answer; it is dialled again at least every ${DIAL_PAUSE_MAX_MS / 1000} s: ${why}`
-
-const reasonOf = ({ code, tail }: FfmpegExit): string => `ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`
-
-const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
 
 /** The last thing that was said, without the address and its passphrase. */
 const withoutSource = (tail: string, url: string): string =>
