@@ -153,6 +153,9 @@ export const DistributionRecord = Type.Object(
         allowNativeApps: Type.Boolean(),
       }),
       rewriteSegmentUrls: Type.Boolean(),
+      tokenRequired: Type.Boolean({
+        description: 'Whether viewers need a token: there are keys, or the last one was deleted by itself.',
+      }),
       keys: Type.Array(KeyRecord),
     }),
     endpoints: Type.Object({ engineIds: Type.Array(Type.String()) }),

@@ -122,6 +122,8 @@ export interface DistributionRules {
   /** The engines that feed it, all of its channel. */
   engineIds: readonly string[]
   security: DistributionSecurity
+  /** Its last key was deleted by itself: until it has another one, nobody may watch. */
+  closedWithoutKey: boolean
 }
 
 export interface Distribution extends DistributionRules {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
 import { lastRun, listChannelRuns, listEngineRuns } from '../../../commands/v2life/runs.ts'
 import { startChannel, startEngine, stopChannel, stopEngine, warningOfStart } from '../../../commands/v2life/start.ts'
 import { RunRecord } from '../../../core/life/runRecord.ts'
@@ -7,7 +8,7 @@ import { one, optional, page, pageQuery } from '../../../core/live/fields.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
 
 type OfChannel = { Params: { channelId: string } }
 type OfEngine = { Params: { engineId: string } }
@@ -19,31 +20,29 @@ export function lifeRoutes(app: FastifyInstance, api: LiveApi): void {
   runs(app, api)
 }
 
+const WARNS = { warns: 'The machine that was asked will probably not keep up with what was started.' }
+
 function switches(app: FastifyInstance, { ctx, actorOf, load }: LiveApi): void {
   const warningOf = async (accountId: string, of: Parameters<typeof warningOfStart>[3]): Promise<string | null> =>
     load && warningOfStart(ctx, load, accountId, of)
   const channel = '/channels/:channelId'
-  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', {}), async (request, reply) => {
+  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', WARNS), async (request, reply) => {
     const warning = await warningOf(ownerOf(request), request.params)
-    return sendStarted(reply, await startChannel(ctx, actorOf(request), request.params.channelId), warning)
+    const done = await startChannel(ctx, actorOf(request), request.params.channelId)
+    return sendWarned(reply, done.ok ? ok({ warning }) : done)
   })
   app.post<OfChannel>(`${channel}/stop`, describe('channels', 'Stop a channel', {}), async (request, reply) =>
     sendDone(reply, await stopChannel(ctx, actorOf(request), request.params.channelId)),
   )
   const engine = '/engines/:engineId'
-  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', {}), async (request, reply) => {
+  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', WARNS), async (request, reply) => {
     const warning = await warningOf(ownerOf(request), request.params)
-    return sendStarted(reply, await startEngine(ctx, actorOf(request), request.params.engineId), warning)
+    const done = await startEngine(ctx, actorOf(request), request.params.engineId)
+    return sendWarned(reply, done.ok ? ok({ warning }) : done)
   })
   app.post<OfEngine>(`${engine}/stop`, describe('engines', 'Stop an engine', {}), async (request, reply) =>
     sendDone(reply, await stopEngine(ctx, actorOf(request), request.params.engineId)),
   )
-}
-
-/** @param warning of what was started, for the person who did it */
-function sendStarted(reply: FastifyReply, started: Awaited<ReturnType<typeof startEngine>>, warning: string | null) {
-  if (started.ok && warning !== null) reply.header('X-Service-Warning', warning)
-  return sendDone(reply, started)
 }
 
 const querystring = Type.Object({
