@@ -3,6 +3,7 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { deletedSuite } from './store.deleted.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
 import { peopleSuite } from './store.people.ts'
@@ -47,6 +48,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     changesSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
+    deletedSuite(opened)
     sessionsSuite(opened)
     recordingsSuite(opened)
     liveSuite(opened)

@@ -142,6 +142,8 @@ export class EngineKeeper {
       const run = life.runId === null ? undefined : await tx.runs.get(life.runId)
       if (life.wanted && engine?.status === 'stopped' && run) {
         await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+        const runId = (await tx.lives.get(engineId))?.runId ?? null
+        if (run.keptBy !== null && runId !== null) await tx.runs.keep(runId, run.keptBy)
       }
       return true
     })

@@ -48,14 +48,14 @@ export function startChannel(ctx: Context, actor: Actor, id: string): Answered<t
     if (engines.length === 0) {
       return err(refusal('engine_not_ready', 'This channel has no engine with an ingest, so there is nothing to start'))
     }
-    return stepEngines(ctx, tx, channel, engines, { kind: 'start', cause: causeOf(actor) })
+    return stepEngines(ctx, tx, channel, engines, { kind: 'start', cause: await causeOf(tx, actor) })
   })
 }
 
 /** Stops every engine of a channel. */
 export function stopChannel(ctx: Context, actor: Actor, id: string): Answered<true> {
   return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
-    stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: causeOf(actor) }),
+    stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
 }
 
@@ -63,17 +63,20 @@ export function startEngine(ctx: Context, actor: Actor, id: string): Answered<tr
   return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
     engine.ingestId === null
       ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
-      : stepEngines(ctx, tx, channel, [engine], { kind: 'start', cause: causeOf(actor) }),
+      : stepEngines(ctx, tx, channel, [engine], { kind: 'start', cause: await causeOf(tx, actor) }),
   )
 }
 
 export function stopEngine(ctx: Context, actor: Actor, id: string): Answered<true> {
-  return onEngine(ctx, actor, id, 'engine.stop', (tx, engine, channel) =>
-    stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: causeOf(actor) }),
+  return onEngine(ctx, actor, id, 'engine.stop', async (tx, engine, channel) =>
+    stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: await causeOf(tx, actor) }),
   )
 }
 
-/** Tells every one of the engines the same, in a transaction that has locked the channel. */
+/**
+ * Tells every one of the engines the same, in a transaction that has locked the channel. What a scheduler runs, and a person
+ * starts once more, is kept when the scheduler is through with it.
+ */
 export async function stepEngines(
   ctx: Context,
   tx: Tx,
@@ -81,12 +84,26 @@ export async function stepEngines(
   engines: readonly Engine[],
   order: { readonly kind: 'start' | 'stop'; readonly cause: Cause },
 ): Answered<true> {
-  for (const { id } of engines) await stepEngine(ctx, tx, channel, id, order)
+  const keeps = order.kind === 'start' && order.cause.type !== 'scheduler'
+  for (const { id } of engines) {
+    await stepEngine(ctx, tx, channel, id, order)
+    if (keeps) await keepRun(tx, id, order.cause)
+  }
   return ok(true)
 }
 
-/** `id` says which credential or person it was. */
-const causeOf = ({ name }: Actor): Cause => ({ type: name.startsWith('user:') ? 'dashboard' : 'api', id: name })
+async function keepRun(tx: Tx, engineId: string, { id }: Cause): Promise<void> {
+  const runId = (await tx.lives.get(engineId))?.runId ?? null
+  const run = runId === null ? undefined : await tx.runs.get(runId)
+  if (run?.start.type === 'scheduler' && run.endedAtMs === null) await tx.runs.keep(run.id, id)
+}
+
+/** Which credential or person it was, and what it is called. */
+async function causeOf(tx: Tx, { name: id, accountId }: Actor): Promise<Cause> {
+  const credential = Number(/^credential:(\d+)$/.exec(id)?.[1] ?? Number.NaN)
+  const name = Number.isSafeInteger(credential) ? (await tx.credentials.get(accountId, credential))?.name : undefined
+  return { type: id.startsWith('user:') ? 'dashboard' : 'api', id, ...(name === undefined ? {} : { name }) }
+}
 
 async function onChannel(
   ctx: Context,

@@ -9,6 +9,8 @@ import type { LiveStatus } from '../live/types.ts'
 export interface Cause {
   readonly type: CauseType
   readonly id: string
+  /** What people called it then, where it has a name. */
+  readonly name?: string
 }
 
 export const CAUSES = ['api', 'dashboard', 'scheduler', 'timeout', 'error', 'shutdown'] as const
