@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RtmpClient } from '../media/rtmp/client.ts'
 import { type LiveClient, runLive, strangerOf, WHOLE_CHANNEL } from '../support/v2.ts'
 
 let live: LiveClient
@@ -30,6 +31,39 @@ test('what is not there, or another account’s, is not found, and what was too 
     ])
   }
   expect((await live.v2('GET', '/monitoring/distributions/di_x')).status).toBe(501)
+})
+
+test('what ffmpeg reads is not measured, and says so', async () => {
+  const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
+  const monitored = await live.made('GET', `/monitoring/ingests/${pull.id}`)
+  expect(monitored).toEqual({
+    id: pull.id,
+    status: 'disconnected',
+    protocol: 'srt',
+    note: expect.stringMatching(
+      /^ffmpeg reads this source and does not report its bit rate, packet loss or round trip/,
+    ),
+    metrics: [],
+  })
+})
+
+test('an encoder may push to a stopped channel, and it is said that nothing is made of that', async () => {
+  const engines = [{ name: 'Main' }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
+  const channel = await live.made('POST', '/channels', { name: 'Early', ingests })
+  const [{ id, streamKey }] = channel.ingests
+  const encoder = await RtmpClient.open(live.running.rtmpPort ?? 0)
+  await encoder.publish('live', streamKey)
+  const monitored = () => live.made('GET', `/monitoring/ingests/${id}`)
+  const unused = { status: 'connected', note: expect.stringMatching(/^No engine that uses this ingest runs/) }
+  expect(await monitored()).toMatchObject(unused)
+  await live.v2('POST', `/channels/${channel.id}/start`)
+  expect((await monitored()).note).toBeUndefined()
+  await live.v2('POST', `/channels/${channel.id}/stop`)
+  expect(await monitored()).toMatchObject(unused)
+  encoder.socket.destroy()
+  await expect.poll(async () => (await monitored()).status).toBe('disconnected')
+  expect((await monitored()).note).toBeUndefined()
 })
 
 test('without a source nothing is measured, of one or of all', async () => {

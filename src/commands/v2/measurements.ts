@@ -102,12 +102,14 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
   const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
   if (!here.ok) return here
+  const note = noteOf(type, sinceMs !== null && !(await isUsed(ctx, ingest)))
   const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
   return ok({
     id,
     status: sinceMs === null ? 'disconnected' : 'connected',
     protocol: PROTOCOLS[type],
     ...up,
+    ...(note === null ? {} : { note }),
     metrics: samples.map(({ atMs, bitrate, address: ip }) => ({
       time: isoOf(atMs),
       packetLoss: null,
@@ -116,6 +118,21 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
       location: { ip, region },
     })),
   })
+}
+
+const UNMEASURED =
+  'ffmpeg reads this source and does not report its bit rate, packet loss or round trip; see the engines that use it'
+const UNUSED = 'No engine that uses this ingest runs: what the encoder sends is thrown away until one is started'
+
+function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
+  if (!isPush(type)) return UNMEASURED
+  return isUnused ? UNUSED : null
+}
+
+/** Does an engine run that takes its media from there? */
+export async function isUsed({ store }: Pick<Context, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
+  const engines = await store.read.engines.ofChannel(channelId)
+  return engines.some(({ ingestId, status }) => ingestId === id && status !== 'stopped' && status !== 'stopping')
 }
 
 async function ofEngine(

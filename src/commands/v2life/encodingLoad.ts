@@ -64,19 +64,20 @@ export class EncodingLoad implements EngineLoad {
     return [...this.#controls].flatMap(([id, { pace }]) => (pace === null ? [] : [[id, pace] as [string, EnginePace]]))
   }
 
-  /** A sentence when this machine probably cannot encode these beside what it does; null when it can. */
+  /**
+   * A sentence when this machine probably cannot encode these beside what it encodes; null when it can. What else it does is
+   * not in it: that changes from minute to minute, and is seen when an engine falls behind.
+   */
   warningFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): string | null {
-    const { cores, processors } = this.#options
+    const { cores } = this.#options
     const more = engines.reduce((sum, { ladder }) => sum + this.#costOf(ladder), 0)
     const others = [...this.#controls].filter(([id]) => engines.every(({ engineId }) => engineId !== id))
-    const encoding = others.reduce(
+    const used = others.reduce(
       (sum, [, { pace, steps }]) => sum + (pace?.cores ?? this.#cost * weightOf(steps.rungs)),
       0,
     )
-    const busy = processors.idle === null ? 0 : Math.max(0, cores - processors.idle) - this.#measuredCores()
-    const used = encoding + Math.max(0, busy)
     if (engines.length === 0 || more + used <= cores) return null
-    const facts = `about ${more.toFixed(1)} processors are needed, and of ${cores} about ${used.toFixed(1)} are in use`
+    const facts = `about ${more.toFixed(1)} processors are needed, and engines that run need about ${used.toFixed(1)} of ${cores}`
     return `This machine may not keep up with what is started: ${facts}. Smaller or fewer renditions need less`
   }
 

@@ -56,18 +56,26 @@ export const IngestMonitoring = Type.Object(
     protocol: word(['rtmp', 'srt']),
     started: optional(Type.String({ format: 'date-time', description: 'When the source came; absent without one.' })),
     uptime: optional(Type.Integer({ description: 'Seconds since then.' })),
+    note: optional(
+      Type.String({ description: 'Why there are no metrics, or that nothing is made of what the encoder sends.' }),
+    ),
     metrics: Type.Array(
       Type.Object({
         time,
-        packetLoss: Type.Null({ description: 'RTMP runs over TCP, which loses nothing that could be counted.' }),
-        rtt: Type.Null({ description: 'RTMP does not tell it.' }),
+        packetLoss: Type.Null({
+          description: 'Not measured: RTMP runs over TCP, which repeats what is lost by itself.',
+        }),
+        rtt: Type.Null({ description: 'Not measured: RTMP does not tell it.' }),
         bitrate: Type.Object({ total: Type.Integer({ description: 'Bits a second that came in.' }) }),
         location: Type.Object({
           ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the encoder.' }),
           region: Type.String({ description: 'Of the ingest.' }),
         }),
       }),
-      { description: 'Oldest first; empty for sources that Sluice dials, whose media goes to ffmpeg.' },
+      {
+        description:
+          'Oldest first. Empty for sources that Sluice dials: ffmpeg reads them, and reports neither their bit rate nor what SRT counts.',
+      },
     ),
   },
   { $id: 'IngestMonitoring' },
