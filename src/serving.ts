@@ -287,7 +287,7 @@ const recordingFiles = ({ files, recordings }: Packager, place: string): Recordi
 /** Where recordings of one place are put on record. */
 const recordingBook = (ctx: Context, place: string): RecordingBook => ({
   begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
-  end: (id, atMs) => endRecording(ctx, id, atMs),
+  end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),
