@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +17,7 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/packager/frames.ts'
 import { silentLog } from '../support/app.ts'
-import { plentyOfRoom, until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -50,7 +53,7 @@ beforeEach(async () => {
   sources = new PushSources()
   const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 }))
   const tools = { clock: systemClock, log: silentLog }
-  const reach = reachSources({ ...tools, allowPrivate: false })
+  const reach = reachSources({ ...tools, allowPrivate: true })
   const plenty = plentyOfRoom()
   scripted = new ScriptedLoad()
   transcoder = createTranscoder({
@@ -63,16 +66,16 @@ beforeEach(async () => {
     folder: join(dir, 'live'),
   })
   await transcoder.start()
-  launch('en_1', 'in_1', LADDER)
+  launch('en_1', { kind: 'push', ingestId: 'in_1' }, LADDER)
 })
 afterEach(async () => {
+  endChildren()
   for (const player of players.splice(0)) player.end()
   await transcoder.stop()
   await rm(dir, { recursive: true })
 })
 
-function launch(engineId: string, ingestId: string, ladder: TranscodeJob['ladder']): void {
-  const source = { kind: 'push', ingestId } as const
+function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
   transcoder.launch({ engineId, name: 'test', source, ladder }, (event: TranscodeEvent | TranscodeLog) => {
     if (event.kind === 'log') logs.push(event.message)
     else told.push(event.kind)
@@ -120,6 +123,15 @@ function play(recorded: Recorded, sink: FrameSink): Player {
   players.push(player)
   player.subscribe(sink)
   return player
+}
+
+async function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const { port } = socket.address()
+  socket.close()
+  return port
 }
 
 const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]?.samples ?? []
@@ -187,17 +199,39 @@ test('an encoder that sends no video is said to do so once, is no failure, and p
   expect(told).not.toContain('died')
 })
 
-test('a rendition that is left out and made again goes on with the numbers of the others, in the folder that it had', async () => {
+/** An engine whose renditions the test changes. */
+function launchBoth(source: TranscodeJob['source']): void {
   const [tiny] = LADDER.video
   if (!tiny) throw new Error('no rendition')
   const video = [tiny, { ...tiny, id: 're_2', label: 'tinier', width: 64, height: 36 }]
   scripted.rungs = rungsOf(video)
-  launch('en_2', 'in_2', { ...LADDER, video })
+  launch('en_2', source, { ...LADDER, video })
+}
+
+const playlist = (index: number): Promise<string> =>
+  readFile(join(transcoder.folderOf('en_2'), String(index), 'index.m3u8'), 'utf8').catch(() => '')
+
+/** Whether a rendition has a segment of this process. */
+const has = async (index: number, launch: number): Promise<boolean> =>
+  new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
+
+test('an engine that reads its source itself goes on with other renditions, and does not lose its source for that', async () => {
+  const port = await freeUdpPort()
+  const url = `udp://127.0.0.1:${port}`
+  const inputs = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
+  const codecs = '-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac'
+  ended(spawn('ffmpeg', `-loglevel error ${inputs} ${codecs} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
+  launchBoth({ kind: 'pull', ingestId: 'in_2', url })
+  await until(() => has(0, 0), 'both renditions')
+  scripted.make(scripted.rungs.slice(1))
+  await until(() => has(1, 1), 'the rendition that is left')
+  expect(await playlist(0)).toBe('')
+  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+})
+
+test('a rendition that is left out and made again goes on with the numbers of the others, in the folder that it had', async () => {
+  launchBoth({ kind: 'push', ingestId: 'in_2' })
   play(wide, push('in_2'))
-  const playlist = (index: number): Promise<string> =>
-    readFile(join(transcoder.folderOf('en_2'), String(index), 'index.m3u8'), 'utf8').catch(() => '')
-  const has = async (index: number, launch: number) =>
-    new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
   await until(() => has(0, 0), 'both renditions')
   const all = scripted.rungs
   scripted.make(all.slice(1))
