@@ -1,7 +1,11 @@
+import { availableParallelism } from 'node:os'
 import type { App } from './app.ts'
 import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
+import { ProcessorLoad } from './base/processors.ts'
 import type { LiveChange } from './commands/context.ts'
+import { EncodingLoad } from './commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from './commands/v2life/gauges.ts'
 import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { Measured } from './commands/v2life/measured.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
@@ -20,6 +24,9 @@ export interface Channels {
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
+  readonly load: EncodingLoad
+  /** What is to be seen now. */
+  readonly gauges: () => ChannelGauges
   /** Where an engine writes. */
   readonly folderOf: (engineId: string) => string
   stop(): Promise<void>
@@ -34,10 +41,14 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
   const place = placeOf(config.data.dir)
   const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
   const folder = liveDir(config)
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, folder })
+  const processors = new ProcessorLoad()
+  const stepsDown = config.live.stepDownOnOverload
+  const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await transcoder.start()
   const keeper = new EngineKeeper(ctx, {
     transcoder,
+    load,
     node: measured.node,
     isGone: (node) => isGone(node, place),
     leaseMs: ENGINE_LEASE_MS,
@@ -50,6 +61,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
   news.on('live', follow)
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    { name: 'look at the processors', everyMs: 1000, run: async () => processors.look() },
     schedulerJob(ctx),
     { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
   ])
@@ -58,6 +70,15 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
     sources,
     pushed,
     measured,
+    load,
+    gauges: () => ({
+      census: keeper.census,
+      paces: load.paces(),
+      droppedFrames: load.droppedFrames,
+      ingests: measured.connectedIngests,
+      ffmpeg: { running: ffmpeg.running, most: config.ffmpeg.maxProcesses },
+      viewers: measured.viewers.total,
+    }),
     folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)

@@ -18,6 +18,8 @@ import {
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
 import { placeOf, recordingsDir } from './config/places.ts'
+import type { EncodingLoad } from './commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from './commands/v2life/gauges.ts'
 import type { Measured } from './commands/v2life/measured.ts'
 import type { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
@@ -56,7 +58,14 @@ interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
   readonly playback?: Playback
-  readonly measured?: Measured
+  readonly channels?: ChannelsHere
+}
+
+/** What this node knows of the channels that it runs. */
+interface ChannelsHere {
+  readonly measured: Measured
+  readonly load: EncodingLoad
+  readonly gauges: () => ChannelGauges
 }
 
 /**
@@ -97,9 +106,9 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const playback = await startPlayback(app, channels.folderOf)
+    const playback = await startPlayback(app, channels.folderOf, channels.measured.viewers)
     parts.add('playback', () => playback.stop())
-    const port = await listen(app, { engine, packager, playback, measured: channels.measured }, parts)
+    const port = await listen(app, { engine, packager, playback, channels }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
@@ -139,7 +148,7 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager, playback, measured } = media
+  const { engine, packager, playback, channels } = media
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
@@ -152,7 +161,7 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
         }
       : {}),
     ...(playback ? { playback: playback.options } : {}),
-    ...(measured ? { measured } : {}),
+    ...(channels ? { measured: channels.measured, load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
@@ -287,7 +296,7 @@ const recordingFiles = ({ files, recordings }: Packager, place: string): Recordi
 /** Where recordings of one place are put on record. */
 const recordingBook = (ctx: Context, place: string): RecordingBook => ({
   begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
-  end: (id, atMs) => endRecording(ctx, id, atMs),
+  end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),

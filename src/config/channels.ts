@@ -28,6 +28,11 @@ export const channels = {
       default: false,
       about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
     }),
+    stepDownOnOverload: toggle({
+      default: true,
+      about:
+        'Whether an engine that cannot keep up leaves out its largest renditions until there is room again; it says so.',
+    }),
     runRetentionDays: integer({
       default: 400,
       min: 1,

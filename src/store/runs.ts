@@ -29,6 +29,8 @@ export interface Run {
   config: RunConfig
   start: Cause
   stop: Cause | null
+  /** Who asked for it while a scheduler ran it, so that it goes on when the occurrence ends; the `id` of a cause. */
+  keptBy: string | null
   startedAtMs: number
   endedAtMs: number | null
   /** The last moment at which it is known to have run. */
@@ -165,6 +167,8 @@ export interface RunReads {
     page(query: RunQuery): Promise<Run[]>
     /** Oldest first. */
     within(query: RunsWithin): Promise<Run[]>
+    /** Whether there are any of this channel or engine of the account, which may be deleted. */
+    exist(accountId: string, of: { channelId: string } | { engineId: string }): Promise<boolean>
   }
   schedulers: {
     get(accountId: string, id: string): Promise<Scheduler | undefined>
@@ -201,6 +205,8 @@ export interface RunTx {
     insert(run: Run): Promise<void>
     get(id: string): Promise<Run | undefined>
     end(id: string, stop: Cause, endedAtMs: number): Promise<void>
+    /** Puts on record who asked for it to go on. */
+    keep(id: string, by: string): Promise<void>
     /** Those that ended before; answers how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
@@ -209,6 +215,8 @@ export interface RunTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<Scheduler | undefined>
     replace(scheduler: Scheduler): Promise<void>
+    /** Those of the account that are not terminated and name this channel; reads and locks them, in the order of their ids. */
+    lockNaming(accountId: string, channelId: string): Promise<Scheduler[]>
     /** With what it skipped. */
     delete(id: string): Promise<void>
     /** Active ones of the account, but for this one. */

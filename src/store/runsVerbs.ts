@@ -13,6 +13,7 @@ export function runReadsOf(session: Session): RunReads {
     runs: {
       page: (query) => runs.pageRuns(session, query),
       within: (query) => runs.runsWithin(session, query),
+      exist: (accountId, of) => runs.existRuns(session, accountId, of),
     },
     schedulers: {
       get: (accountId, id) => schedulers.getScheduler(session, accountId, id),
@@ -43,6 +44,7 @@ export function runTxOf(session: Session): RunTx {
       insert: (run) => runs.insertRun(session, run),
       get: (id) => runs.getRun(session, id),
       end: (id, stop, endedAtMs) => runs.endRun(session, id, stop, endedAtMs),
+      keep: (id, by) => runs.keepRun(session, id, by),
       prune: (beforeMs, limit) => runs.pruneRuns(session, beforeMs, limit),
     },
     schedulers: {
@@ -50,6 +52,7 @@ export function runTxOf(session: Session): RunTx {
       lock: (accountId, id) => schedulers.lockScheduler(session, accountId, id),
       replace: (scheduler) => schedulers.replaceScheduler(session, scheduler),
       delete: (id) => schedulers.deleteScheduler(session, id),
+      lockNaming: (accountId, channelId) => schedulers.lockSchedulersNaming(session, accountId, channelId),
       otherActive: (accountId, id) => schedulers.otherActiveSchedulers(session, accountId, id),
       count: (accountId) => schedulers.countSchedulers(session, accountId),
       skip: (rows) => schedulers.skipOccurrences(session, rows),

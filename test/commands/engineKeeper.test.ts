@@ -53,7 +53,13 @@ afterAll(async () => {
 let nodes = 0
 function keeperWith(transcoder: Scripted, isGone = (): boolean => false) {
   const node = `node ${(nodes += 1)}`
-  const keeper = new EngineKeeper(app.ctx, { transcoder, node, isGone, leaseMs: 15_000 })
+  const keeper = new EngineKeeper(app.ctx, {
+    transcoder,
+    load: { warningFor: () => null },
+    node,
+    isGone,
+    leaseMs: 15_000,
+  })
   /** Looks until nothing more comes of it. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.tend()

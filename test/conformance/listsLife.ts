@@ -23,6 +23,7 @@ export async function addRun(
     config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
     start: { type: 'api', id: 'credential:1' },
     stop: null,
+    keptBy: null,
     startedAtMs,
     endedAtMs: null,
     heartbeatAtMs: startedAtMs,

@@ -1,34 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Scheduler, StoredLife } from '../../src/store/store.ts'
+import type { StoredLife } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.live.ts'
-import { newRun } from './store.samples.ts'
+import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
-
-const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
-  id: id('sc'),
-  accountId: 'nobody',
-  name: 'Daily',
-  enabled: true,
-  status: 'idle',
-  channels: [{ channelId: 'ch_1' }],
-  startDate: '2030-01-01',
-  startTime: '10:00',
-  endDate: null,
-  endTime: '11:00',
-  recurrence: null,
-  timeZone: 'UTC',
-  occurrence: null,
-  seenUntilMs: AT,
-  nextAtMs: AT + 1000,
-  createdAtMs: AT,
-  updatedAtMs: AT,
-  ...over,
-})
 
 /** What every store promises of runs and schedulers. */
 export function runsSuite(stores: Stores): void {

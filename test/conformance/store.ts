@@ -4,6 +4,7 @@ import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { channelWebhooksSuite } from './store.channelWebhooks.ts'
+import { deletedSuite } from './store.deleted.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
 import { leftSourcesSuite } from './store.leftSources.ts'
@@ -49,6 +50,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     changesSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
+    deletedSuite(opened)
     sessionsSuite(opened)
     recordingsSuite(opened)
     liveSuite(opened)

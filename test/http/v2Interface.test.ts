@@ -65,7 +65,7 @@ describe('the interface', () => {
       status: 'stopped',
       ingests: made.ingests.map(({ id, type }: { id: string; type: string }) => ({ id, protocol: type.split('-')[0] })),
       engines: made.engines.map(({ id }: { id: string }) => ({ id, status: 'stopped' })),
-      distributions: [{ id: made.distributions[0].id, status: 'disabled' }],
+      distributions: [{ id: made.distributions[0].id, status: 'disabled', viewers: 0 }],
     })
     const theirs = await live.v2('GET', `/monitoring/channels/${made.id}`, undefined, { authorization: stranger })
     expect(theirs.status).toBe(404)
@@ -94,6 +94,10 @@ describe('the interface', () => {
     for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }
+    // Whatever the body is: the one that hosted services take here is no JSON.
+    const binary = { 'content-type': 'application/octet-stream' }
+    const metadata = `/channels/ch_x/instream-metadata/9f3f3a4e-7a53-4f4e-9f3c-0a0b0c0d0e0f`
+    expect(await codes('POST', metadata, 'x'.repeat(70_000), binary)).toEqual([501, 'not_supported'])
     expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])
     expect(await codes('GET', '/channels?status=gone')).toEqual([400, 'validation_failed'])
     for (const limit of ['0', '101', '-1', '1.5', 'many', '']) {

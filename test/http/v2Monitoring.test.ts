@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RtmpClient } from '../media/rtmp/client.ts'
 import { type LiveClient, runLive, strangerOf, WHOLE_CHANNEL } from '../support/v2.ts'
 
 let live: LiveClient
@@ -16,7 +17,8 @@ const all = (kind: string) => `/monitoring/channels/${made.id}/${kind}`
 const engine = () => `/monitoring/engines/${made.engines[0].id}`
 
 test('what is not there, or another account’s, is not found, and what was too long ago is not known', async () => {
-  const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString()
+  const nowMs = Date.now()
+  const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString()
   for (const path of [ingest(), engine(), all('ingests'), all('engines')]) {
     expect((await live.v2('GET', path, undefined, { authorization: stranger })).status).toBe(404)
     expect((await live.v2('GET', path.replace(/_\w+/, `_${'1'.repeat(22)}`))).status).toBe(404)
@@ -29,6 +31,39 @@ test('what is not there, or another account’s, is not found, and what was too 
     ])
   }
   expect((await live.v2('GET', '/monitoring/distributions/di_x')).status).toBe(501)
+})
+
+test('what ffmpeg reads is not measured, and says so', async () => {
+  const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
+  const monitored = await live.made('GET', `/monitoring/ingests/${pull.id}`)
+  expect(monitored).toEqual({
+    id: pull.id,
+    status: 'disconnected',
+    protocol: 'srt',
+    note: expect.stringMatching(
+      /^ffmpeg reads this source and does not report its bit rate, packet loss or round trip/,
+    ),
+    metrics: [],
+  })
+})
+
+test('an encoder may push to a stopped channel, and it is said that nothing is made of that', async () => {
+  const engines = [{ name: 'Main' }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
+  const channel = await live.made('POST', '/channels', { name: 'Early', ingests })
+  const [{ id, streamKey }] = channel.ingests
+  const encoder = await RtmpClient.open(live.running.rtmpPort ?? 0)
+  await encoder.publish('live', streamKey)
+  const monitored = () => live.made('GET', `/monitoring/ingests/${id}`)
+  const unused = { status: 'connected', note: expect.stringMatching(/^No engine that uses this ingest runs/) }
+  expect(await monitored()).toMatchObject(unused)
+  await live.v2('POST', `/channels/${channel.id}/start`)
+  expect((await monitored()).note).toBeUndefined()
+  await live.v2('POST', `/channels/${channel.id}/stop`)
+  expect(await monitored()).toMatchObject(unused)
+  encoder.socket.destroy()
+  await expect.poll(async () => (await monitored()).status).toBe('disconnected')
+  expect((await monitored()).note).toBeUndefined()
 })
 
 test('without a source nothing is measured, of one or of all', async () => {
@@ -46,6 +81,30 @@ test('without a source nothing is measured, of one or of all', async () => {
     expect(data).toContainEqual(await live.made('GET', `/monitoring/${kind}/${made[kind][0].id}`))
     expect(pagination).toEqual({ hasMore: false })
   }
+})
+
+test('a start that is probably too much for the machine is done, and warned of in the answer and by the engine', async () => {
+  const rung = { width: 7680, height: 4320, bitrate: 50_000_000, frameRate: { value: 120 } }
+  const huge = await live.made('POST', '/abr', { name: 'huge', video: [8, 9].map((id) => ({ ...rung, id: `${id}` })) })
+  const engines = [{ name: 'Main', quality: { abrLadderId: huge.id } }, { name: 'Small' }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
+  const channel = await live.made('POST', '/channels', { name: 'Huge', ingests })
+  const idOf = (name: string) => channel.engines.find((engine: { name: string }) => engine.name === name).id
+  const start = async (path: string, authorization?: string) => {
+    const answer = await live.v2('POST', `${path}/start`, undefined, authorization ? { authorization } : {})
+    return [answer.status, answer.headers.get('x-service-warning')]
+  }
+  expect(await start(`/engines/${idOf('Small')}`)).toEqual([204, null])
+  expect(await start(`/channels/${channel.id}`, stranger)).toEqual([404, null])
+  const text = /^This machine may not keep up with what is started: about [0-9.]+ processors are needed/
+  expect(await start(`/channels/${channel.id}`)).toEqual([204, expect.stringMatching(text)])
+  // What runs already is not started.
+  expect(await start(`/engines/${idOf('Main')}`)).toEqual([204, null])
+  await expect.poll(async () => (await live.made('GET', `/engines/${idOf('Main')}`)).statusMessage).toMatch(text)
+  expect((await live.made('GET', `/engines/${idOf('Small')}`)).statusMessage).toBeUndefined()
+  const monitored = await live.made('GET', `/monitoring/channels/${channel.id}`)
+  expect(monitored.engines[0]).toMatchObject({ id: idOf('Main'), statusMessage: expect.stringMatching(text) })
+  await live.v2('POST', `/channels/${channel.id}/stop`)
 })
 
 test('a node that has neither the engine nor the encoder names the one that may have it', async () => {

@@ -8,8 +8,7 @@ test('a source is named in the script, and nowhere in the arguments', () => {
     'ffconcat version 1.0',
     String.raw`file 'srt://192.0.2.1:9000?streamid=it'\''s'`,
   ])
-  const ladder = { video: [], audioKbps: null }
-  const args = ladderArguments({ ladder, sound: true, input: 'pull', launch: 0, firstNumber: 0 })
+  const args = ladderArguments({ rungs: [], audioKbps: null, sound: true, input: 'pull', launch: 0, firstNumber: 0 })
   expect(args.slice(args.indexOf('-i'), args.indexOf('-i') + 2)).toEqual(['-i', 'pipe:0'])
 })
 

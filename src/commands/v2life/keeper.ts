@@ -1,15 +1,17 @@
 import { type EngineEvent, isTimedOut } from '../../core/life/engine.ts'
 import type { TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
-import { type Engine, isPush } from '../../core/live/types.ts'
+import { type Engine, isPush, LIVE_STATUSES, type LiveStatus, statusOf } from '../../core/live/types.ts'
 import type { StoredLife, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { sourceOf } from '../v2/ingests.ts'
 import { ladderOf } from '../v2/ladders.ts'
+import type { EncodingLoad } from './encodingLoad.ts'
 import { engineObject, stepEngine } from './step.ts'
 import { tellLive } from './tell.ts'
 
 export interface KeeperOptions {
   readonly transcoder: Transcoder
+  readonly load: Pick<EncodingLoad, 'warningFor'>
   /** Of this process; new at each start. */
   readonly node: string
   /** True when the process of this name is known to be gone; false when that cannot be told. */
@@ -21,6 +23,13 @@ export interface KeeperOptions {
 interface Kept {
   readonly life: StoredLife
   readonly engine: Engine | undefined
+}
+
+/** How many engines and channels a node has in each state. */
+export interface Census {
+  readonly engines: ReadonlyMap<LiveStatus, number>
+  /** By the most advanced of their engines at this node. */
+  readonly channels: ReadonlyMap<LiveStatus, number>
 }
 
 /**
@@ -36,6 +45,7 @@ export class EngineKeeper {
   #isQueued = false
   #beatAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
+  #census: Census = { engines: new Map(), channels: new Map() }
 
   constructor(ctx: Context, options: KeeperOptions) {
     this.#ctx = ctx
@@ -50,6 +60,11 @@ export class EngineKeeper {
       this.#isQueued = false
       if (!this.#isStopping) await this.#look()
     })
+  }
+
+  /** What this node runs, as it was when it was last looked at. */
+  get census(): Census {
+    return this.#census
   }
 
   /** Stops what runs here, as of this server's own accord: it is wanted still. */
@@ -76,6 +91,7 @@ export class EngineKeeper {
   async #look(): Promise<void> {
     await this.#beat()
     const kept = await this.#kept()
+    this.#census = censusOf(kept.filter(({ life }) => life.node === this.#options.node))
     for (const one of kept) await this.#tendOne(one)
     await this.#timeOut(kept)
   }
@@ -126,6 +142,8 @@ export class EngineKeeper {
       const run = life.runId === null ? undefined : await tx.runs.get(life.runId)
       if (life.wanted && engine?.status === 'stopped' && run) {
         await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+        const runId = (await tx.lives.get(engineId))?.runId ?? null
+        if (run.keptBy !== null && runId !== null) await tx.runs.keep(runId, run.keptBy)
       }
       return true
     })
@@ -162,6 +180,7 @@ export class EngineKeeper {
       case 'deploying':
         if (isRunning) await this.#kill(engine.id)
         await this.#apply(engine, { kind: 'launched' })
+        await this.#warn(engine)
         return this.#launch(engine)
       case 'error':
         if (await this.#isDue(engine)) await this.#launch(engine)
@@ -201,13 +220,24 @@ export class EngineKeeper {
       void this.#enqueue(async () => {
         // What an earlier process has told meanwhile is not true of this one.
         if (this.#launches.get(engine.id) !== launch) return
+        if (event.kind === 'died') this.#ctx.log.warn({ engine: engine.id, reason: event.message }, 'an engine failed')
         await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
         if (event.kind === 'log' && event.level === 'warn') await this.#apply(engine, { ...event, kind: 'waits' })
       })
     })
   }
 
+  /** Of an engine that this machine will hardly keep up with. */
+  async #warn(engine: Engine): Promise<void> {
+    const ladder = await ladderOf(this.#ctx, engine.accountId, engine.abrLadderId)
+    const message = ladder ? this.#options.load.warningFor([{ engineId: engine.id, ladder }]) : null
+    if (message === null) return
+    await this.#log(engine, { kind: 'log', level: 'warn', message })
+    await this.#apply(engine, { kind: 'notice', message })
+  }
+
   #log({ accountId, channelId, id }: Engine, { level, message }: TranscodeLog): Promise<void> {
+    this.#ctx.log[level]({ engine: id, channel: channelId }, message)
     return this.#ctx.store.transaction(async (tx) => {
       const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
       const on = { accountId, atMs: this.#ctx.clock.now() }
@@ -264,4 +294,19 @@ export class EngineKeeper {
     }
     return true
   }
+}
+
+function censusOf(kept: readonly Kept[]): Census {
+  const engines = kept.flatMap(({ engine }) => (engine ? [engine] : []))
+  const channels = Map.groupBy(engines, ({ channelId }) => channelId)
+  return {
+    engines: countOf(engines.map(({ status }) => status)),
+    channels: countOf([...channels.values()].map((own) => statusOf(own.map(({ status }) => status)))),
+  }
+}
+
+function countOf(statuses: readonly LiveStatus[]): Map<LiveStatus, number> {
+  const counts = new Map<LiveStatus, number>(LIVE_STATUSES.map((status) => [status, 0]))
+  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return counts
 }

@@ -70,7 +70,7 @@ async function openRun(ctx: LifeContext, tx: Tx, engine: Engine, start: Cause): 
   const { id: engineId, accountId, channelId } = engine
   const nowMs = ctx.clock.now()
   const id = prefixedId('rn', nowMs, ctx.random)
-  const open = { stop: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
+  const open = { stop: null, keptBy: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
   const config = await configOf(tx, engine)
   await tx.runs.insert({ id, accountId, channelId, engineId, config, start, ...open })
   return id

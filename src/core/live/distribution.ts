@@ -44,6 +44,7 @@ const BLANK: DistributionRules = {
   maxBitrate: null,
   engineIds: [],
   security: OPEN,
+  closedWithoutKey: false,
 }
 
 export function readCreateDistribution(body: unknown, settings: LiveSettings): Result<NewDistribution, FieldErrors> {
@@ -94,6 +95,7 @@ function readRules(body: Body, before: DistributionRules): DistributionRules {
     maxBitrate: body.value('maxBitrate') ?? (body.clears('maxBitrate') ? null : before.maxBitrate),
     engineIds: readEngineIds(body) ?? before.engineIds,
     security: readSecurity(body, before.security),
+    closedWithoutKey: before.closedWithoutKey,
   }
 }
 
@@ -176,6 +178,7 @@ export function toDistributionRecord(distribution: Distribution, keys: readonly 
       ipBlocking: { ...ipBlocking, cidrs: [...ipBlocking.cidrs] },
       refererBlocking: { ...refererBlocking, allowedDomains: [...refererBlocking.allowedDomains] },
       rewriteSegmentUrls,
+      tokenRequired: keys.length > 0 || distribution.closedWithoutKey,
       keys: [...keys],
     },
     endpoints: { engineIds: [...distribution.engineIds] },

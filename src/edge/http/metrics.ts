@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../../commands/context.ts'
+import type { ChannelGauges } from '../../commands/v2life/gauges.ts'
+import { registerChannelMetrics } from './channelMetrics.ts'
 import { registerLiveMetrics } from './liveMetrics.ts'
 
 export interface Metrics {
@@ -9,8 +11,11 @@ export interface Metrics {
   readonly answered: (method: string, route: string, status: number) => void
 }
 
-/** Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped. */
-export function createMetrics(ctx: Context): Metrics {
+/**
+ * Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped.
+ * @param channels absent: this process runs none
+ */
+export function createMetrics(ctx: Context, channels?: () => ChannelGauges): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const answered = new AnswerCounts()
@@ -47,6 +52,7 @@ export function createMetrics(ctx: Context): Metrics {
     }),
   )
   registerLiveMetrics(registry, ctx)
+  if (channels) registerChannelMetrics(registry, channels)
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),

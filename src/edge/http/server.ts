@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
+import type { EncodingLoad } from '../../commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from '../../commands/v2life/gauges.ts'
 import { Measured } from '../../commands/v2life/measured.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
@@ -54,6 +56,10 @@ export interface ServerOptions {
   playback?: PlaybackOptions
   /** What this node measures of channels. */
   measured?: Measured
+  /** How its engines keep up. */
+  load?: EncodingLoad
+  /** What is to be seen of its channels. */
+  gauges?: () => ChannelGauges
   /** Where the files of recordings are; without it they are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
@@ -62,7 +68,7 @@ export interface ServerOptions {
  * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
-  const metrics = createMetrics(ctx)
+  const metrics = createMetrics(ctx, options.gauges)
   const requestId = requestIds()
   let closing = false
   const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
@@ -111,8 +117,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
-  const { version, measured = new Measured(ctx, '') } = options
-  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt, measured }), { prefix: '/v2' })
+  const { version, load = null, measured = new Measured(ctx, '') } = options
+  const v2Options = { version, peerOf, limits, methodsAt, measured, load }
+  await app.register((v2) => liveApi(v2, ctx, v2Options), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app

@@ -1,6 +1,7 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
 import { findByStreamKey } from '../../commands/v2/ingests.ts'
+import { isUsed } from '../../commands/v2/measurements.ts'
 import type { PushedKeys } from '../../commands/v2life/pushed.ts'
 import { parseAddress } from '../../core/access/address.ts'
 import type { Meter } from '../../core/life/measured.ts'
@@ -31,7 +32,8 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest
-    ctx.log.info({ ingest: id, peer: request.peer }, 'an encoder pushes to an ingest')
+    const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines runs, so that nothing is made of it yet'
+    ctx.log.info({ ingest: id, peer: request.peer }, `an encoder pushes to an ingest${use}`)
     const forget = pushed.add({ ingestId: id, keyHash: sha256(key), cut: (why) => request.cut(why) })
     const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
     return {

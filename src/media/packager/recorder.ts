@@ -1,21 +1,29 @@
 import type { WriteStream } from 'node:fs'
+import type { Clock } from '../../base/clock.ts'
 import type { Track } from '../frame.ts'
 import type { LiveFeed } from '../sessions.ts'
 import { MuxFeed } from './muxFeed.ts'
 import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
+/** How a recording has come to its end. */
+export interface RecordingEnd {
+  /** When the last media came that is on the disk, epoch milliseconds. */
+  readonly atMs: number
+  /** Why it is not that the feed has ended; null: it is. */
+  readonly problem: string | null
+  /** Frames that were left out because the disk was too slow. */
+  readonly dropped: number
+}
+
 export interface RecorderOptions {
+  readonly clock: Pick<Clock, 'now'>
   readonly feed: LiveFeed
   readonly files: RecordingFiles
   readonly id: string
   /** The first media has come. Rejects when it cannot be put on record: nothing is recorded then. */
   readonly begun: (tracks: readonly PartTrack[]) => Promise<void>
-  /**
-   * No more comes; `problem` says why when it is not that the feed has ended. `mediaAtMs`: when the last media came, null when
-   * nothing ever did. Called once.
-   */
-  readonly ended: (problem: string | null, mediaAtMs: number | null) => void
-  readonly now: () => number
+  /** No more comes. Called once, also when nothing ever came. */
+  readonly ended: (end: RecordingEnd) => void
 }
 
 /** What may wait for the disk; beyond it the recording has a gap. */
@@ -32,17 +40,19 @@ export class Recorder {
   #unsubscribe: () => void = () => undefined
   #parts: Part[] = []
   #file: WriteStream | null = null
-  #mediaAtMs: number | null = null
   #over = false
+  #sink: MuxFeed | null = null
+  #writtenAtMs: number
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const sink = new MuxFeed({
+    this.#writtenAtMs = options.clock.now()
+    this.#sink = new MuxFeed({
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => this.stop(null),
     })
-    this.#unsubscribe = options.feed.media.subscribe(sink)
+    this.#unsubscribe = options.feed.media.subscribe(this.#sink)
     if (this.#over) this.#unsubscribe()
   }
 
@@ -52,9 +62,12 @@ export class Recorder {
     this.#over = true
     this.#unsubscribe()
     const file = this.#file
-    const ended = (): void => this.#options.ended(problem, this.#mediaAtMs)
-    if (file === null || file.destroyed) ended()
-    else file.end(ended)
+    if (file === null || file.destroyed) this.#ended(problem)
+    else file.end(() => this.#ended(problem))
+  }
+
+  #ended(problem: string | null): void {
+    this.#options.ended({ atMs: this.#writtenAtMs, problem, dropped: this.#sink?.dropped ?? 0 })
   }
 
   #begin(tracks: readonly Track[]): void {
@@ -76,8 +89,10 @@ export class Recorder {
     const file = this.#file
     if (this.#over || file === null || file.destroyed) return false
     if (file.writableLength + bytes.length > BACKLOG_BYTES) return false
-    file.write(bytes)
-    this.#mediaAtMs = this.#options.now()
+    const atMs = this.#options.clock.now()
+    file.write(bytes, (error) => {
+      if (!error) this.#writtenAtMs = atMs
+    })
     return true
   }
 }

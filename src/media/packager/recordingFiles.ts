@@ -68,11 +68,18 @@ export class RecordingFiles {
     return found
   }
 
-  /** When its parts were last written to; null when it has none. */
-  async writtenAtMs(id: string): Promise<number | null> {
-    const times: number[] = []
-    for (const { file } of await this.parts(id)) times.push(Math.floor((await stat(file)).mtimeMs))
-    return times.length === 0 ? null : Math.max(...times)
+  /** When the last of what came in was written, epoch milliseconds; null when nothing is there. */
+  async lastWrittenMs(id: string): Promise<number | null> {
+    const parts = await this.parts(id)
+    const times = await Promise.all(parts.map(async ({ file }) => (await stat(file)).mtimeMs))
+    return times.length === 0 ? null : Math.round(Math.max(...times))
+  }
+
+  /** All of what came in, bytes. */
+  async size(id: string): Promise<number> {
+    const parts = await this.parts(id)
+    const sizes = await Promise.all(parts.map(async ({ file }) => (await stat(file)).size))
+    return sizes.reduce((sum, size) => sum + size, 0)
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Dialled } from '../../core/live/dialled.ts'
+import type { Rung } from '../../core/life/rungs.ts'
 import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
@@ -23,7 +24,9 @@ export interface Launch {
 }
 
 export interface LadderInput extends Launch {
-  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
+  /** At least one. */
+  readonly rungs: readonly Rung[]
+  readonly audioKbps: AbrLadder['audioKbps']
   /** Whether the source has sound. */
   readonly sound: boolean
   /** Where the media comes from. `push`: Matroska on standard input; `pull`: the source that `pullScript` names there. */
@@ -31,12 +34,11 @@ export interface LadderInput extends Launch {
 }
 
 /**
- * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
- * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`. The third process writes `2_1750000000.m4s`,
- * and the init segment `2_0.mp4` into `0/`.
+ * H.264 and AAC for rungs of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
+ * `main.m3u8`, then `0/`, `1/` … by their place in the ladder, `thumbnail.jpeg`. The third process writes
+ * `2_1750000000.m4s`, and the init segment `2_0.mp4` into `0/`.
  */
-export function ladderArguments({ ladder, sound, input, launch, firstNumber }: LadderInput): string[] {
-  const { video, audioKbps } = ladder
+export function ladderArguments({ rungs: video, audioKbps, sound, input, launch, firstNumber }: LadderInput): string[] {
   const withSound = sound && audioKbps !== null
   return [
     '-y',
@@ -50,9 +52,9 @@ export function ladderArguments({ ladder, sound, input, launch, firstNumber }: L
     ...HLS,
     ...words(`-start_number ${firstNumber} -hls_segment_filename %v/${launch}_%d.m4s`),
     // The rendition is put in only where there are several.
-    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : 0}.mp4`),
+    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : (video[0]?.index ?? 0)}.mp4`),
     '-var_stream_map',
-    video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' '),
+    video.map((rung, at) => `v:${at}${withSound ? `,a:${at}` : ''},name:${rung.index}`).join(' '),
     '%v/index.m3u8',
     ...THUMBNAIL,
   ]
@@ -113,7 +115,11 @@ function filters(video: readonly Rendition[]): string {
     return `[s${index}]${rate}${fit},pad=${w}:${h}:(ow-iw)/2:(oh-ih)/2,setsar=1[v${index}]`
   })
   const often = `select='isnan(prev_selected_t)+gte(t-prev_selected_t,${THUMBNAIL_EVERY_SECONDS})'`
-  return [`[0:v:0]split=${video.length + 1}${outputs}[s]`, ...rungs, `[s]${often},scale=w=640:h=-2[thumb]`].join(';')
+  return [
+    `[0:v:0]split=${video.length + 1}${outputs}[s]`,
+    ...rungs,
+    `[s]${often},scale=w=640:h=-2:out_range=full[thumb]`,
+  ].join(';')
 }
 
 /** A key picture every segment, in all renditions at once, and nowhere else. */
@@ -143,7 +149,8 @@ const HLS = [
   ...words('-max_interleave_delta 1000000 -master_pl_name main.m3u8'),
 ]
 
+/** Full range under the name that is not deprecated, or ffmpeg complains in every run. */
 const THUMBNAIL = [
-  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -fps_mode passthrough'),
+  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuv420p -color_range pc -strict unofficial -fps_mode passthrough'),
   ...words('-f image2 -update 1 -atomic_writing 1 thumbnail.jpeg'),
 ]

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import type { EncodingLoad } from '../../../commands/v2life/encodingLoad.ts'
 import type { Measured } from '../../../commands/v2life/measured.ts'
 import { refusal } from '../../../core/live/errors.ts'
 import { refuseUndescribed } from '../body.ts'
@@ -27,6 +28,8 @@ export interface LiveApiOptions {
   /** The methods of the routes that match a path. */
   methodsAt: (path: string) => readonly string[]
   measured: Measured
+  /** Null: this process runs no engines. */
+  load: EncodingLoad | null
 }
 
 /** What routes of the live interface are made with. */
@@ -34,6 +37,7 @@ export interface LiveApi {
   readonly ctx: Context
   readonly actorOf: ActorOf
   readonly measured: Measured
+  readonly load: EncodingLoad | null
 }
 
 /** The live management interface, under `/v2`. */
@@ -42,7 +46,8 @@ export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveA
   app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
   await collectLiveOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))
-  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured: options.measured }
+  const { measured, load } = options
+  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured, load }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
     managed.addHook('preHandler', refuseUndescribed)

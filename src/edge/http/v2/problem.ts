@@ -26,6 +26,15 @@ export function sendDone(reply: FastifyReply, result: Result<unknown, LiveFailur
   return result.ok ? reply.code(204).send() : sendLiveFailure(reply, result.error)
 }
 
+/** 204, with what the caller has to know of it, or the refusal. */
+export function sendWarned(
+  reply: FastifyReply,
+  result: Result<{ readonly warning: string | null }, LiveFailure>,
+): FastifyReply {
+  if (result.ok && result.value.warning !== null) reply.header('X-Service-Warning', result.value.warning)
+  return sendDone(reply, result)
+}
+
 /** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
 const BY_FASTIFY_CODE: Readonly<Record<string, LiveFailure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: refusal('too_large', 'The body is too large'),

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../../core/live/errors.ts'
 import { sendLiveFailure } from './problem.ts'
 
@@ -22,13 +22,14 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/monitoring/*', 'only channels, ingests and engines are monitored'],
 ]
 
-/** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */
+/**
+ * A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. It is told before its
+ * body is read, because that may be of any type.
+ */
 export function unbuiltRoutes(app: FastifyInstance): void {
   for (const [url, why] of UNBUILT) {
-    app.route({
-      method: ['GET', 'POST', 'PATCH', 'DELETE'],
-      url,
-      handler: (_request, reply) => sendLiveFailure(reply, refusal('not_supported', `This is not built: ${why}`)),
-    })
+    const refuse = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+      sendLiveFailure(reply, refusal('not_supported', `This is not built: ${why}`))
+    app.route({ method: ['GET', 'POST', 'PATCH', 'DELETE'], url, onRequest: refuse, handler: refuse })
   }
 }
