@@ -14,8 +14,8 @@ export interface Engine {
   /** Answers a viewer's SDP offer. The viewer gets the room's source, and the next one when that is replaced. */
   view(request: ViewOffer): Promise<Negotiated>
   /**
-   * Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). 428 unless `mayRestart` for all but a
-   * trickle that names the user name of the present ICE session.
+   * Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). Without `mayRestart` only candidates
+   * with the `a=ice-ufrag` of the current ICE session are taken; everything else is 428.
    */
   patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched>
   /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */

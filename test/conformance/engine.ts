@@ -91,7 +91,7 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
       expect(other).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('H264') })
     })
 
-    test('a trickle of the present ICE session needs no condition; without one nothing restarts ICE', async () => {
+    test('a trickle of the current ICE session needs no condition; without one nothing restarts ICE', async () => {
       const sessionId = id()
       const publisher = await publish(sessionId)
       const ufrag = /a=ice-ufrag:(\S+)/.exec(publisher.pc.localDescription?.sdp ?? '')?.[1] ?? ''

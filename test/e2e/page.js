@@ -75,7 +75,7 @@ globalThis.peer = {
     if (said === 'ok') document.querySelector('video').srcObject = held.media
     return said
   },
-  /** Publishes or watches with a client of somebody else, see `clients.js`. */
+  /** Publishes or watches with another project's client, see `clients.js`. */
   async foreign(begin, wish) {
     held = await begin({ ...wish, media: picture(wish) })
     return 'ok'

@@ -258,7 +258,7 @@ describe('the resource', () => {
     expect((await patch(at)).status).toBe(204)
   })
 
-  test('PATCH without If-Match restarts nothing: the engine takes candidates of the present ICE session, or says 428', async () => {
+  test('PATCH without If-Match restarts nothing: the engine takes candidates of the current ICE session, or says 428', async () => {
     const at = await begin()
     expect((await patch(at, {})).status).toBe(204)
     expect(engine.patches).toMatchObject([{ fragment: FRAGMENT, mayRestart: false }])

@@ -4,18 +4,18 @@ import type { Frame } from '../frame.ts'
 const LATE_MS = 500
 /** Caught up: no later than this. */
 const ON_TIME_MS = 150
-/** A backlog is worked off: lateness has fallen by this much within so long. */
+/** A backlog shrinks: lateness has fallen by this much within this window. */
 const FALLEN_MS = 100
 const WINDOW_MS = 500
-/** Frames are held back for so long to see at what pace they come, and then for a part of the time that they are late. */
+/** Frames are held back this long to see how fast the backlog shrinks, and then for a share of their lateness. */
 const LOOK_MS = 200
 const HOLD_SHARE = 1 / 3
 const LEAST_HOLD_MS = 1000
 const MOST_HOLD_MS = 3000
-/** And no more of them. */
+/** Bounds of what is held. */
 const MAX_HELD = 1200
 const MAX_HELD_BYTES = 20_000_000
-/** What is later than this is no backlog: the clock of the encoder was set anew. */
+/** A frame that is later than this is no backlog: the encoder's clock was reset. */
 const OTHER_CLOCK_MS = 60_000
 /** The slowest that an encoder's clock may run against ours, in milliseconds a second. */
 const DRIFT = 0.001
@@ -30,10 +30,9 @@ interface Held {
 }
 
 /**
- * One medium on its way to viewers in real time. An encoder that was held up sends what it missed as fast as it can. Passed
- * on as it comes, a player takes it for jitter and stays behind by it. So what comes in a burst is held back until it is on
- * time again, and goes on from its last keyframe, with times as if it had all been made just now. Where an encoder only works
- * off a part, or does it slowly, nothing is held.
+ * Drops the backlog of one medium for viewers in real time. An encoder that stalled sends what it missed as fast as it can. A
+ * player takes that burst for jitter and keeps the delay. So a burst is held back until it is on time again; then its last
+ * keyframe and what follows go out together, with times of just now. A backlog that shrinks slowly is passed on as it comes.
  */
 export class Backlog {
   /** The least of "our clock minus the frame's time" so far. */
@@ -56,7 +55,7 @@ export class Backlog {
     hold(held, frame)
     if (lateMs > ON_TIME_MS && !isInVain(held, lateMs, nowMs)) return []
     this.#held = null
-    // Hardly any of it was worked off: what comes now is on time, by another measure.
+    // It hardly shrank: the encoder's clock has moved, and what comes now is on time.
     if (lateMs > held.lateMs / 2) this.#originMs += lateMs
     return together(held.frames)
   }
@@ -70,7 +69,7 @@ export class Backlog {
     return offsetMs - this.#originMs
   }
 
-  /** Whether frames come so much faster than they were made that they will soon be on time. */
+  /** Whether frames come so fast that they will soon be on time. */
   #isFalling(lateMs: number, nowMs: number): boolean {
     const { lateMs: worstMs, atMs } = this.#worst
     if (lateMs >= worstMs || nowMs - atMs > WINDOW_MS) {
@@ -81,10 +80,10 @@ export class Backlog {
   }
 }
 
-/** How long a viewer whose picture stands anyway may wait for the end of a backlog: longer for a longer one. */
+/** How long viewers, whose picture stands anyway, wait for the end of a backlog: longer for a longer one. */
 const patienceMs = (lateMs: number): number => Math.min(Math.max(lateMs * HOLD_SHARE, LEAST_HOLD_MS), MOST_HOLD_MS)
 
-/** At the pace at which lateness fell so far it is over before viewers have waited for too long. */
+/** Whether the backlog ends within that time, at the pace so far. */
 const isSoonOver = (beforeMs: number, lateMs: number, elapsedMs: number): boolean =>
   (lateMs - ON_TIME_MS) * elapsedMs <= (beforeMs - lateMs) * patienceMs(beforeMs)
 
@@ -97,7 +96,7 @@ function hold(held: Held, frame: Frame): void {
   held.bytes += frame.data.length
 }
 
-/** It takes too long, or too much, to wait until frames are on time again. */
+/** Whether waiting takes too long, or too much memory. */
 function isInVain(held: Held, lateMs: number, nowMs: number): boolean {
   const elapsedMs = nowMs - held.sinceMs
   if (elapsedMs > patienceMs(held.lateMs) || held.frames.length >= MAX_HELD || held.bytes >= MAX_HELD_BYTES) return true

@@ -56,7 +56,7 @@ const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
 const NO_PRECONDITION =
-  'Precondition Required: send If-Match with the ETag, or * to restart ICE; only candidates of the present a=ice-ufrag go without'
+  'Precondition Required: send If-Match with the ETag, or * to restart ICE; without it only candidates of the current a=ice-ufrag are taken'
 
 interface Session {
   readonly id: string

@@ -24,7 +24,7 @@ export function patchRoute(app: FastifyInstance, parts: DoorParts): void {
 async function patched({ engine }: DoorParts, resource: Resource, { body, headers }: FastifyRequest): Promise<Patched> {
   resource.patching++
   try {
-    // Some clients trickle without If-Match, as trickling needs none; a restart that nobody asked for must not come of it.
+    // Some clients trickle without If-Match. That is harmless as long as it cannot restart ICE.
     return await engine.patch(resource.sessionId, (body as Buffer).toString(), headers['if-match'] !== undefined)
   } finally {
     resource.patching--

@@ -40,8 +40,9 @@ export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], f
 export const modeOf = ({ fmtp }: OfferedCodec): string | null => fmtp.get('packetization-mode') ?? null
 
 /**
- * A publisher may send in single NAL units (mode 0): we read them as well. A viewer gets what publishers send, most often
- * FU-A of mode 1. One that says 0 is believed; one that says nothing, as GStreamer's caps often do, reads FU-A all the same.
+ * Publishers may use mode 0 (single NAL units), which we read as well. Viewers get what publishers send, usually FU-A of mode 1.
+ * An explicit 0 is believed. A viewer without the parameter, such as GStreamer with its usual caps, reads FU-A all the same; the
+ * answer repeats its format as it is, as RFC 6184 section 8.2.2 demands.
  */
 const modeProblem = (codec: OfferedCodec, flow: Flow): FormatProblem | null =>
   parameterProblem('packetization-mode', modeOf(codec) ?? '1', flow === 'publish' ? ['1', '0'] : ['1'])
