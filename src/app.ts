@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { addressList } from './base/addressList.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
@@ -16,6 +17,7 @@ import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
+import { Places } from './core/sessions/places.ts'
 import { checkTarget } from './core/webhooks/target.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -70,7 +72,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     staleMs: config.access.staleSeconds * 1000,
   })
   const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
-  const live = new Live(config.sessions.max)
+  const live = new Live()
   const ctx: Context = {
     store,
     cache,
@@ -84,6 +86,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     live,
+    isProxy: addressList(config.server.trustedProxies),
+    places: new Places(config.sessions),
     liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),

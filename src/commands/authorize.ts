@@ -3,8 +3,10 @@ import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
 import { looksLikeJwt, parseSelfSigned } from '../core/access/selfSigned.ts'
+import { PLACE_REFUSALS, type PlaceRefusalCode } from '../core/sessions/places.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
 import { checkStreamName } from '../core/access/streamName.ts'
+import type { AccessLogRow } from '../store/store.ts'
 import type { Context } from './context.ts'
 import { streamWouldBeSecured } from './readTokens.ts'
 
@@ -29,21 +31,71 @@ export interface Considered {
   decision: Decision
 }
 
+/** A decision that was carried out. */
+interface Authorized extends Considered {
+  /** Why they get no place, although they have access. */
+  full: PlaceRefusalCode | null
+}
+
+/** Null: it may have a place, which was taken for it. */
+export type TakePlace = (considered: Considered) => PlaceRefusalCode | null
+
 const BIND_ATTEMPTS = 3
 
 /**
- * May they? Decides, writes the effects (a bound address) before anybody is told, and records the decision.
+ * May they? Decides, takes a place, writes the effects (a bound address) before anybody is told, and records the
+ * decision. For a session that gets no place no address is bound.
  * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
  */
-export async function authorize(ctx: Context, approach: Approach): Promise<Considered> {
+export async function authorize(
+  ctx: Context,
+  approach: Approach,
+  takePlace: TakePlace = () => null,
+): Promise<Authorized> {
   for (let attempt = 1; ; attempt++) {
     const considered = await consider(ctx, approach, ctx.clock.now())
+    const full = considered.decision.allowed ? takePlace(considered) : null
+    if (full !== null) {
+      record(ctx, 'live', considered, full)
+      return { ...considered, full }
+    }
     const settled = await carryOut(ctx, considered)
     if (!settled && attempt < BIND_ATTEMPTS) continue
     const final = settled ?? { ...considered, decision: refuseBinding(considered.decision) }
     record(ctx, 'live', final)
-    return final
+    return { ...final, full: null }
   }
+}
+
+/**
+ * What `authorize` would decide now, for protocols whose first request only says where the media is. Binds nothing, and
+ * only a refusal is recorded: what is allowed is decided again with the request for the media.
+ */
+export async function preview(ctx: Context, approach: Approach): Promise<Considered> {
+  const considered = await consider(ctx, approach, ctx.clock.now())
+  if (!considered.decision.allowed) record(ctx, 'live', considered)
+  return considered
+}
+
+/** Records that there was no place, when nothing has been decided yet. Of whom the path names no account there is no record. */
+export function recordNoPlace(ctx: Context, approach: Approach, full: PlaceRefusalCode): void {
+  const { action, protocol, accountId, streamName, address, origin } = approach
+  if (accountId === null || !ctx.recorder.wants(false)) return
+  ctx.recorder.note({
+    accountId,
+    source: 'live',
+    action,
+    protocol,
+    streamName: printable(streamName),
+    tokenId: null,
+    jti: null,
+    address: address.text,
+    origin: origin === null ? null : printable(origin),
+    country: null,
+    allowed: false,
+    code: full,
+    message: PLACE_REFUSALS[full].text,
+  })
 }
 
 /** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
@@ -174,8 +226,14 @@ function refuseBinding(decision: Decision): Decision {
   return { allowed: false, code: 'address_not_allowed', message: text, tokenId: decision.tokenId, trace }
 }
 
-function record(ctx: Context, source: 'live' | 'check', { request, decision }: Considered): void {
-  if (!ctx.recorder.wants(decision.allowed)) return
+function record(
+  ctx: Context,
+  source: 'live' | 'check',
+  { request, decision }: Considered,
+  full: PlaceRefusalCode | null = null,
+): void {
+  const outcome = outcomeOf(decision, full)
+  if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
   const accountId = request.accountId ?? holder?.accountId
@@ -192,10 +250,17 @@ function record(ctx: Context, source: 'live' | 'check', { request, decision }: C
     address: request.address.text,
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
-    allowed: decision.allowed,
-    code: decision.allowed ? null : decision.code,
-    message: decision.allowed ? 'Allowed' : decision.message,
+    ...outcome,
   })
+}
+
+function outcomeOf(
+  decision: Decision,
+  full: PlaceRefusalCode | null,
+): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
+  if (full !== null) return { allowed: false, code: full, message: PLACE_REFUSALS[full].text }
+  if (decision.allowed) return { allowed: true, code: null, message: 'Allowed' }
+  return { allowed: false, code: decision.code, message: decision.message }
 }
 
 /** What a stranger sent, safe to store and to show: bounded, and control characters made visible. */

@@ -1,4 +1,5 @@
 import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
+import type { PlaceRefusalCode } from '../core/sessions/places.ts'
 import type { Token } from '../core/tokens/types.ts'
 import type {
   FeedReads,
@@ -218,7 +219,7 @@ export interface AccessLogRow {
   origin: string | null
   country: string | null
   allowed: boolean
-  code: RefusalCode | null
+  code: RefusalCode | PlaceRefusalCode | null
   message: string
 }
 

@@ -2,6 +2,7 @@ import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
 import { parseAddress } from './address.ts'
+import { PLACE_REFUSALS } from '../sessions/places.ts'
 import { REFUSALS } from './refusals.ts'
 
 export interface AccessLogFilter {
@@ -16,6 +17,9 @@ export interface AccessLogFilter {
 
 type Reader = ParameterReader<AccessLogFilter>
 
+/** Every reason that a recorded refusal can have. */
+export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(PLACE_REFUSALS)]
+
 /** The filters that lists of connections share. */
 export const CONNECTION_FILTERS = {
   tokenId: (text) =>
@@ -29,8 +33,7 @@ export const CONNECTION_FILTERS = {
 
 const READERS: Readonly<Record<string, Reader>> = {
   ...CONNECTION_FILTERS,
-  code: (text) =>
-    Object.hasOwn(REFUSALS, text) ? ok({ code: text }) : err(`must be one of ${Object.keys(REFUSALS).join(', ')}`),
+  code: (text) => (LOGGED_CODES.includes(text) ? ok({ code: text }) : err(`must be one of ${LOGGED_CODES.join(', ')}`)),
   allowed: (text) =>
     text === 'true' || text === 'false' ? ok({ allowed: text === 'true' }) : err('must be true or false'),
   from: (text) => instant(text, (fromMs) => ({ fromMs })),

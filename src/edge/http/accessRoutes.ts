@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../commands/checkAccess.ts'
 import { listAccessLog } from '../../commands/accessLog.ts'
 import type { Context } from '../../commands/context.ts'
+import { LOGGED_CODES } from '../../core/access/logQuery.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import { accountOf } from './auth.ts'
 import { document } from './openapi.ts'
@@ -67,7 +68,7 @@ const LogQuery = Type.Object({
   tokenId: Type.Optional(Type.Integer()),
   streamName: Type.Optional(Type.String()),
   address: Type.Optional(Type.String()),
-  code: Type.Optional(Type.Enum(Object.keys(REFUSALS))),
+  code: Type.Optional(Type.Enum([...LOGGED_CODES])),
   allowed: Type.Optional(Type.Boolean()),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),

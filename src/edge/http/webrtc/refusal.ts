@@ -13,16 +13,18 @@ export interface Refused {
   readonly text: string
   /** Of a redirect. */
   readonly location?: string
+  /** Where it is not what the status suggests. */
+  readonly retryAfterSeconds?: number | undefined
 }
 
 export const UNKNOWN: Refused = { status: 404, text: 'Not found: this session is over or never was' }
 
 /** A feed may begin at any moment; a bound that is reached passes within a second. */
-const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 409: '2', 429: '1', 503: '1' }
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 409: 2, 429: 1, 503: 1 }
 
-export function sendRefusal(reply: FastifyReply, { status, text, location }: Refused): FastifyReply {
-  const retryAfter = RETRY_AFTER_SECONDS[status]
-  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
+export function sendRefusal(reply: FastifyReply, refused: Refused): FastifyReply {
+  const { status, text, location, retryAfterSeconds = RETRY_AFTER_SECONDS[status] } = refused
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   if (location !== undefined) reply.header('Location', location)
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer')
   return reply.code(status).type('text/plain; charset=utf-8').send(text)
