@@ -60,6 +60,19 @@ const schema = {
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
     }),
+    maxConnections: integer({
+      default: 20_000,
+      min: 16,
+      max: 1_000_000,
+      about:
+        'How many HTTP connections may be open at a time; idle ones give way to new ones. Fewer where the limit of open files is low.',
+    }),
+    maxConnectionsPerAddress: integer({
+      default: 4000,
+      min: 0,
+      max: 1_000_000,
+      about: 'How many of them one IPv4 address or IPv6 /64 may have, trusted proxies apart; 0 means any number.',
+    }),
     sendfile: toggle({
       default: true,
       about:

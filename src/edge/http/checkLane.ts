@@ -58,7 +58,8 @@ export function checkLane(ctx: Context, options: CheckLaneOptions): Lane {
 
 function isPlain({ headers }: IncomingMessage, limit: number): boolean {
   const length = Number(headers['content-length'])
-  return length > 0 && length <= limit && headers['content-type'] === 'application/json' && headers.expect === undefined
+  if (headers['content-encoding'] !== undefined || headers.expect !== undefined) return false
+  return length > 0 && length <= limit && headers['content-type'] === 'application/json'
 }
 
 /** Only what is in memory: a look-up that has to wait, or that fails, is left to the framework's route. */

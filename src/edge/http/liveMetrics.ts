@@ -55,7 +55,12 @@ export function registerLiveMetrics(registry: Registry, { live, deliveries }: Co
 type Sample = readonly [labels: readonly string[], value: number]
 
 /** A counter that somebody else keeps. */
-function counter(name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[]): Counter {
+export function counter(
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly Sample[],
+): Counter {
   return new Counter({
     name,
     help,

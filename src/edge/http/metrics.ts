@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../../commands/context.ts'
-import { registerLiveMetrics } from './liveMetrics.ts'
+import type { Connections } from './connections.ts'
+import { counter, registerLiveMetrics } from './liveMetrics.ts'
 
 export interface Metrics {
   contentType: string
@@ -10,7 +11,7 @@ export interface Metrics {
 }
 
 /** Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped. */
-export function createMetrics(ctx: Context): Metrics {
+export function createMetrics(ctx: Context, connections: Connections): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const answered = new AnswerCounts()
@@ -46,12 +47,33 @@ export function createMetrics(ctx: Context): Metrics {
       },
     }),
   )
+  registerConnections(registry, connections)
   registerLiveMetrics(registry, ctx)
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
     answered: (method, route, status) => answered.count(method, route, status),
   }
+}
+
+function registerConnections(registry: Registry, connections: Connections): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_http_connections',
+      help: 'Open HTTP connections.',
+      registers: [],
+      collect() {
+        this.set(connections.size)
+      },
+    }),
+  )
+  const help = 'HTTP connections that were closed because there were too many: idle ones, and new ones.'
+  registry.registerMetric(
+    counter('sluice_http_connections_closed_total', help, ['reason'], () => [
+      [['gave_way'], connections.counts.gaveWay],
+      [['refused'], connections.counts.refused],
+    ]),
+  )
 }
 
 /**

@@ -48,12 +48,23 @@ export const failureFrom = (error: FastifyError, log: Logger, requestId: string)
 /** What the client is told of something that was thrown. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
   if (error instanceof BadBody) return failure('bad_request', error.message)
+  if (error instanceof UnsupportedEncoding)
+    return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
     return failure('unavailable')
   }
   log.error({ requestId, err: error }, 'answered 500')
   return failure('internal')
+}
+
+/** The body is coded, as with gzip. */
+export class UnsupportedEncoding extends Error {
+  override readonly name = 'UnsupportedEncoding'
+
+  constructor(coding: string) {
+    super(`Content-Encoding: ${coding.slice(0, 64)} is not supported; send the body as it is`)
+  }
 }
 
 /** The body is not JSON; the message says where and is safe to show. */

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import { ERRORS } from '../../../core/errors.ts'
-import { failureFrom } from '../problem.ts'
+import { failureFrom, UnsupportedEncoding } from '../problem.ts'
 
 export const SDP = 'application/sdp'
 /** Trickled candidates, RFC 8840 section 9. */
@@ -36,7 +36,8 @@ export function plainErrorHandler(log: Logger) {
     const failure = failureFrom(error, log, request.id)
     const { status, text } = ERRORS[failure.code]
     const { message } = failure.data
-    if (status === 415) return sendRefusal(reply, { status, text: `${text}: send ${SDP}, or ${FRAGMENT} to PATCH` })
+    if (status === 415 && !(error instanceof UnsupportedEncoding))
+      return sendRefusal(reply, { status, text: `${text}: send ${SDP}, or ${FRAGMENT} to PATCH` })
     return sendRefusal(reply, { status, text: typeof message === 'string' ? message : text })
   }
 }
