@@ -7,8 +7,9 @@ import { openCountryDatabase } from './base/geoip.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
+import { SampledLog } from './base/sampledLog.ts'
 import { Sealer } from './base/sealer.ts'
-import { AccessRecorder } from './commands/accessLog.ts'
+import { AccessRecorder } from './commands/accessRecorder.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
@@ -79,6 +80,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     clock,
     random,
     log,
+    sampled: sampledLogs(log, clock),
     sealer,
     recorder,
     deliveries: new Tally(),
@@ -121,6 +123,14 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await store.close()
   }
   return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
+}
+
+/** Some 200 MB a day, if somebody asks without end. */
+const LINES_PER_MINUTE = 600
+
+function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
+  const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
+  return { refusals: sampled(), answers: sampled(), encoders: sampled() }
 }
 
 function sealingKey(config: Config, random: Random): Buffer {

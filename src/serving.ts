@@ -230,7 +230,7 @@ async function openRtmp(
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
-    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
     return listener
   } catch (error) {

@@ -7,6 +7,7 @@ import { PLACE_REFUSALS, type PlaceRefusalCode } from '../core/sessions/places.t
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
 import { checkStreamName } from '../core/access/streamName.ts'
 import type { AccessLogRow } from '../store/store.ts'
+import type { Noted } from './accessRecorder.ts'
 import type { Context } from './context.ts'
 import { streamWouldBeSecured } from './readTokens.ts'
 
@@ -81,7 +82,7 @@ export async function preview(ctx: Context, approach: Approach): Promise<Conside
 export function recordNoPlace(ctx: Context, approach: Approach, full: PlaceRefusalCode): void {
   const { action, protocol, accountId, streamName, address, origin } = approach
   if (accountId === null || !ctx.recorder.wants(false)) return
-  ctx.recorder.note({
+  const noted: Noted = {
     accountId,
     source: 'live',
     action,
@@ -95,7 +96,8 @@ export function recordNoPlace(ctx: Context, approach: Approach, full: PlaceRefus
     allowed: false,
     code: full,
     message: PLACE_REFUSALS[full].text,
-  })
+  }
+  ctx.recorder.note(noted, false)
 }
 
 /** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
@@ -239,7 +241,7 @@ function record(
   const accountId = request.accountId ?? holder?.accountId
   // A publisher whose token is unknown belongs to nobody's log.
   if (accountId === undefined) return
-  ctx.recorder.note({
+  const noted: Noted = {
     accountId,
     source,
     action: request.action,
@@ -251,7 +253,8 @@ function record(
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
     ...outcome,
-  })
+  }
+  ctx.recorder.note(noted, holder !== undefined || source === 'check')
 }
 
 function outcomeOf(

@@ -24,6 +24,26 @@ export const access = {
         max: 3650,
         about: 'How long the access log is kept, in days.',
       }),
+      rowsPerMinute: integer({
+        default: 240,
+        min: 1,
+        max: 1_000_000,
+        about:
+          'How many rows the refusals of one account may become in a minute, repeats folded; more are only counted.',
+      }),
+      totalRowsPerMinute: integer({
+        default: 2400,
+        min: 1,
+        max: 10_000_000,
+        about: 'The same for all accounts of one process together.',
+      }),
+      minFreeMegabytes: integer({
+        default: 1024,
+        min: 0,
+        max: 1_000_000_000,
+        about:
+          'How much of the disk of a SQLite database the access log leaves free, in megabytes, and at most a twentieth of it.',
+      }),
       bufferRows: integer({
         default: 10_000,
         min: 100,

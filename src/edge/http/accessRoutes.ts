@@ -81,7 +81,7 @@ const LogAnswer = Type.Object({
   data: Type.Array(
     Type.Object({
       id: Type.String(),
-      at: Type.String({ format: 'date-time' }),
+      at: Type.String({ format: 'date-time', description: 'Of the first.' }),
       source: Type.Enum(['live', 'check']),
       action: Type.Enum(['publish', 'view']),
       protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
@@ -94,6 +94,10 @@ const LogAnswer = Type.Object({
       allowed: Type.Boolean(),
       code: Type.Optional(Type.String()),
       message: Type.String(),
+      count: Type.Integer({
+        description: 'How many times: a refusal that comes again within a minute is counted here.',
+      }),
+      lastAt: Type.String({ format: 'date-time', description: 'Of the last.' }),
     }),
   ),
   pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),

@@ -42,7 +42,7 @@ export function checkLane(ctx: Context, options: CheckLaneOptions): Lane {
     const secret = presented === null ? undefined : knownSecret(ctx, presented)
     if (secret === undefined) return false
     const refuse = (error: unknown): void =>
-      send(response, sending, { ok: false, error: failureOf(error, ctx.log, 'check') })
+      send(response, sending, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
     readBody(request, (body) => {
       try {
         const answer = checkAccess(ctx, secret.accountId, parseJson(body))

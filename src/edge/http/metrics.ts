@@ -37,16 +37,6 @@ export function createMetrics(ctx: Context, connections: Connections): Metrics {
       },
     }),
   )
-  registry.registerMetric(
-    new Gauge({
-      name: 'sluice_access_log_dropped',
-      help: 'Decisions that were not recorded because the buffer was full, since the start.',
-      registers: [],
-      collect() {
-        this.set(ctx.recorder.dropped)
-      },
-    }),
-  )
   registerConnections(registry, connections)
   registerLiveMetrics(registry, ctx)
   return {

@@ -97,13 +97,13 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     return503OnClosing: true,
     schemaController: { compilersFactory: COMPILERS },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.sampled.refusals)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
     done()
   })
-  app.setErrorHandler(errorHandler(ctx.log))
+  app.setErrorHandler(errorHandler(ctx.sampled.refusals))
   app.decorateRequest('secret', null)
   app.decorateRequest('credential', null)
   refuseEncodedBodies(app)
@@ -212,8 +212,14 @@ function observe(app: FastifyInstance, log: (answered: Answered) => void, metric
   })
 }
 
-function answerLog({ log }: Context): (answered: Answered) => void {
+/** What comes without a secret anybody may send, as often as they like; our own accidents are always told of. */
+function answerLog({ log, sampled }: Context): (answered: Answered) => void {
+  const logOf = ({ status, accountId }: Answered) => {
+    if (accountId !== undefined || (status >= 500 && status !== 503)) return log
+    return status >= 400 ? sampled.refusals : sampled.answers
+  }
   return (answered) => {
-    if (!QUIET.has(answered.route) || answered.status >= 500) log.info({ ...answered }, 'answered')
+    if (QUIET.has(answered.route) && answered.status < 500) return
+    logOf(answered).info({ ...answered }, 'answered')
   }
 }

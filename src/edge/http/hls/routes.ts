@@ -67,7 +67,7 @@ export async function hlsRoutes(
   void sweep(parts, stopping.signal)
   app.addHook('onClose', async () => stopping.abort())
   await app.register(async (scope) => {
-    scope.setErrorHandler(plainErrorHandler(ctx.log))
+    scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, HLS_MEDIA])
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     scope.get<Stream>(MASTER, (request, reply) => master(parts, request, reply))
