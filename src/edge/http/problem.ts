@@ -48,6 +48,7 @@ export const failureFrom = (error: FastifyError, log: Logger, requestId: string)
 /** What the client is told of something that was thrown. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
   if (error instanceof BadBody) return failure('bad_request', error.message)
+  if (isBrokenOff(error)) return failure('bad_request', 'The request was broken off')
   if (error instanceof UnsupportedEncoding)
     return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
@@ -57,6 +58,10 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
   log.error({ requestId, err: error }, 'answered 500')
   return failure('internal')
 }
+
+/** The client has broken the request off, so that nobody hears the answer. */
+export const isBrokenOff = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET'
 
 /** The body is coded, as with gzip. */
 export class UnsupportedEncoding extends Error {
