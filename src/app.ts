@@ -18,7 +18,7 @@ import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
-import { Places } from './core/sessions/places.ts'
+import { SessionSlots } from './core/sessions/slots.ts'
 import { checkTarget } from './core/webhooks/target.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -89,7 +89,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     hasCountries: () => countries !== null,
     live,
     isProxy: addressList(config.server.trustedProxies),
-    places: new Places(config.sessions),
+    slots: new SessionSlots(config.sessions),
     liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),

@@ -3,7 +3,7 @@ import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
 import { looksLikeJwt, parseSelfSigned } from '../core/access/selfSigned.ts'
-import { PLACE_REFUSALS, type PlaceRefusalCode } from '../core/sessions/places.ts'
+import { SESSION_LIMITS, type SessionLimitCode } from '../core/sessions/slots.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
 import { checkStreamName } from '../core/access/streamName.ts'
 import type { AccessLogRow } from '../store/store.ts'
@@ -34,37 +34,37 @@ export interface Considered {
 
 /** A decision that was carried out. */
 interface Authorized extends Considered {
-  /** Why they get no place, although they have access. */
-  full: PlaceRefusalCode | null
+  /** The limit that keeps them out, although they have access. */
+  limit: SessionLimitCode | null
 }
 
-/** Null: it may have a place, which was taken for it. */
-export type TakePlace = (considered: Considered) => PlaceRefusalCode | null
+/** Null: a slot was reserved for the session. */
+export type ReserveSlot = (considered: Considered) => SessionLimitCode | null
 
 const BIND_ATTEMPTS = 3
 
 /**
- * May they? Decides, takes a place, writes the effects (a bound address) before anybody is told, and records the
- * decision. For a session that gets no place no address is bound.
+ * May they? Decides, reserves a slot, writes the effects (a bound address) before anybody is told, and records the
+ * decision. If a limit is reached, no address is bound.
  * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
  */
 export async function authorize(
   ctx: Context,
   approach: Approach,
-  takePlace: TakePlace = () => null,
+  reserveSlot: ReserveSlot = () => null,
 ): Promise<Authorized> {
   for (let attempt = 1; ; attempt++) {
     const considered = await consider(ctx, approach, ctx.clock.now())
-    const full = considered.decision.allowed ? takePlace(considered) : null
-    if (full !== null) {
-      record(ctx, 'live', considered, full)
-      return { ...considered, full }
+    const limit = considered.decision.allowed ? reserveSlot(considered) : null
+    if (limit !== null) {
+      record(ctx, 'live', considered, limit)
+      return { ...considered, limit }
     }
     const settled = await carryOut(ctx, considered)
     if (!settled && attempt < BIND_ATTEMPTS) continue
     const final = settled ?? { ...considered, decision: refuseBinding(considered.decision) }
     record(ctx, 'live', final)
-    return { ...final, full: null }
+    return { ...final, limit: null }
   }
 }
 
@@ -78,8 +78,8 @@ export async function preview(ctx: Context, approach: Approach): Promise<Conside
   return considered
 }
 
-/** Records that there was no place, when nothing has been decided yet. Of whom the path names no account there is no record. */
-export function recordNoPlace(ctx: Context, approach: Approach, full: PlaceRefusalCode): void {
+/** Records that a limit was reached before anything was decided. Without an account in the path there is no record. */
+export function recordLimit(ctx: Context, approach: Approach, limit: SessionLimitCode): void {
   const { action, protocol, accountId, streamName, address, origin } = approach
   if (accountId === null || !ctx.recorder.wants(false)) return
   const noted: Noted = {
@@ -94,8 +94,8 @@ export function recordNoPlace(ctx: Context, approach: Approach, full: PlaceRefus
     origin: origin === null ? null : printable(origin),
     country: null,
     allowed: false,
-    code: full,
-    message: PLACE_REFUSALS[full].text,
+    code: limit,
+    message: SESSION_LIMITS[limit].text,
   }
   ctx.recorder.note(noted, false)
 }
@@ -232,9 +232,9 @@ function record(
   ctx: Context,
   source: 'live' | 'check',
   { request, decision }: Considered,
-  full: PlaceRefusalCode | null = null,
+  limit: SessionLimitCode | null = null,
 ): void {
-  const outcome = outcomeOf(decision, full)
+  const outcome = outcomeOf(decision, limit)
   if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
@@ -259,9 +259,9 @@ function record(
 
 function outcomeOf(
   decision: Decision,
-  full: PlaceRefusalCode | null,
+  limit: SessionLimitCode | null,
 ): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
-  if (full !== null) return { allowed: false, code: full, message: PLACE_REFUSALS[full].text }
+  if (limit !== null) return { allowed: false, code: limit, message: SESSION_LIMITS[limit].text }
   if (decision.allowed) return { allowed: true, code: null, message: 'Allowed' }
   return { allowed: false, code: decision.code, message: decision.message }
 }

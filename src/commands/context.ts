@@ -1,7 +1,7 @@
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
-import type { Places } from '../core/sessions/places.ts'
+import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { LiveSettings } from '../core/live/types.ts'
 import type { Mac } from '../core/page/cursor.ts'
 import type { Clock } from '../base/clock.ts'
@@ -43,8 +43,8 @@ export interface Context {
   readonly live: Live
   /** Is this the address of a proxy that the operator trusts? Then many may come from it. */
   readonly isProxy: (address: Address) => boolean
-  /** Who may take a place at this node. */
-  readonly places: Places
+  /** Who may take a slot at this node. */
+  readonly slots: SessionSlots
   readonly recorder: AccessRecorder
   /** How deliveries to webhooks by this process have ended. */
   readonly deliveries: Tally

@@ -11,12 +11,12 @@ export const sessions = {
     }),
     publisherShare: rate({
       default: 0.1,
-      about: 'The share of `sessions.max` that is kept for broadcasters: viewers cannot take these places.',
+      about: 'The share of `sessions.max` that is kept for broadcasters: viewers cannot take it.',
     }),
     tokenShare: rate({
       default: 0.9,
       about:
-        'The share of the places for viewers, or for broadcasters, that one token may take; or all viewers of an account without one.',
+        'The share of all viewers, or of all broadcasters, that one token may admit at a time, or one account without a token.',
     }),
     maxViewersPerAddress: integer({
       default: 2000,

@@ -1,6 +1,6 @@
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
-import type { Place } from '../core/sessions/places.ts'
+import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
@@ -30,7 +30,7 @@ export interface LiveEntry {
   readonly session: LiveSession
   readonly cut: Cut
   /** Released when the session is removed here, however it ended. */
-  readonly place: Place
+  readonly slot: SessionSlot
   /** What was decided on, to decide again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
@@ -56,7 +56,7 @@ const NOTHING: ReadonlySet<LiveEntry> = new Set()
 
 /**
  * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
- * knows the same, durably. Bounded: each session has a place (`core/sessions/places.ts`).
+ * knows the same, durably. Bounded: each session has a slot (`core/sessions/slots.ts`).
  */
 export class Live {
   /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
@@ -102,11 +102,11 @@ export class Live {
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
   }
 
-  /** Forgets a session and its feed, and releases its place. */
+  /** Forgets a session and its feed, and releases its slot. */
   remove(sessionId: string): void {
     const entry = this.#entries.get(sessionId)
     if (!entry) return
-    entry.place.release()
+    entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)

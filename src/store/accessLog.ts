@@ -1,5 +1,5 @@
 import type { Action, Protocol, RefusalCode } from '../core/access/types.ts'
-import type { PlaceRefusalCode } from '../core/sessions/places.ts'
+import type { SessionLimitCode } from '../core/sessions/slots.ts'
 
 // The part of the store's interface that the access log needs. Import it from `store.ts`, which is the one door.
 
@@ -20,7 +20,7 @@ export interface AccessLogRow {
   origin: string | null
   country: string | null
   allowed: boolean
-  code: RefusalCode | PlaceRefusalCode | null
+  code: RefusalCode | SessionLimitCode | null
   message: string
   /** How many it stands for. */
   count: number

@@ -1,14 +1,14 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
-import { type Place, PLACE_REFUSALS, type PlaceRefusalCode } from '../../core/sessions/places.ts'
+import { type SessionSlot, SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, FeedElsewhere, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
-import { authorize, type Approach, type Considered, preview, recordNoPlace } from '../authorize.ts'
+import { authorize, type Approach, type Considered, preview, recordLimit } from '../authorize.ts'
 import type { Context } from '../context.ts'
 import { closeSession } from './close.ts'
-import { placeFor, Seat } from './seat.ts'
+import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteAttempt, noteViewer } from './viewing.ts'
 
 /** What an edge brings along for the session that it asks for. */
@@ -30,7 +30,7 @@ export interface Door {
 export interface Refused<S extends number> {
   readonly ok: false
   readonly status: S
-  readonly code: RefusalCode | PlaceRefusalCode | 'not_serving' | 'at_another_node'
+  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'at_another_node'
   readonly message: string
   readonly retryAfterSeconds?: number
 }
@@ -62,7 +62,9 @@ const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
  * @throws StoreUnavailable when it cannot be decided or recorded: nobody is admitted then
  */
 export async function admitPublisher(ctx: Context, approach: Approach, door: Door): Promise<PublisherAdmission> {
-  const admitted = await admit<never>(ctx, approach, (considered, seat) => enter(ctx, considered, door, seat))
+  const admitted = await admit<never>(ctx, approach, (considered, reservation) =>
+    enter(ctx, considered, door, reservation),
+  )
   return 'entry' in admitted ? { ok: true, session: admitted.entry.session } : admitted
 }
 
@@ -71,9 +73,9 @@ export async function admitPublisher(ctx: Context, approach: Approach, door: Doo
  * of this node; who wants one of another is told where that is.
  */
 export async function admitViewer(ctx: Context, approach: Approach, door: Door): Promise<ViewerAdmission> {
-  const admitted = await admit<Refused<409> | Elsewhere>(ctx, approach, async (considered, seat) => {
+  const admitted = await admit<Refused<409> | Elsewhere>(ctx, approach, async (considered, reservation) => {
     const found = await feedFor(ctx, considered, door)
-    return found.ok ? enter(ctx, considered, door, seat) : found
+    return found.ok ? enter(ctx, considered, door, reservation) : found
   })
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
@@ -84,7 +86,7 @@ export async function admitViewer(ctx: Context, approach: Approach, door: Door):
 }
 
 /**
- * What `admitViewer` would answer now, for protocols whose first request only says where the media is. Takes no place
+ * What `admitViewer` would answer now, for protocols whose first request only says where the media is. Takes no slot
  * and writes nothing but refusals, so that it costs little however often it is asked.
  * @throws StoreUnavailable when it cannot be decided
  */
@@ -116,7 +118,10 @@ async function feedFor(
 }
 
 /** Null: the token has changed under the decision, so it has to be made again. */
-type Entering<R> = (considered: Considered, seat: Seat) => Promise<{ entry: LiveEntry } | R | Refused<401> | null>
+type Entering<R> = (
+  considered: Considered,
+  reservation: SlotReservation,
+) => Promise<{ entry: LiveEntry } | R | Refused<401> | null>
 
 async function admit<R>(
   ctx: Context,
@@ -126,17 +131,17 @@ async function admit<R>(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const closed = notNow(ctx, approach)
     if (closed) return closed
-    const seat = new Seat(ctx)
+    const reservation = new SlotReservation(ctx)
     try {
-      const { full, ...considered } = await authorize(ctx, approach, (asking) => seat.take(asking))
+      const { limit, ...considered } = await authorize(ctx, approach, (asking) => reservation.take(asking))
       const { decision } = considered
-      if (full !== null) return refuseFull(ctx, full)
+      if (limit !== null) return refuseOverLimit(ctx, limit)
       if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
-      const entered = await entering(considered, seat)
+      const entered = await entering(considered, reservation)
       if (entered !== null) return entered
       if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
     } finally {
-      seat.leave()
+      reservation.release()
     }
   }
   return refuse(ctx, 401, 'invalid_token')
@@ -146,9 +151,9 @@ async function enter(
   ctx: Context,
   considered: Considered,
   door: Door,
-  seat: Seat,
+  reservation: SlotReservation,
 ): Promise<{ entry: LiveEntry } | Refused<401> | null> {
-  const entry = entryOf(ctx, considered, door, seat.give())
+  const entry = entryOf(ctx, considered, door, reservation.give())
   const { session } = entry
   // In memory first: whoever changes the token after our transaction finds the session there.
   ctx.live.add(entry)
@@ -184,7 +189,7 @@ async function insert(ctx: Context, tx: Tx, entry: LiveEntry): Promise<boolean> 
   return true
 }
 
-function entryOf(ctx: Context, { request, decision }: Considered, door: Door, place: Place): LiveEntry {
+function entryOf(ctx: Context, { request, decision }: Considered, door: Door, slot: SessionSlot): LiveEntry {
   if (!decision.allowed) throw new Error('a refused approach has no session')
   const token = tokenOf(request.credential)
   const startedAtMs = ctx.clock.now()
@@ -206,7 +211,7 @@ function entryOf(ctx: Context, { request, decision }: Considered, door: Door, pl
   return {
     session,
     cut: door.cut,
-    place,
+    slot,
     request,
     tokenHash: null,
     tokenVersion: token?.version ?? null,
@@ -247,15 +252,15 @@ function notNow(ctx: Context, approach: Approach): Refused<429 | 503> | null {
     ctx.live.counts.refused.add('not_serving')
     return { ok: false, status: 503, code: 'not_serving', message: NOT_SERVING }
   }
-  const full = approach.action === 'view' ? placeFor(ctx, approach) : null
-  if (full === null) return null
-  recordNoPlace(ctx, approach, full)
-  return refuseFull(ctx, full)
+  const limit = approach.action === 'view' ? limitBeforeDecision(ctx, approach) : null
+  if (limit === null) return null
+  recordLimit(ctx, approach, limit)
+  return refuseOverLimit(ctx, limit)
 }
 
-function refuseFull({ live }: Context, code: PlaceRefusalCode): Refused<429 | 503> {
+function refuseOverLimit({ live }: Context, code: SessionLimitCode): Refused<429 | 503> {
   live.counts.refused.add(code)
-  const { status, text: message, retryAfterSeconds } = PLACE_REFUSALS[code]
+  const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
   return { ok: false, status, code, message, retryAfterSeconds }
 }
 

@@ -2,7 +2,7 @@ import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
 import { parseAddress } from './address.ts'
-import { PLACE_REFUSALS } from '../sessions/places.ts'
+import { SESSION_LIMITS } from '../sessions/slots.ts'
 import { REFUSALS } from './refusals.ts'
 
 export interface AccessLogFilter {
@@ -18,7 +18,7 @@ export interface AccessLogFilter {
 type Reader = ParameterReader<AccessLogFilter>
 
 /** Every reason that a recorded refusal can have. */
-export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(PLACE_REFUSALS)]
+export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS)]
 
 /** The filters that lists of connections share. */
 export const CONNECTION_FILTERS = {

@@ -112,7 +112,7 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
   return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
 }
 
-/** With the first request for the media playlist: whoever asks for master playlists alone takes nobody's place. */
+/** With the first request for the media playlist: whoever asks for master playlists alone takes nobody's slot. */
 async function openSession(
   { ctx, viewers }: HlsParts,
   viewer: Viewer,

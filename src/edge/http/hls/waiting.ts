@@ -6,7 +6,7 @@ const WAITING_MAX = 10_000
 const WAITING_MAX_PER_ADDRESS = 1000
 
 /**
- * Viewers who have a master playlist and have not asked for media: they have no session and no place. Whoever asks for
+ * Viewers who have a master playlist and have not asked for media: they have no session and no slot. Whoever asks for
  * master playlists without end pushes out their own address's oldest ones first; others go on within a second, long
  * before theirs are reached.
  */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addressKey, parseAddress } from '../../../src/core/access/address.ts'
-import { type Place, type PlaceRequest, Places } from '../../../src/core/sessions/places.ts'
+import { type SessionSlot, type SlotRequest, SessionSlots } from '../../../src/core/sessions/slots.ts'
 
 const LIMITS = {
   max: 20,
@@ -12,83 +12,83 @@ const LIMITS = {
   maxConnectingPerAddress: 0,
 }
 
-const viewer = (over: Partial<PlaceRequest> = {}): PlaceRequest => ({
+const viewer = (over: Partial<SlotRequest> = {}): SlotRequest => ({
   action: 'view',
   addressKey: '192.0.2.1',
   holder: { tokenId: 1 },
   connects: false,
   ...over,
 })
-const publisher = (over: Partial<PlaceRequest> = {}) => viewer({ action: 'publish', holder: { tokenId: 2 }, ...over })
+const publisher = (over: Partial<SlotRequest> = {}) => viewer({ action: 'publish', holder: { tokenId: 2 }, ...over })
 
-/** Takes places until there is none: how many, and why. */
-function fill(places: Places, request: (at: number) => PlaceRequest) {
+/** Takes slots until there is none: how many, and why. */
+function fill(slots: SessionSlots, request: (at: number) => SlotRequest) {
   for (let taken = 0; ; taken += 1) {
-    const why = places.refusal(request(taken))
+    const why = slots.refusal(request(taken))
     if (why !== null) return [taken, why]
-    places.take(request(taken))
+    slots.take(request(taken))
   }
 }
 
-describe('a place', () => {
+describe('a slot', () => {
   test('of the share of publishers is no viewer’s, and publishers may take all that are left', () => {
-    const places = new Places(LIMITS)
-    expect(fill(places, (at) => viewer({ holder: { tokenId: at } }))).toEqual([18, 'too_many_sessions'])
-    expect(fill(places, (at) => publisher({ holder: { tokenId: at } }))).toEqual([2, 'too_many_sessions'])
-    expect(fill(new Places(LIMITS), (at) => publisher({ holder: { tokenId: at } }))[0]).toBe(20)
+    const slots = new SessionSlots(LIMITS)
+    expect(fill(slots, (at) => viewer({ holder: { tokenId: at } }))).toEqual([18, 'too_many_sessions'])
+    expect(fill(slots, (at) => publisher({ holder: { tokenId: at } }))).toEqual([2, 'too_many_sessions'])
+    expect(fill(new SessionSlots(LIMITS), (at) => publisher({ holder: { tokenId: at } }))[0]).toBe(20)
   })
 
   test('may be taken by one address so often, as a viewer and as a publisher apart', () => {
-    const places = new Places({ ...LIMITS, maxViewersPerAddress: 3, maxPublishersPerAddress: 2 })
-    expect(fill(places, () => viewer())).toEqual([3, 'too_many_from_address'])
-    expect(fill(places, () => publisher())).toEqual([2, 'too_many_from_address'])
-    expect(places.refusal(viewer({ addressKey: '192.0.2.2' }))).toBeNull()
+    const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 3, maxPublishersPerAddress: 2 })
+    expect(fill(slots, () => viewer())).toEqual([3, 'too_many_from_address'])
+    expect(fill(slots, () => publisher())).toEqual([2, 'too_many_from_address'])
+    expect(slots.refusal(viewer({ addressKey: '192.0.2.2' }))).toBeNull()
   })
 
   test('of a proxy that does not say for whom it asks is not counted by its address', () => {
-    const places = new Places({ ...LIMITS, maxViewersPerAddress: 3, maxConnectingPerAddress: 2 })
+    const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 3, maxConnectingPerAddress: 2 })
     const proxied = viewer({ addressKey: null, connects: true, holder: null })
-    expect(fill(places, () => proxied)).toEqual([18, 'too_many_sessions'])
+    expect(fill(slots, () => proxied)).toEqual([18, 'too_many_sessions'])
   })
 
   test('may be taken by one token up to its share, and by viewers without a token for each account', () => {
-    const places = new Places(LIMITS)
-    expect(fill(places, () => viewer())).toEqual([17, 'too_many_with_token'])
-    expect(places.refusal(viewer({ holder: { tokenId: 9 } }))).toBeNull()
+    const slots = new SessionSlots(LIMITS)
+    expect(fill(slots, () => viewer())).toEqual([17, 'too_many_with_token'])
+    expect(slots.refusal(viewer({ holder: { tokenId: 9 } }))).toBeNull()
     // Before the token is known nothing is said about it.
-    expect(places.refusal(viewer({ holder: null }))).toBeNull()
-    const open = new Places(LIMITS)
+    expect(slots.refusal(viewer({ holder: null }))).toBeNull()
+    const open = new SessionSlots(LIMITS)
     expect(fill(open, () => viewer({ holder: { accountId: 'a' } }))).toEqual([17, 'too_many_without_token'])
     expect(open.refusal(viewer({ holder: { accountId: 'b' } }))).toBeNull()
   })
 
   test('whose media connection is not up is one of a few for each address, until it is', () => {
-    const places = new Places({ ...LIMITS, maxConnectingPerAddress: 2 })
-    const [first] = [places.take(viewer({ connects: true })), places.take(viewer({ connects: true }))]
-    expect(places.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
-    expect(places.refusal(viewer())).toBeNull()
-    expect(places.refusal(publisher({ connects: true }))).toBeNull()
+    const slots = new SessionSlots({ ...LIMITS, maxConnectingPerAddress: 2 })
+    const [first] = [slots.take(viewer({ connects: true })), slots.take(viewer({ connects: true }))]
+    expect(slots.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
+    expect(slots.refusal(viewer())).toBeNull()
+    expect(slots.refusal(publisher({ connects: true }))).toBeNull()
     first.connected()
     first.connected()
-    expect(places.refusal(viewer({ connects: true }))).toBeNull()
-    places.take(viewer({ connects: true }))
-    expect(places.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
+    expect(slots.refusal(viewer({ connects: true }))).toBeNull()
+    slots.take(viewer({ connects: true }))
+    expect(slots.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
   })
 
   test('counts until its end is on record', () => {
-    const places = new Places(LIMITS)
-    expect(places.refusal(viewer(), 17)).toBeNull()
-    expect(places.refusal(viewer(), 18)).toBe('too_many_sessions')
-    expect(places.refusal(publisher(), 18)).toBeNull()
-    expect(places.refusal(publisher(), 20)).toBe('too_many_sessions')
+    const slots = new SessionSlots(LIMITS)
+    expect(slots.refusal(viewer(), 17)).toBeNull()
+    expect(slots.refusal(viewer(), 18)).toBe('too_many_sessions')
+    expect(slots.refusal(publisher(), 18)).toBeNull()
+    expect(slots.refusal(publisher(), 20)).toBe('too_many_sessions')
   })
 
   test('is there for a node of one session, whatever the shares', () => {
     for (const tokenShare of [0, 0.9, 1]) {
-      const places = new Places({ ...LIMITS, max: 1, tokenShare })
-      expect(places.refusal(viewer())).toBeNull()
-      places.take(viewer())
-      expect(places.refusal(publisher())).toBe('too_many_sessions')
+      const slots = new SessionSlots({ ...LIMITS, max: 1, tokenShare })
+      expect(slots.refusal(viewer())).toBeNull()
+      slots.take(viewer())
+      expect(slots.refusal(publisher())).toBe('too_many_sessions')
     }
   })
 
@@ -103,39 +103,39 @@ describe('a place', () => {
     const limits = { ...LIMITS, max: 10, tokenShare: 0.4, maxViewersPerAddress: 4, maxConnectingPerAddress: 2 }
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const places = new Places(limits)
+        const slots = new SessionSlots(limits)
         let held: Held[] = []
         for (const { kind, request: one, at } of steps) {
           const chosen = held[at % (held.length || 1)]
-          if (kind === 'take' && places.refusal(one) === null) held.push({ ...one, place: places.take(one) })
-          if (kind !== 'take') chosen?.place[kind]()
+          if (kind === 'take' && slots.refusal(one) === null) held.push({ ...one, slot: slots.take(one) })
+          if (kind !== 'take') chosen?.slot[kind]()
           if (kind === 'connected' && chosen) chosen.connects = false
           if (kind === 'release') held = held.filter((other) => other !== chosen)
-          expect(places.refusal(one)).toBe(recounted(held, one, limits))
+          expect(slots.refusal(one)).toBe(recounted(held, one, limits))
           // Whatever comes again is counted once.
-          if (kind !== 'take') chosen?.place[kind]()
+          if (kind !== 'take') chosen?.slot[kind]()
         }
-        for (const { place } of held) place.release()
-        expect(fill(places, () => viewer())).toEqual(fill(new Places(limits), () => viewer()))
+        for (const { slot } of held) slot.release()
+        expect(fill(slots, () => viewer())).toEqual(fill(new SessionSlots(limits), () => viewer()))
       }),
     )
   })
 })
 
-type Held = { -readonly [K in keyof PlaceRequest]: PlaceRequest[K] } & { place: Place }
+type Held = { -readonly [K in keyof SlotRequest]: SlotRequest[K] } & { slot: SessionSlot }
 
 /** The limits once more, over all that is held instead of counts. */
-function recounted(held: readonly Held[], request: PlaceRequest, limits: typeof LIMITS): string | null {
+function recounted(held: readonly Held[], request: SlotRequest, limits: typeof LIMITS): string | null {
   const alike = held.filter(({ action }) => action === request.action)
   const near = alike.filter(({ addressKey: key }) => key === request.addressKey)
-  const places = request.action === 'view' ? limits.max * (1 - limits.publisherShare) : limits.max
-  if (held.length >= limits.max || alike.length >= places) return 'too_many_sessions'
+  const slots = request.action === 'view' ? limits.max * (1 - limits.publisherShare) : limits.max
+  if (held.length >= limits.max || alike.length >= slots) return 'too_many_sessions'
   if (request.action === 'view' && near.length >= limits.maxViewersPerAddress) return 'too_many_from_address'
   const connecting = near.filter(({ connects }) => connects).length
   if (request.connects && connecting >= limits.maxConnectingPerAddress) return 'too_many_connecting'
   const holder = JSON.stringify(request.holder)
   const same = alike.filter((one) => JSON.stringify(one.holder) === holder)
-  if (request.holder === null || same.length < Math.ceil(places * limits.tokenShare)) return null
+  if (request.holder === null || same.length < Math.ceil(slots * limits.tokenShare)) return null
   return 'tokenId' in request.holder ? 'too_many_with_token' : 'too_many_without_token'
 }
 

@@ -56,7 +56,7 @@ const addresses = (count: number, net = '198.51.100'): string[] =>
 const codes = (answers: readonly { ok: boolean; code?: string }[]) =>
   Object.fromEntries([...Map.groupBy(answers, ({ code = 'ok' }) => code)].map(([code, { length }]) => [code, length]))
 
-describe('places', () => {
+describe('slots', () => {
   it('are as many as were asked for at once, and not one more', async () => {
     const answers = await Promise.all(addresses(60).map((ip, n) => watch(ip, n % 2 ? tokens.subscribe : tokens.other)))
     expect(codes(answers)).toEqual({ ok: VIEWERS, too_many_sessions: 60 - VIEWERS })
@@ -90,7 +90,7 @@ describe('places', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, offer))
     expect(codes(answers)).toEqual({ ok: 4, too_many_connecting: 1 })
     const [first] = answers
-    if (first?.ok) at.ctx.live.get(first.session.id)?.place.connected()
+    if (first?.ok) at.ctx.live.get(first.session.id)?.slot.connected()
     expect(await offer()).toMatchObject({ ok: true })
     expect(await broadcast('192.0.2.7')).toMatchObject({ ok: true })
   })
@@ -104,13 +104,10 @@ describe('places', () => {
   })
 })
 
-describe('a place is given back', () => {
+describe('a slot is given back', () => {
   const isEmpty = () => {
     const request = { action: 'view', addressKey: '192.0.2.7', holder: null, connects: true } as const
-    const taken = Array.from(
-      { length: 4 },
-      () => at.ctx.places.refusal(request) === null && at.ctx.places.take(request),
-    )
+    const taken = Array.from({ length: 4 }, () => at.ctx.slots.refusal(request) === null && at.ctx.slots.take(request))
     for (const one of taken) if (one) one.release()
     return taken.every(Boolean)
   }
@@ -170,7 +167,7 @@ describe('a place is given back', () => {
   })
 })
 
-it('who gets no place finds out why in the access log, where the account is known', async () => {
+it('who gets no slot finds out why in the access log, where the account is known', async () => {
   await Promise.all(Array.from({ length: 6 }, () => watch('192.0.2.66')))
   await Promise.all(Array.from({ length: 4 }, () => broadcast('192.0.2.66')))
   const { json } = await at.call('GET', '/api/access/log?address=192.0.2.66&code=too_many_from_address')

@@ -1,12 +1,12 @@
 import type { Action } from '../access/types.ts'
 
 /** How many sessions one node takes at a time, and how many of them one address or one token may have. */
-export interface PlaceLimits {
+export interface SlotLimits {
   /** Publishers and viewers together. */
   readonly max: number
   /** 0 to 1: the share of `max` that only publishers may take. */
   readonly publisherShare: number
-  /** 0 to 1: the share of the places of its kind that one token may take, or the viewers without a token of one account. */
+  /** 0 to 1: the share of the slots of its kind that one token may take, or the viewers without a token of one account. */
   readonly tokenShare: number
   /** Of one address; 0: any number. Publishers and viewers are counted apart, so that neither can lock out the other. */
   readonly maxViewersPerAddress: number
@@ -15,32 +15,32 @@ export interface PlaceLimits {
   readonly maxConnectingPerAddress: number
 }
 
-/** Who asks for a place. */
-export interface PlaceRequest {
+/** Who asks for a slot. */
+export interface SlotRequest {
   readonly action: Action
   /** See `addressKey`. Null: a proxy's that does not say for whom, so that its address says nothing. */
   readonly addressKey: string | null
   /** Null: not known yet, so that the limits of tokens are not looked at. */
-  readonly holder: PlaceHolder | null
+  readonly holder: SlotHolder | null
   /** A media connection still has to come up after the admission, as in WebRTC. */
   readonly connects: boolean
 }
 
 /** What sessions are counted by beside their address. */
-export type PlaceHolder = { readonly tokenId: number } | { readonly accountId: string }
+export type SlotHolder = { readonly tokenId: number } | { readonly accountId: string }
 
-/** A place that was taken. Both verbs may be called any number of times. */
-export interface Place {
+/** A slot that was taken. Both verbs may be called any number of times. */
+export interface SessionSlot {
   /** Its media connection is up. */
   connected(): void
   release(): void
 }
 
 /**
- * Why somebody who has access gets no place. 503: the node is full. 429: the address or the token has as many sessions
+ * Why somebody who has access gets no slot. 503: the node is full. 429: the address or the token has as many sessions
  * as it may. `text` goes to the client over every protocol.
  */
-export const PLACE_REFUSALS = {
+export const SESSION_LIMITS = {
   too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
   too_many_from_address: {
     status: 429,
@@ -64,30 +64,30 @@ export const PLACE_REFUSALS = {
   },
 } as const
 
-export type PlaceRefusalCode = keyof typeof PLACE_REFUSALS
+export type SessionLimitCode = keyof typeof SESSION_LIMITS
 
 /**
- * The places of one node: who may take one, and how many are taken. Every count is of places that are taken now, so
+ * The slots of one node: who may take one, and how many are taken. Every count is of slots that are taken now, so
  * memory is bounded by `max`, whatever addresses come.
  */
-export class Places {
-  readonly #limits: PlaceLimits
+export class SessionSlots {
+  readonly #limits: SlotLimits
   readonly #taken = { publish: 0, view: 0 }
   /** By action and address, or by action and holder. */
   readonly #ofAddress = new Counts()
   readonly #connecting = new Counts()
   readonly #ofHolder = new Counts()
 
-  constructor(limits: PlaceLimits) {
+  constructor(limits: SlotLimits) {
     this.#limits = limits
   }
 
   /**
-   * Null: there is a place.
+   * Null: there is a slot.
    *
    * @param ending sessions that are over but not on record as such yet; they count as viewers until they are
    */
-  refusal(request: PlaceRequest, ending = 0): PlaceRefusalCode | null {
+  refusal(request: SlotRequest, ending = 0): SessionLimitCode | null {
     const { action, holder } = request
     if (this.#isFull(action, ending)) return 'too_many_sessions'
     const ofAddress = this.#refusalOfAddress(request)
@@ -96,8 +96,8 @@ export class Places {
     return 'tokenId' in holder ? 'too_many_with_token' : 'too_many_without_token'
   }
 
-  /** Takes a place. Ask `refusal` first, in the same turn. */
-  take({ action, addressKey, holder, connects }: PlaceRequest): Place {
+  /** Takes a slot. Ask `refusal` first, in the same turn. */
+  take({ action, addressKey, holder, connects }: SlotRequest): SessionSlot {
     const address = addressKey === null ? null : `${action} ${addressKey}`
     const connected = connects && address !== null ? this.#connecting.add(address) : () => undefined
     const releases = [
@@ -118,10 +118,10 @@ export class Places {
   #isFull(action: Action, ending: number): boolean {
     const { publish, view } = this.#taken
     const { max } = this.#limits
-    return publish + view + ending >= max || (action === 'view' && view + ending >= this.#viewerPlaces())
+    return publish + view + ending >= max || (action === 'view' && view + ending >= this.#viewerSlots())
   }
 
-  #refusalOfAddress({ action, addressKey, connects }: PlaceRequest): PlaceRefusalCode | null {
+  #refusalOfAddress({ action, addressKey, connects }: SlotRequest): SessionLimitCode | null {
     if (addressKey === null) return null
     const address = `${action} ${addressKey}`
     if (isReached(this.#ofAddress.get(address), this.#maxPerAddress(action))) return 'too_many_from_address'
@@ -129,7 +129,7 @@ export class Places {
     return isReached(connecting, this.#limits.maxConnectingPerAddress) ? 'too_many_connecting' : null
   }
 
-  #viewerPlaces(): number {
+  #viewerSlots(): number {
     const { max, publisherShare } = this.#limits
     return max - Math.floor(max * publisherShare)
   }
@@ -140,15 +140,15 @@ export class Places {
   }
 
   #maxPerHolder(action: Action): number {
-    const places = action === 'publish' ? this.#limits.max : this.#viewerPlaces()
-    return Math.max(1, Math.ceil(places * this.#limits.tokenShare))
+    const slots = action === 'publish' ? this.#limits.max : this.#viewerSlots()
+    return Math.max(1, Math.ceil(slots * this.#limits.tokenShare))
   }
 }
 
 /** 0: there is no limit. */
 const isReached = (count: number, most: number): boolean => most > 0 && count >= most
 
-const holderKey = (action: Action, holder: PlaceHolder): string =>
+const holderKey = (action: Action, holder: SlotHolder): string =>
   'tokenId' in holder ? `${action} token ${holder.tokenId}` : `${action} account ${holder.accountId}`
 
 /** How many there are of each key; a key without any is forgotten. */
