@@ -1,13 +1,15 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { addressList } from './base/addressList.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
+import { SampledLog } from './base/sampledLog.ts'
 import { Sealer } from './base/sealer.ts'
-import { AccessRecorder } from './commands/accessLog.ts'
+import { AccessRecorder } from './commands/accessRecorder.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
@@ -16,6 +18,7 @@ import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
+import { SessionSlots } from './core/sessions/slots.ts'
 import { checkTarget } from './core/webhooks/target.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -70,13 +73,14 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     staleMs: config.access.staleSeconds * 1000,
   })
   const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
-  const live = new Live(config.sessions.max)
+  const live = new Live()
   const ctx: Context = {
     store,
     cache,
     clock,
     random,
     log,
+    sampled: sampledLogs(log, clock),
     sealer,
     recorder,
     deliveries: new Tally(),
@@ -84,6 +88,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     live,
+    isProxy: addressList(config.server.trustedProxies),
+    slots: new SessionSlots(config.sessions),
     liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
@@ -117,6 +123,14 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await store.close()
   }
   return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
+}
+
+/** Some 200 MB a day, if somebody asks without end. */
+const LINES_PER_MINUTE = 600
+
+function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
+  const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
+  return { refusals: sampled(), answers: sampled(), encoders: sampled() }
 }
 
 function sealingKey(config: Config, random: Random): Buffer {

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { timeOrderedId } from './base/ids.ts'
+import { openFilesLimit } from './base/openFiles.ts'
 import { isRunning } from './base/processes.ts'
 import { VERSION } from './base/version.ts'
 import { followEngine } from './commands/live/engineEvents.ts'
@@ -17,6 +18,7 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
+import { connectionsWithin } from './config/openFiles.ts'
 import { placeOf, recordingsDir } from './config/places.ts'
 import type { EncodingLoad } from './commands/v2life/encodingLoad.ts'
 import type { ChannelGauges } from './commands/v2life/gauges.ts'
@@ -92,6 +94,7 @@ class Parts {
  */
 export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
+  warnOfFewFiles(app)
   try {
     const deliveries = await startDeliveries(app)
     parts.add('deliveries', () => deliveries.stop())
@@ -114,6 +117,14 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     await parts.stop()
     throw error
   }
+}
+
+function warnOfFewFiles({ config, ctx }: App): void {
+  const openFiles = openFilesLimit()
+  const { http, rtmp } = connectionsWithin(config, openFiles)
+  if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections) return
+  const what = 'the limit of open files is low, so that fewer connections are taken: raise it (ulimit -n, LimitNOFILE=)'
+  ctx.log.warn({ openFiles, httpConnections: http, rtmpConnections: rtmp }, what)
 }
 
 /** The embedded engine. It has no process until somebody publishes or views. */
@@ -165,6 +176,10 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    connections: {
+      max: connectionsWithin(config, openFilesLimit()).http,
+      maxPerAddress: server.maxConnectionsPerAddress,
+    },
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
     limits: config.management,
@@ -215,7 +230,7 @@ async function openRtmp(
   const { host, port } = rtmp
   const limits = {
     maxMessageBytes: rtmp.maxMessageBytes,
-    maxConnections: rtmp.maxConnections,
+    maxConnections: connectionsWithin(config, openFilesLimit()).rtmp,
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
@@ -233,7 +248,7 @@ async function openRtmp(
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
-    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
     return listener
   } catch (error) {

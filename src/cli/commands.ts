@@ -1,3 +1,4 @@
+import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  ...accessCommands,
   ...sessionCommands,
   ...webhookCommands,
   ...channelCommands,

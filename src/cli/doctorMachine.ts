@@ -3,7 +3,9 @@ import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { childEnvironment } from '../base/childEnvironment.ts'
+import { openFilesLimit } from '../base/openFiles.ts'
 import type { Result } from '../base/result.ts'
+import { connectionsWithin } from '../config/openFiles.ts'
 import { storageUrl } from '../config/places.ts'
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
@@ -55,6 +57,17 @@ export function checkDataDirectory(config: Config): Finding[] {
     ]
   }
   return [found('ok', check, `${dir} can be read and written`)]
+}
+
+/** Connections, ffmpeg processes and files share the descriptors of this process. */
+export function checkOpenFiles(config: Config, openFiles: number | null = openFilesLimit()): Finding[] {
+  if (openFiles === null) return []
+  const { http, rtmp } = connectionsWithin(config, openFiles)
+  const check = 'open files'
+  if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
+    return [found('ok', check, `${openFiles} may be open`)]
+  const taken = `${http} HTTP and ${rtmp} RTMP connections are taken`
+  return [found('warn', check, `only ${openFiles} may be open, so that ${taken}: raise it (ulimit -n, LimitNOFILE=)`)]
 }
 
 /** A file of certificates that cannot be read keeps the server from starting. */

@@ -9,6 +9,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   credential: 'Basic credentials (key:secret) of the live management interface',
   user: 'People who sign in to the dashboard',
   token: 'Publish and subscribe tokens: who may broadcast and who may watch',
+  access: 'Who was refused, and why',
   session: 'Who publishes and views now',
   stream: 'Streams, with everybody who publishes or views them',
   channel: 'Channels: from an encoder over renditions to viewers, and what they have served',

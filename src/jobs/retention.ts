@@ -14,7 +14,7 @@ export interface RetentionOptions extends Retention {
 /** The timers of the token service: they call commands and hold no rules. */
 export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): Job[] {
   return [
-    { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.flush() },
+    { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.tend() },
     { name: 'stamp bound addresses', everyMs: options.bindingFlushMs, run: () => ctx.stamps.flush(ctx.store) },
     { name: 'take sources out of records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
     { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options) },

@@ -1,5 +1,6 @@
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
+import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
@@ -28,6 +29,8 @@ export interface FeedElsewhere extends Pick<FeedFacts, 'accountId' | 'streamName
 export interface LiveEntry {
   readonly session: LiveSession
   readonly cut: Cut
+  /** Released when the session is removed here, however it ended. */
+  readonly slot: SessionSlot
   /** What was decided on, to decide again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
@@ -55,7 +58,7 @@ const NOTHING: ReadonlySet<LiveEntry> = new Set()
 
 /**
  * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
- * knows the same, durably. Bounded: `isFull` is asked before anybody is let in.
+ * knows the same, durably. Bounded: each session has a slot (`core/sessions/slots.ts`).
  */
 export class Live {
   /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
@@ -67,23 +70,14 @@ export class Live {
   /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new LiveCounts()
-  readonly #max: number
   readonly #entries = new Map<string, LiveEntry>()
   readonly #byToken = new Index<number>()
   readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
   readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
   #elsewhere: ReadonlyMap<string, FeedElsewhere[]> = new Map()
 
-  constructor(maxSessions: number) {
-    this.#max = maxSessions
-  }
-
   get size(): number {
     return this.#entries.size
-  }
-
-  get isFull(): boolean {
-    return this.#entries.size + this.leaving.size >= this.#max
   }
 
   /** Is this session still on? An edge asks after it has attached the media of somebody who may have been cut before. */
@@ -110,10 +104,11 @@ export class Live {
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
   }
 
-  /** Forgets a session and its feed. */
+  /** Forgets a session and its feed, and releases its slot. */
   remove(sessionId: string): void {
     const entry = this.#entries.get(sessionId)
     if (!entry) return
+    entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)

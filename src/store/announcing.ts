@@ -20,6 +20,7 @@ export function announcingStore(store: Store, announce: () => void): Store {
     watch: (listener) => store.watch(listener),
     changedElsewhere: () => store.changedElsewhere(),
     changesSince: (cursor) => store.changesSince(cursor),
+    diskSpace: () => store.diskSpace(),
     ping: () => store.ping(),
     close: () => store.close(),
   }

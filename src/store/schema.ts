@@ -274,4 +274,7 @@ export interface AccessLogTable {
   allowed: Flag
   code: string | null
   message: string
+  count: number
+  /** Null: of one that was written by an earlier version, and never repeated. */
+  last_at_ms: number | null
 }

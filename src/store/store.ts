@@ -1,5 +1,6 @@
-import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
+import type { TokenKind } from '../core/access/types.ts'
 import type { Token } from '../core/tokens/types.ts'
+import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
   FeedTx,
@@ -27,6 +28,8 @@ export type {
   ClaimedDelivery,
   DeliveryEnd,
 } from './webhooks.ts'
+
+export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { Kicked, Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
@@ -86,6 +89,8 @@ export interface Store {
   /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
    * `reset` is true when the position is too old to answer and everything cached must be dropped. */
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
+  /** The disk that the data is on; null: that of a database server, which cannot be asked. */
+  diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
   /** Finishes what is queued, then closes. Idempotent. */
@@ -95,6 +100,13 @@ export interface Store {
 /** The database cannot be reached or cannot write now. Becomes a 503 with Retry-After; nothing was written. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  /** There is no room left on its disk. */
+  readonly isDiskFull: boolean
+
+  constructor(message: string, { isDiskFull = false, ...options }: ErrorOptions & { isDiskFull?: boolean } = {}) {
+    super(message, options)
+    this.isDiskFull = isDiskFull
+  }
 }
 
 /** A unique value exists already. `what` names it in the words of the interface. */
@@ -204,41 +216,6 @@ export interface AuditRow {
   after: string | null
 }
 
-/** One recorded decision. `id` is 22 time-ordered characters made by the writer. */
-export interface AccessLogRow {
-  id: string
-  accountId: string
-  atMs: number
-  /** `live`: somebody really connected. `check`: a dry run through the API or the command line. */
-  source: 'live' | 'check'
-  action: Action
-  protocol: Protocol
-  streamName: string
-  tokenId: number | null
-  jti: string | null
-  address: string
-  origin: string | null
-  country: string | null
-  allowed: boolean
-  code: RefusalCode | null
-  message: string
-}
-
-export interface AccessLogQuery {
-  accountId: string
-  tokenId?: number
-  streamName?: string
-  address?: string
-  code?: string
-  allowed?: boolean
-  /** Inclusive and exclusive, epoch milliseconds. */
-  fromMs?: number
-  untilMs?: number
-  /** Rows strictly older than this position; newest first. */
-  after?: { atMs: number; id: string }
-  limit: number
-}
-
 /** Reads answer undefined for what does not exist; they never throw for it. */
 export interface Reads extends LiveReads, RunReads {
   accounts: {
@@ -278,9 +255,7 @@ export interface Reads extends LiveReads, RunReads {
   revocations: {
     list(tokenId: number): Promise<string[]>
   }
-  accessLog: {
-    page(query: AccessLogQuery): Promise<AccessLogRow[]>
-  }
+  accessLog: AccessLogReads
   outbox: {
     /** Oldest first; for the delivery rooms and for tests. */
     pending(limit: number): Promise<(OutboxEvent & { id: number })[]>
@@ -390,9 +365,5 @@ export interface Tx extends LiveTx, RunTx {
     /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
-  accessLog: {
-    append(rows: readonly AccessLogRow[]): Promise<void>
-    /** Deletes at most `limit` rows that are older; answers how many it deleted. */
-    prune(beforeMs: number, limit: number): Promise<number>
-  }
+  accessLog: AccessLogTx
 }

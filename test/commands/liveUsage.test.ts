@@ -241,6 +241,7 @@ const wrapped = (store: Store): Store => ({
   watch: (listener) => store.watch(listener),
   changedElsewhere: () => store.changedElsewhere(),
   changesSince: (cursor) => store.changesSince(cursor),
+  diskSpace: () => store.diskSpace(),
   ping: () => store.ping(),
   close: () => store.close(),
 })

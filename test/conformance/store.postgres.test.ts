@@ -4,7 +4,12 @@ import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
-import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import {
+  expectAccessLogUpgrade,
+  expectConcurrentOpens,
+  expectNewerRefused,
+  expectOrderlyClose,
+} from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -52,6 +57,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
+    test('counts what earlier versions have in the access log once', () =>
+      expectAccessLogUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is told although its transaction began early and committed late', async () => {

@@ -82,6 +82,8 @@ export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
     allowed: true,
     code: null,
     message: 'admitted',
+    count: 1,
+    lastAtMs: over.atMs ?? 1_750_000_000_000,
     ...over,
   }
 }

@@ -12,6 +12,7 @@ import { goLive } from '../../src/commands/live/goLive.ts'
 import { type ServingNode, startNode } from '../../src/commands/live/nodes.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
@@ -52,6 +53,8 @@ export interface NodeSettings {
   leaseMs?: number
   isRunning?: (pid: number) => boolean
   max?: number
+  /** More of the configuration. */
+  flags?: PartialConfig
 }
 
 export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
@@ -60,7 +63,8 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   // A clock that a test moves makes the store look silent.
   const access = { staleSeconds: 3600 }
-  const flags = { data: { dir }, storage: { url }, secrets, access, sessions: { max } }
+  const { flags: more = {} } = settings
+  const flags = { data: { dir }, storage: { url }, secrets, access, ...more, sessions: { max, ...more.sessions } }
   const config = loadConfig({ env: {}, flags })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   const app = await openApp({ config: config.value, log: quietLog, ...(clock ? { clock } : {}) })

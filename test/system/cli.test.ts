@@ -115,6 +115,15 @@ describe('a store of its own', () => {
     expect(await at('token', 'revoke', '2', '--jti', 'j1')).toMatchObject({ status: 0, stdout: '' })
     expect(await view(jwt)).toMatchObject({ status: 1, stdout: expect.stringContaining('token_revoked') })
 
+    const log = await at('access', 'log', '--code', 'invalid_token', '--json')
+    expect(parsed(log.stdout)).toMatchObject([
+      { streamName: 'studio-1', count: expect.any(Number), lastAt: expect.any(String), source: 'check' },
+      { streamName: 'studio-1' },
+    ])
+    const shown = await at('access', 'log', '--stream', 'studio-1', '--limit', '1')
+    expect(shown.stdout).toMatch(/^first +last +times +action +over +stream +token +address +why\n.+token_revoked\n$/)
+    expect(await at('access', 'log', '--code', 'nonsense')).toMatchObject({ status: 1 })
+
     const [list, gone, refused] = await Promise.all([
       at('token', 'list', '--json'),
       at('token', 'show', '9', '--json'),

@@ -100,6 +100,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
       watch: (listener) => node.store.watch(listener),
       changedElsewhere: () => node.store.changedElsewhere(),
       changesSince: (cursor) => node.store.changesSince(cursor),
+      diskSpace: () => node.store.diskSpace(),
       ping: () => node.store.ping(),
       close: () => Promise.resolve(),
     }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
@@ -210,6 +212,26 @@ describe('a connection', () => {
     await surplus.closed
     expect(place.publications.map(({ ends }) => ends)).toEqual([0, 0, 0])
     for (const client of [publisher, fresh, third]) client.socket.destroy()
+  })
+})
+
+describe('a refused encoder that stays on the line', () => {
+  test('gives way to those who come after it, so that refusals cannot take all places', async () => {
+    await place.stop()
+    place = await listenFor({ maxConnections: 3 }, ({ name }) => (name === 'good' ? null : 'Unauthorized'))
+    const refused = await Promise.all(
+      [0, 1, 2].map(async () => {
+        const socket = connect({ port: place.port, host: '127.0.0.1', allowHalfOpen: true })
+        socket.write(opening('v2/pub', 'bad'))
+        socket.on('data', () => undefined)
+        await once(socket, 'end')
+        return socket
+      }),
+    )
+    expect(place.connections()).toBe(3)
+    const encoder = await RtmpClient.open(place.port)
+    await encoder.publish('v2/pub', 'good')
+    for (const socket of [...refused, encoder.socket]) socket.destroy()
   })
 })
 

@@ -3,6 +3,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
 import { flagOf, wordOf } from '../page/parameters.ts'
 import { parseAddress } from './address.ts'
+import { SESSION_LIMITS } from '../sessions/slots.ts'
 import { REFUSALS } from './refusals.ts'
 
 export interface AccessLogFilter {
@@ -17,6 +18,9 @@ export interface AccessLogFilter {
 
 type Reader = ParameterReader<AccessLogFilter>
 
+/** Every reason that a recorded refusal can have. */
+export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS)]
+
 /** The filters that lists of connections share. */
 export const CONNECTION_FILTERS = {
   tokenId: (text) =>
@@ -28,13 +32,11 @@ export const CONNECTION_FILTERS = {
   },
 } satisfies Record<string, Reader>
 
-const CODES = Object.keys(REFUSALS)
-
 const READERS: Readonly<Record<string, Reader>> = {
   ...CONNECTION_FILTERS,
   code: (text) => {
-    const code = wordOf(CODES, text)
-    return code === undefined ? err(`must be one of ${CODES.join(', ')}`) : ok({ code })
+    const code = wordOf(LOGGED_CODES, text)
+    return code === undefined ? err(`must be one of ${LOGGED_CODES.join(', ')}`) : ok({ code })
   },
   allowed: (text) => {
     const allowed = flagOf(text)

@@ -2,16 +2,14 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readJson } from '../../core/json.ts'
 import { readNoBody } from '../../core/noBody.ts'
-import { BadBody, EncodedBody } from './problem.ts'
+import { BadBody } from './problem.ts'
 
 /**
  * JSON bodies: an empty one is "no body" (clients send the content type with DELETE), everything else must be UTF-8
- * and JSON in which no property comes twice. A body that is encoded is refused, of whatever type it is.
+ * and JSON in which no property comes twice.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  // After the hooks that ask for a secret, and before a byte of the body is read.
-  app.addHook('preParsing', refuseEncoded)
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       done(null, parseJson(body as Buffer))
@@ -20,22 +18,6 @@ export function readJsonBodies(app: FastifyInstance): void {
     }
   })
 }
-
-/** RFC 9110 section 15.5.16: 415, with what would have been taken. */
-function refuseEncoded(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  _payload: unknown,
-  done: (error?: Error) => void,
-): void {
-  if (isPlainCoding(headers['content-encoding'])) return done()
-  reply.header('Accept-Encoding', 'identity')
-  done(new EncodedBody())
-}
-
-/** Names of codings ignore case (RFC 9110 section 8.4.1). */
-const isPlainCoding = (coding: string | undefined): boolean =>
-  coding === undefined || coding.toLowerCase() === 'identity'
 
 /**
  * What is sent to a route that describes no body would be ignored in silence, so it is refused by name. For the hook that

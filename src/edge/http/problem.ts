@@ -48,13 +48,28 @@ export const failureFrom = (error: FastifyError, log: Logger, requestId: string)
 /** What the client is told of something that was thrown. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
   if (error instanceof BadBody) return error.errors ? invalid(error.errors) : failure('bad_request', error.message)
-  if (error instanceof EncodedBody) return failure('unsupported_media_type', error.message)
+  if (isBrokenOff(error)) return failure('bad_request', 'The request was broken off')
+  if (error instanceof UnsupportedEncoding)
+    return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
     return failure('unavailable')
   }
   log.error({ requestId, err: error }, 'answered 500')
   return failure('internal')
+}
+
+/** The client has broken the request off, so that nobody hears the answer. */
+export const isBrokenOff = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET'
+
+/** The body is coded, as with gzip. */
+export class UnsupportedEncoding extends Error {
+  override readonly name = 'UnsupportedEncoding'
+
+  constructor(coding: string) {
+    super(`Content-Encoding: ${coding.slice(0, 64)} is not supported; send the body as it is`)
+  }
 }
 
 /** The body is not JSON, or not of one meaning; the message says where and is safe to show. */
@@ -66,14 +81,5 @@ export class BadBody extends Error {
   constructor(message: string, errors?: FieldErrors) {
     super(message)
     this.errors = errors
-  }
-}
-
-/** The body came compressed, which no route reads. */
-export class EncodedBody extends Error {
-  override readonly name = 'EncodedBody'
-
-  constructor() {
-    super('Unsupported Media Type: send the body without a Content-Encoding')
   }
 }

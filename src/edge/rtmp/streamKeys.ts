@@ -28,7 +28,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.log.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
+      ctx.sampled.encoders.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest

@@ -78,9 +78,9 @@ export class Connection {
     })
   }
 
-  /** Nobody was admitted on it yet. */
+  /** Nobody is admitted on it: it has not asked to publish, or was refused and may still read why. */
   get isPending(): boolean {
-    return this.#state === 'talking'
+    return this.#state === 'talking' || this.#state === 'lingering'
   }
 
   /** Called every second: ends what takes too long, tells the byte count. */

@@ -11,6 +11,7 @@ import * as served from './0007_served.ts'
 import * as nodeUrls from './0008_node_urls.ts'
 import * as viewed from './0009_viewed.ts'
 import * as sources from './0011_sources.ts'
+import * as accessLogRepeats from './0012_access_log_repeats.ts'
 import * as runActors from './0014_run_actors.ts'
 import * as channelEvents from './0015_channel_events.ts'
 
@@ -26,6 +27,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0008_node_urls': nodeUrls.up,
   '0009_viewed': viewed.up,
   '0011_sources': sources.up,
+  '0012_access_log_repeats': accessLogRepeats.up,
   '0014_run_actors': runActors.up,
   '0015_channel_events': channelEvents.up,
 }

@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../store.ts'
 export class Retry extends StoreUnavailable {}
 
 const UNIQUE_VIOLATION = '23505'
+const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
@@ -25,7 +26,8 @@ export function translate(error: unknown): unknown {
   const code = error.code ?? ''
   if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)
   if (RETRY.has(code)) return new Retry('the database gave up the transaction', { cause: error })
-  return UNAVAILABLE.test(code) ? new StoreUnavailable(error.message, { cause: error }) : error
+  if (!UNAVAILABLE.test(code)) return error
+  return new StoreUnavailable(error.message, { cause: error, isDiskFull: code === DISK_FULL })
 }
 
 /** Errors of sockets have a code (ECONNREFUSED, ENOENT, …); those of `pg` about its connections have only words. */

@@ -59,6 +59,11 @@ class PostgresStore implements Store {
     return changesSinceXid(this.#session, cursor)
   }
 
+  /** Only its operator can see the disk of the server. */
+  diskSpace(): Promise<null> {
+    return Promise.resolve(null)
+  }
+
   async ping(): Promise<void> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
     await this.#transactions.run(writePing)

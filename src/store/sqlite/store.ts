@@ -1,4 +1,5 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readsOf } from '../reads.ts'
 import { type Answer, type Query, Session } from '../session.ts'
@@ -37,10 +38,12 @@ class SqliteStore implements Store {
   readonly #session: Session
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
+  readonly #folder: string
   #version: number
   #closing: Promise<void> | undefined
 
   constructor(file: string) {
+    this.#folder = dirname(file)
     this.#writer = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
     this.#reader = new Connection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
@@ -67,6 +70,11 @@ class SqliteStore implements Store {
 
   changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
     return changesSinceSeq(this.#session, cursor)
+  }
+
+  async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
   }
 
   async ping(): Promise<void> {

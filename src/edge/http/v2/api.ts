@@ -42,7 +42,7 @@ export interface LiveApi {
 
 /** The live management interface, under `/v2`. */
 export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveApiOptions): Promise<void> {
-  app.setErrorHandler(liveErrorHandler(ctx.log))
+  app.setErrorHandler(liveErrorHandler(ctx.sampled.refusals))
   app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
   await collectLiveOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
 import { LIVE_ERRORS, type LiveFailure, refusal, validationFailed } from '../../../core/live/errors.ts'
-import { BadBody, EncodedBody } from '../problem.ts'
+import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
 
 /** The one place where a refusal or an accident becomes an HTTP answer of the live interface. */
 export function sendLiveFailure(reply: FastifyReply, failure: LiveFailure): FastifyReply {
@@ -54,7 +54,8 @@ function failureOf(error: Error, log: Logger, requestId: string): LiveFailure {
   if (error instanceof BadBody) {
     return error.errors ? validationFailed(error.errors) : refusal('invalid_body', error.message)
   }
-  if (error instanceof EncodedBody) return refusal('unsupported_media_type', error.message)
+  if (isBrokenOff(error)) return refusal('invalid_request', 'The request was broken off')
+  if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
   if (error.name === 'StoreUnavailable') {
     log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
     return refusal('unavailable', 'The store cannot be reached now; nothing was changed. Try again.')
