@@ -17,11 +17,19 @@ import type { BindingStamps } from './bindings.ts'
 /** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
 export type LiveStreams = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
+/** The time by which leases are written, and judged. */
+export interface SharedTime {
+  /** Whether it has run evenly for so long: only then has a lease that looks expired not been renewed. */
+  isEven(forMs: number): Promise<boolean>
+}
+
 /** What commands work with. Made once, in `app.ts`. */
 export interface Context {
   readonly store: Store
   readonly cache: AccessCache
+  /** With several nodes it is set by the database, so that all of them agree. */
   readonly clock: Clock
+  readonly time: SharedTime
   readonly random: Random
   readonly log: Logger
   /** Seals what must be computed with or shown again (token values). */

@@ -86,7 +86,7 @@ const schema = {
       default: 10,
       min: 1,
       max: 500,
-      about: 'The most connections to PostgreSQL that one process opens.',
+      about: 'The most connections to PostgreSQL in the pool of one process; a server opens two more beside it.',
     }),
   },
   data: {
@@ -291,7 +291,7 @@ const schema = {
       default: 15,
       min: 5,
       max: 300,
-      about: 'How long a process is believed to be alive after its last sign of life, in seconds.',
+      about: 'How long other nodes believe that a process lives after it renewed its lease, in seconds.',
     }),
     noViewersSeconds: integer({
       default: 60,

@@ -21,6 +21,8 @@ export function announcingStore(store: Store, announce: () => void): Store {
     changedElsewhere: () => store.changedElsewhere(),
     changesSince: (cursor) => store.changesSince(cursor),
     ping: () => store.ping(),
+    time: () => store.time(),
+    connections: () => store.connections(),
     close: () => store.close(),
   }
 }

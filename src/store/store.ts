@@ -12,6 +12,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { Connections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { RunReads, RunTx } from './runs.ts'
@@ -29,9 +30,12 @@ export type {
 } from './webhooks.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type { NewNode, Node, SessionEnd, SessionQuery, StoredSession, Stream, UsageQuery } from './sessions.ts'
+export type { EndedFeed, RemoteFeed, StoredFeed } from './sessions.ts'
+export type { Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   StoredLife,
+  LifeRecord,
   Run,
   RunConfig,
   RunQuery,
@@ -86,6 +90,10 @@ export interface Store {
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
+  /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */
+  time(): Promise<number>
+  /** Null where there are none. */
+  connections(): Promise<Connections | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { admitPublisher } from '../../src/commands/live/admit.ts'
 import { closeSession } from '../../src/commands/live/close.ts'
 import { goLive } from '../../src/commands/live/goLive.ts'
@@ -16,6 +16,7 @@ import {
   until,
   view,
 } from '../support/live.ts'
+import { crowd } from '../support/crowd.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
@@ -198,6 +199,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     await Promise.all([closeSession(at.ctx, session.id, 'left'), closeSession(at.ctx, session.id, 'lost')])
     expect(await goLive(at.ctx, session.id, silentMedia)).toBeUndefined()
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
+  })
+
+  it('end 2,500 at a time when their stream is stopped, in transactions of a bounded size', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token, streamName: 'crowded' })
+    await crowd(at.ctx, at.accountId, 'crowded', 2_500)
+    const kicks = vi.spyOn(at.ctx.store, 'transaction')
+    const stop = () => at.call('POST', '/api/stream/stop', { streamId: `${at.accountId}/crowded` })
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'Stream' })
+    expect(kicks.mock.calls.length).toBeGreaterThan(5)
+    kicks.mockRestore()
+    expect(publisher.cuts).toEqual(['stopped'])
+    const stream = { accountId: at.accountId, streamName: 'crowded' }
+    expect([await at.ctx.store.read.sessions.countOf(stream), at.ctx.live.size]).toEqual([0, 0])
+    const audited = (await at.ctx.store.read.audit.recent(at.accountId, 10)).filter(
+      ({ action }) => action === 'stream.stop',
+    )
+    expect(audited.map(({ before }) => before)).toEqual(['{"sessions":2501}'])
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'None' })
   })
 
   it('are not held back by one whose edge does not answer', async () => {

@@ -175,7 +175,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     at.ctx.cache.forgetToken(id)
     expect(at.ctx.live.unchecked.has(id)).toBe(true)
     await until(async () => {
-      await at.node.tend()
+      await at.node.reconcile()
       return (await names()).includes('feeds ended')
     })
     expect(publisher.cuts).toEqual(['token_deleted'])

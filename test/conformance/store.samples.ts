@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { StoreLog } from '../../src/store/log.ts'
-import type { AccessLogRow, AuditRow, Run, Store, StoredToken, StoredWebhook } from '../../src/store/store.ts'
+import type {
+  AccessLogRow,
+  AuditRow,
+  Run,
+  SessionEnd,
+  Store,
+  StoredToken,
+  StoredWebhook,
+} from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -105,4 +113,13 @@ export const newRun = (over: Partial<Run> = {}): Run => ({
   endedAtMs: null,
   heartbeatAtMs: 1_750_000_000_000,
   ...over,
+})
+
+/** The end of a session that moved nothing. */
+export const ending = (id: string, atMs: number, reason: string): SessionEnd => ({
+  id,
+  atMs,
+  reason,
+  bytesIn: 0,
+  bytesOut: 0,
 })

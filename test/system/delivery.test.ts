@@ -101,6 +101,8 @@ describe.each(engines)('webhooks on %s', (engine) => {
       changedElsewhere: () => node.store.changedElsewhere(),
       changesSince: (cursor) => node.store.changesSince(cursor),
       ping: () => node.store.ping(),
+      time: () => node.store.time(),
+      connections: () => node.store.connections(),
       close: () => Promise.resolve(),
     }
     const refusing = <T>(work: (tx: Tx) => Promise<T>) =>

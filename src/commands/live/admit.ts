@@ -7,6 +7,7 @@ import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type Approach, type Considered } from '../authorize.ts'
 import type { Context } from '../context.ts'
 import { closeSession } from './close.ts'
+import { feedElsewhere } from './revoke.ts'
 import { noteAttempt, noteViewer } from './viewing.ts'
 
 /** What an edge brings along for the session that it asks for. */
@@ -66,7 +67,7 @@ export async function admitViewer(ctx: Context, approach: Approach, door: Door):
     const accountId = considered.decision.allowed ? considered.decision.accountId : ''
     const feed = ctx.live.feed(accountId, approach.streamName, door.sourceId)
     if (feed) return enter(ctx, considered, door)
-    const there = ctx.live.elsewhere(accountId, approach.streamName, door.sourceId)
+    const there = await feedElsewhere(ctx, { accountId, streamName: approach.streamName }, door.sourceId)
     if (there && !door.isHandedOver) return sendTo(ctx, there)
     await noteAttempt(ctx, { accountId, streamName: approach.streamName })
     return refuse(ctx, 409, 'stream_not_published')

@@ -2,11 +2,15 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
-import type { StoredSession, Tx } from '../../store/store.ts'
+import type { StoredSession, Stream, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, shownPage, walk } from '../keysetPage.ts'
-import { writeBytes } from './count.ts'
+import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
+
+/** Sessions that are asked to end in one transaction, and how many of those there may be: ten million viewers. */
+const KICKED_AT_ONCE = 1_000
+const KICK_BATCHES_MAX = 10_000
 
 export type SessionPage = KeysetPage<SessionEntry>
 
@@ -30,7 +34,7 @@ export async function listSessions(
     keyOf: (row: StoredSession) => [row.id],
     read: async ([after], most) => {
       // So that the bytes of this node are those of now.
-      await writeBytes(ctx)
+      await writeTotals(ctx)
       const position = typeof after === 'string' ? { after } : {}
       return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
     },
@@ -52,7 +56,9 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
   }
   await ctx.store.transaction(async (tx) => {
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
-    await tellNodes(ctx, tx, actor, 'session.end', id, kicked)
+    if (!kicked) return
+    await tellNodes(ctx, tx, accountId)
+    await audit(tx, actor, ctx.clock.now(), { action: 'session.end', subject: id, before: toEntry(kicked) })
   })
   const here = await endKicked(ctx)
   await here.done
@@ -70,31 +76,47 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
   if (!read.ok) return err(invalid(read.error))
   const { accountId, streamName } = read.value
   if (accountId !== actor.accountId) return err(notFound('streamId', 'No stream of this account has this id'))
-  const stopped = await ctx.store.transaction(async (tx) => {
-    const kicked = await tx.sessions.kick({ accountId, streamName }, 'stopped')
-    await tellNodes(ctx, tx, actor, 'stream.stop', `${accountId}/${streamName}`, kicked)
-    return kicked.length
-  })
+  const stopped = await askAll(ctx, actor, { accountId, streamName })
   const here = await endKicked(ctx)
   await here.done
-  return ok({ stoppingLevel: stopped > 0 ? 'Stream' : 'None' })
+  return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
 }
 
-async function tellNodes(
+/**
+ * Asks the nodes to end everybody on a stream, in batches: a hundred thousand rows in one statement take longer than any
+ * statement may. The nodes begin with the first batch while the others are written. False: nobody was on.
+ */
+async function askAll(ctx: Context, actor: Actor, stream: Stream): Promise<boolean> {
+  const sessions = await ctx.store.read.sessions.countOf(stream)
+  let asked = 0
+  for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
+    const count = await ctx.store.transaction(async (tx) => {
+      const kicked = await tx.sessions.kickStream(stream, 'stopped', KICKED_AT_ONCE)
+      if (kicked === 0) return 0
+      await tellNodes(ctx, tx, stream.accountId)
+      if (batch === 0) await noteStop(ctx, tx, actor, { ...stream, sessions: Math.max(sessions, kicked) })
+      return kicked
+    })
+    asked += count
+    if (count < KICKED_AT_ONCE) break
+  }
+  return asked > 0
+}
+
+const noteStop = (
   ctx: Context,
   tx: Tx,
   actor: Actor,
-  action: string,
-  subject: string,
-  kicked: readonly StoredSession[],
-): Promise<void> {
-  if (kicked.length === 0) return
-  const atMs = ctx.clock.now()
-  await tx.changes.append({ kind: 'kick', accountId: actor.accountId, id: 0, atMs })
-  const [first] = kicked
-  const before = kicked.length === 1 && first ? toEntry(first) : { sessions: kicked.length }
-  await audit(tx, actor, atMs, { action, subject, before })
-}
+  { accountId, streamName, sessions }: Stream & { sessions: number },
+) =>
+  audit(tx, actor, ctx.clock.now(), {
+    action: 'stream.stop',
+    subject: `${accountId}/${streamName}`,
+    before: { sessions },
+  })
+
+const tellNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
+  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
 
 /** What is not known is left out. */
 function toEntry(row: StoredSession) {
