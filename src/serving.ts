@@ -43,7 +43,7 @@ import { webRtcMedia } from './media/rtmp/opus.ts'
 import { streamKey } from './media/sessions.ts'
 import type { PushSources } from './media/transcoder/sources.ts'
 import { type Playback, startPlayback } from './playback.ts'
-import { openLeases } from './store/leases/leases.ts'
+import { startLeases } from './store/leases/leases.ts'
 import type { Leases } from './store/store.ts'
 
 export interface Serving {
@@ -89,7 +89,7 @@ class Parts {
 export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
   try {
-    const leases = await openLeases(storageUrl(app.config), app.ctx.log)
+    const leases = startLeases(storageUrl(app.config), app.ctx.log)
     parts.add('leases', () => leases.close())
     const deliveries = await startDeliveries(app, leases)
     parts.add('deliveries', () => deliveries.stop())
@@ -106,6 +106,7 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = await startPlayback(app, channels.folderOf)
     parts.add('playback', () => playback.stop())
+    await leases.ready
     const port = await listen(app, { engine, packager, playback, measured: channels.measured }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {

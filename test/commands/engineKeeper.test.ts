@@ -52,9 +52,12 @@ afterAll(async () => {
 })
 
 let nodes = 0
-function keeperWith(transcoder: Scripted, isGone = (): boolean => false) {
+function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = app.ctx.time) {
   const node = `node ${(nodes += 1)}`
-  const keeper = new EngineKeeper(app.ctx, { transcoder, node, isGone, leaseMs: 15_000, leases: unrenewed })
+  const keeper = new EngineKeeper(
+    { ...app.ctx, time },
+    { transcoder, node, isGone, leaseMs: 15_000, leases: unrenewed },
+  )
   /** Looks until nothing more comes of it. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.tend()
@@ -138,12 +141,17 @@ describe('a node', () => {
   test('leaves alone what another one runs, until that has been silent for long', async () => {
     const { engineId, channelId, node } = await started()
     const other = new Scripted()
-    const { settle, keeper } = keeperWith(other)
+    let isEven = true
+    const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
     // What this node takes for the time has no part in it.
     clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
     await app.ctx.store.transaction((tx) => tx.lives.renew(node, -1))
+    isEven = false
+    await settle()
+    expect(other.launches).toEqual([])
+    isEven = true
     await settle()
     expect(other.launches.map((job) => job.engineId)).toContain(engineId)
     await stopChannel(app.ctx, actor, channelId)

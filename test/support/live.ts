@@ -16,7 +16,7 @@ import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
 import { openDoors } from '../../src/serving.ts'
-import { openLeases } from '../../src/store/leases/leases.ts'
+import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
@@ -78,7 +78,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
   const { ctx } = app
   const place = settings.place ?? dir
   const pid = settings.place ? 1 : process.pid
-  const leases = settings.renewed ? await openLeases(url, quietLog) : null
+  const leases = settings.renewed ? startLeases(url, quietLog) : null
   const node = await startNode(ctx, { place, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
   const http = await openDoors(app)
   const [account] = await ctx.store.read.accounts.list()

@@ -39,7 +39,7 @@ export async function startNode(ctx: Context, options: NodeOptions): Promise<Ser
 }
 
 /** Sessions that are ended in one transaction when their node is given up. */
-const GIVEN_UP_AT_ONCE = 1_000
+const GIVEN_UP_AT_ONCE = 2_000
 
 class HoldingNode implements ServingNode {
   readonly #ctx: Context

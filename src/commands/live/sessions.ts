@@ -9,8 +9,8 @@ import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
 
 /** Sessions that are asked to end in one transaction, and how many of those there may be: ten million viewers. */
-const KICKED_AT_ONCE = 1_000
-const KICK_BATCHES_MAX = 10_000
+const KICKED_AT_ONCE = 2_000
+const KICK_BATCHES_MAX = 5_000
 
 export type SessionPage = KeysetPage<SessionEntry>
 

@@ -1,8 +1,9 @@
-import type { Session } from '../session.ts'
+import type { Query } from '../session.ts'
 
-/** A connection of its own to the store, for a thread that does one small statement after the other. */
+/** A connection that serves nothing but renewals. */
 export interface OwnConnection {
-  readonly session: Session
+  /** Answers how many rows were written. */
+  run(query: Query): Promise<number>
   close(): Promise<void>
 }
 
@@ -15,21 +16,31 @@ const LIMITS = {
   keepAlive: true,
 } as const
 
-export const openConnection = (url: string): Promise<OwnConnection> =>
-  /^postgres(ql)?:\/\//.test(url) ? openPostgres(url) : openSqlite(url)
-
-async function openPostgres(connectionString: string): Promise<OwnConnection> {
+/** Without the rest of the store: a thread that loads little takes little memory. */
+export async function connectPostgres(connectionString: string): Promise<OwnConnection> {
   const { Client } = await import('pg')
-  const { PgSession } = await import('../postgres/session.ts')
   const client = new Client({ connectionString, ...LIMITS })
   // What breaks while nothing is asked shows at the next statement.
   client.on('error', () => undefined)
   await client.connect()
-  return { session: new PgSession(client), close: () => client.end().catch(() => undefined) }
+  return {
+    async run({ sql, parameters, name }) {
+      const config = { text: sql, values: [...parameters] }
+      const { rowCount } = await client.query(name === undefined ? config : { ...config, name })
+      return rowCount ?? 0
+    },
+    close: () => client.end().catch(() => undefined),
+  }
 }
 
-async function openSqlite(file: string): Promise<OwnConnection> {
+/** A wait for another process would stop this one, so it is short, and what fails is tried again soon. */
+const SQLITE_WAIT_MS = 20
+
+export async function connectSqlite(file: string): Promise<OwnConnection> {
   const { Connection } = await import('../sqlite/connection.ts')
-  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: LIMITS.lock_timeout })
-  return { session: connection, close: async () => connection.close() }
+  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: SQLITE_WAIT_MS })
+  return {
+    run: async (query) => (await connection.execute(query)).changed,
+    close: async () => connection.close(),
+  }
 }

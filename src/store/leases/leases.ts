@@ -1,124 +1,108 @@
-import { Worker } from 'node:worker_threads'
+import { postgresEngine, sqliteEngine } from '../engines.ts'
 import type { StoreLog } from '../log.ts'
+import type { Engine } from '../session.ts'
 import { StoreUnavailable } from '../store.ts'
-import type { FromThread, ThreadSettings, ToThread } from './messages.ts'
+import { connectSqlite } from './connection.ts'
+import type { FromRenewer, RenewerLink } from './messages.ts'
+import { renewalOf } from './renewal.ts'
+import { Renewer } from './renewer.ts'
+import { LeaseThread } from './leaseThread.ts'
 import type { Lease, Leases } from './types.ts'
 
-const PROGRAM = new URL('./thread.ts', import.meta.url)
-const PULSE_MS = 1_000
-const RESTART_MS = 1_000
-/** A thread that does not end by itself is ended. */
-const CLOSE_MS = 5_000
-/** It keeps hardly anything; a leak ends the thread, which is started again, and not the process. */
-const RESOURCES = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
-
-interface Kept {
-  readonly lease: Lease
-  readonly lost: () => void
+/** Leases that this process keeps until it closes them. */
+export interface RunningLeases extends Leases {
+  /** Resolves when the store was reached; rejects with StoreUnavailable when it was not. */
+  readonly ready: Promise<void>
+  /** Renews nothing more. Idempotent. */
+  close(): Promise<void>
 }
 
 /**
- * Starts the thread that renews the leases of this process: on a connection of its own, whatever the pool, the queue of
- * writes and the event loop have to do meanwhile. Resolves when it has reached the store.
- * @throws StoreUnavailable when it has not
+ * Renews the leases of this process on a connection of its own, whatever the pool and the queue of writes have to do. With
+ * PostgreSQL, where other machines judge them, a thread does it, so that a busy event loop delays nothing either; with
+ * SQLite, where all who judge are on this machine, this thread does, which saves 20 MB.
  */
-export async function openLeases(url: string, log: StoreLog): Promise<LeaseThread> {
-  const leases = new LeaseThread(url, log)
-  try {
-    await leases.ready
-    return leases
-  } catch (error) {
-    await leases.close()
-    throw error
+export function startLeases(url: string, log: StoreLog): RunningLeases {
+  const isServer = /^postgres(ql)?:\/\//.test(url)
+  return new KeptLeases(isServer ? postgresEngine : sqliteEngine, log, (hear) =>
+    isServer ? new LeaseThread(url, log, hear) : renewHere(url, hear),
+  )
+}
+
+function renewHere(file: string, hear: (message: FromRenewer) => void): RenewerLink {
+  const renewer = new Renewer({ open: () => connectSqlite(file), say: hear, isHolderAlive: () => true })
+  const running = renewer.run()
+  return {
+    tell: (message) => renewer.hear(message),
+    close: async () => {
+      renewer.hear({ do: 'close' })
+      await running
+    },
   }
 }
 
-export class LeaseThread implements Leases {
+class KeptLeases implements RunningLeases {
   readonly ready: Promise<void>
-  readonly #url: string
+  readonly #engine: Engine
   readonly #log: StoreLog
-  readonly #pulse = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  readonly #beating: NodeJS.Timeout
-  readonly #kept = new Map<string, Kept>()
+  readonly #link: RenewerLink
+  readonly #lost = new Map<string, () => void>()
   readonly #releasing = new Map<string, () => void>()
-  #worker: Worker
-  #restart: NodeJS.Timeout | undefined
-  #isClosed = false
+  #isFailing = false
+  #closing: Promise<void> | null = null
 
-  constructor(url: string, log: StoreLog) {
-    this.#url = url
+  constructor(engine: Engine, log: StoreLog, link: (hear: (message: FromRenewer) => void) => RenewerLink) {
+    this.#engine = engine
     this.#log = log
-    const beats = new Int32Array(this.#pulse)
-    this.#beating = setInterval(() => Atomics.add(beats, 0, 1), PULSE_MS).unref()
-    this.#worker = this.#start()
-    this.ready = this.#firstWord(this.#worker)
-    // Whoever opened it hears of it; that nobody waits any more is no fault of ours.
+    const first = Promise.withResolvers<void>()
+    this.ready = first.promise
+    // Whoever waits for it hears of it.
     this.ready.catch(() => undefined)
-  }
-
-  keep(lease: Lease, lost: () => void = () => undefined): void {
-    this.#kept.set(lease.id, { lease, lost })
-    this.#tell({ do: 'keep', lease })
-  }
-
-  release(id: string): Promise<void> {
-    if (!this.#kept.delete(id) || this.#isThreadGone) return Promise.resolve()
-    return new Promise((resolve) => {
-      this.#releasing.set(id, resolve)
-      this.#tell({ do: 'release', id })
+    this.#link = link((message) => {
+      const why = message.say === 'failing' ? message.reason : null
+      if (why === null) first.resolve()
+      else first.reject(new StoreUnavailable(`no connection to renew leases with: ${why}`))
+      this.#hear(message)
     })
   }
 
-  /** Renews nothing more. Idempotent. */
-  async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    clearInterval(this.#beating)
-    clearTimeout(this.#restart)
-    const worker = this.#worker
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-    const impatience = setTimeout(() => void worker.terminate(), CLOSE_MS)
-    if (this.#isThreadGone) return clearTimeout(impatience)
-    this.#tell({ do: 'close' })
-    await ended
-    clearTimeout(impatience)
+  keep(lease: Lease, lost: () => void = () => undefined): void {
+    this.#lost.set(lease.id, lost)
+    this.#link.tell({ do: 'keep', renewal: renewalOf(this.#engine, lease) })
   }
 
-  get #isThreadGone(): boolean {
-    return this.#worker.threadId === -1
+  release(id: string): Promise<void> {
+    if (!this.#lost.delete(id) || this.#closing) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#releasing.set(id, resolve)
+      this.#link.tell({ do: 'release', id })
+    })
   }
 
-  #start(): Worker {
-    const settings: ThreadSettings = { url: this.#url, pulse: this.#pulse }
-    const worker = new Worker(PROGRAM, { workerData: settings, name: 'leases', resourceLimits: RESOURCES })
-    worker.unref()
-    worker.on('message', (message: FromThread) => this.#hear(message))
-    worker.on('error', (error) => this.#log.warn({ err: error }, 'the thread that renews leases has failed'))
-    worker.on('exit', () => this.#ended())
-    return worker
+  close(): Promise<void> {
+    this.#closing ??= this.#link.close().then(() => {
+      for (const id of this.#releasing.keys()) this.#released(id)
+    })
+    return this.#closing
   }
 
-  #ended(): void {
-    for (const id of this.#releasing.keys()) this.#released(id)
-    if (this.#isClosed) return
-    this.#restart = setTimeout(() => {
-      this.#worker = this.#start()
-      for (const { lease } of this.#kept.values()) this.#tell({ do: 'keep', lease })
-    }, RESTART_MS).unref()
+  #hear(message: FromRenewer): void {
+    switch (message.say) {
+      case 'ready':
+        return this.#failing(null)
+      case 'released':
+        return this.#released(message.id)
+      case 'lost':
+        return this.#holderIsLost(message.id)
+      case 'failing':
+        return this.#failing(message.reason)
+    }
   }
 
-  #tell(message: ToThread): void {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
-    this.#worker.postMessage(message)
-  }
-
-  #hear(message: FromThread): void {
-    if (message.say === 'released') this.#released(message.id)
-    if (message.say === 'lost') this.#lost(message.id)
-    if (message.say !== 'failing') return
-    const { reason } = message
-    if (reason === null) this.#log.info({}, 'leases are renewed again')
-    else this.#log.warn({ reason }, 'leases cannot be renewed now')
+  #failing(reason: string | null): void {
+    if (reason !== null) this.#log.warn({ reason }, 'leases cannot be renewed now')
+    else if (this.#isFailing) this.#log.info({}, 'leases are renewed again')
+    this.#isFailing = reason !== null
   }
 
   #released(id: string): void {
@@ -126,21 +110,9 @@ export class LeaseThread implements Leases {
     this.#releasing.delete(id)
   }
 
-  #lost(id: string): void {
-    const kept = this.#kept.get(id)
-    this.#kept.delete(id)
-    kept?.lost()
-  }
-
-  #firstWord(worker: Worker): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const unavailable = (why: string): void =>
-        reject(new StoreUnavailable(`no connection to renew leases with: ${why}`))
-      worker.once('message', (message: FromThread) => {
-        if (message.say === 'failing') unavailable(message.reason ?? '')
-        else resolve()
-      })
-      worker.once('exit', () => unavailable('its thread ended'))
-    })
+  #holderIsLost(id: string): void {
+    const lost = this.#lost.get(id)
+    this.#lost.delete(id)
+    lost?.()
   }
 }

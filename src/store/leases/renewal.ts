@@ -1,25 +1,37 @@
-import type { Session } from '../session.ts'
-import { renewSender } from '../tables/deliveryNodes.ts'
-import { renewEngines } from '../tables/lives.ts'
-import { renewNode } from '../tables/nodes.ts'
+import type { Engine, Query } from '../session.ts'
+import { senderRenewal } from '../tables/deliveryNodes.ts'
+import { engineRenewal, runRenewal } from '../tables/lives.ts'
+import { nodeRenewal } from '../tables/nodes.ts'
 import type { Lease, LeaseKind } from './types.ts'
 
-/** What fewer depend on comes later: a row that somebody else has locked must not delay the leases of sessions. */
+/** What renews one lease: statements, ready to be sent, so that whoever sends them needs a connection and nothing else. */
+export interface Renewal {
+  readonly id: string
+  readonly leaseMs: number
+  readonly statements: readonly Query[]
+  /** The holder was given up when the first statement finds nothing to renew. */
+  readonly endsWithHolder: boolean
+  /** The lower, the earlier: what others have locked must not delay the leases of sessions. */
+  readonly rank: number
+}
+
 const ORDER: readonly LeaseKind[] = ['node', 'deliveries', 'engines']
 
-export const inOrder = (leases: Iterable<Lease>): Lease[] =>
-  [...leases].toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind))
+export const renewalOf = (engine: Engine, lease: Lease): Renewal => ({
+  id: lease.id,
+  leaseMs: lease.leaseMs,
+  statements: statementsOf(engine, lease),
+  endsWithHolder: lease.kind === 'node',
+  rank: ORDER.indexOf(lease.kind),
+})
 
-/** Renews one lease, each of its statements for itself. False: its holder was given up. */
-export async function renew(session: Session, { kind, id, leaseMs }: Lease): Promise<boolean> {
+function statementsOf(engine: Engine, { kind, id, leaseMs }: Lease): Query[] {
   switch (kind) {
     case 'node':
-      return renewNode(session, id, leaseMs)
+      return [nodeRenewal(engine, { id, leaseMs })]
     case 'deliveries':
-      await renewSender(session, id, leaseMs)
-      return true
+      return [senderRenewal(engine, { id, leaseMs })]
     case 'engines':
-      await renewEngines(session, id, leaseMs)
-      return true
+      return [engineRenewal(engine, { id, leaseMs }), runRenewal(engine, { id })]
   }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OwnConnection } from './connection.ts'
-import type { FromThread, ToThread } from './messages.ts'
-import { inOrder, renew } from './renewal.ts'
-import type { Lease } from './types.ts'
+import type { FromRenewer, ToRenewer } from './messages.ts'
+import type { Renewal } from './renewal.ts'
 
 /** As often, or six times in the length of the shortest lease. */
 const EVERY_MS = 2_000
@@ -11,7 +10,7 @@ const AFTER_ERROR_MS = 500
 
 export interface RenewerOptions {
   readonly open: () => Promise<OwnConnection>
-  readonly say: (message: FromThread) => void
+  readonly say: (message: FromRenewer) => void
   /** False: the process that holds the leases does nothing any more, and they are to run out. */
   readonly isHolderAlive: () => boolean
 }
@@ -19,7 +18,7 @@ export interface RenewerOptions {
 /** Renews leases round by round, on a connection that is opened again when it fails. */
 export class Renewer {
   readonly #options: RenewerOptions
-  readonly #leases = new Map<string, Lease>()
+  readonly #renewals = new Map<string, Renewal>()
   #isClosing = false
   #waking = new AbortController()
   #connection: OwnConnection | null = null
@@ -30,8 +29,8 @@ export class Renewer {
     this.#options = options
   }
 
-  hear(message: ToThread): void {
-    if (message.do === 'keep') this.#leases.set(message.lease.id, message.lease)
+  hear(message: ToRenewer): void {
+    if (message.do === 'keep') this.#renewals.set(message.renewal.id, message.renewal)
     if (message.do === 'close') this.#isClosing = true
     if (message.do === 'release') void this.#release(message.id)
     else this.#waking.abort()
@@ -51,23 +50,24 @@ export class Renewer {
 
   /** A renewal that is under way is waited for, and none comes after it. */
   async #release(id: string): Promise<void> {
-    this.#leases.delete(id)
+    this.#renewals.delete(id)
     await this.#round
     this.#options.say({ say: 'released', id })
   }
 
   async #pause(wasRenewed: boolean): Promise<void> {
-    const shortest = Math.min(...[...this.#leases.values()].map(({ leaseMs }) => leaseMs))
+    const shortest = Math.min(...[...this.#renewals.values()].map(({ leaseMs }) => leaseMs))
     const ms = Math.min(wasRenewed ? EVERY_MS : AFTER_ERROR_MS, shortest / TIMES_A_LEASE)
     const { signal } = this.#waking
-    await sleep(ms, undefined, { signal }).catch(() => undefined)
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
     this.#waking = new AbortController()
   }
 
   async #renewAll(): Promise<boolean> {
     try {
       this.#connection ??= await this.#options.open()
-      for (const lease of inOrder(this.#leases.values())) await this.#renewOne(this.#connection, lease)
+      const renewals = [...this.#renewals.values()].toSorted((a, b) => a.rank - b.rank)
+      for (const renewal of renewals) await this.#renewOne(this.#connection, renewal)
       this.#tell(null)
       return true
     } catch (error) {
@@ -77,9 +77,12 @@ export class Renewer {
     }
   }
 
-  async #renewOne({ session }: OwnConnection, lease: Lease): Promise<void> {
-    if (!this.#leases.has(lease.id) || (await renew(session, lease))) return
-    if (this.#leases.delete(lease.id)) this.#options.say({ say: 'lost', id: lease.id })
+  async #renewOne(connection: OwnConnection, { id, statements, endsWithHolder }: Renewal): Promise<void> {
+    for (const statement of statements) {
+      if (!this.#renewals.has(id)) return
+      const found = await connection.run(statement)
+      if (found === 0 && endsWithHolder && this.#renewals.delete(id)) this.#options.say({ say: 'lost', id })
+    }
   }
 
   async #disconnect(): Promise<void> {

@@ -1,8 +1,8 @@
 // The thread that renews leases: `new Worker(thread.ts, { workerData: ThreadSettings })`. It has a connection, timers and
 // an event loop of its own, so that nothing else that the process does delays a renewal.
 import { parentPort, workerData } from 'node:worker_threads'
-import { openConnection } from './connection.ts'
-import type { ThreadSettings, ToThread } from './messages.ts'
+import { connectPostgres } from './connection.ts'
+import type { ThreadSettings, ToRenewer } from './messages.ts'
 import { Renewer } from './renewer.ts'
 
 /** A process whose event loop stands still for longer does not serve any more. */
@@ -20,11 +20,11 @@ function isHolderAlive(): boolean {
 }
 
 const renewer = new Renewer({
-  open: () => openConnection(url),
+  open: () => connectPostgres(url),
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
   say: (message) => parentPort?.postMessage(message),
   isHolderAlive,
 })
-parentPort?.on('message', (message: ToThread) => renewer.hear(message))
+parentPort?.on('message', (message: ToRenewer) => renewer.hear(message))
 await renewer.run()
 parentPort?.close()

@@ -5,10 +5,10 @@ import type { Tx } from '../store.ts'
 import { retryDelivery } from './deliveryRetries.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
-const renew = statement((db, p: { node: string; leaseMs: number }, engine) =>
+export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
     .insertInto('delivery_nodes')
-    .values({ id: p.node, alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .values({ id: p.id, alive_until_ms: leaseEnd(engine, p.leaseMs) })
     .onConflict((c) => c.column('id').doUpdateSet((eb) => ({ alive_until_ms: eb.ref('excluded.alive_until_ms') }))),
 )
 
@@ -56,8 +56,8 @@ async function tryAgain(
   await retryDelivery(session, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
 }
 
-export async function renewSender(session: Session, node: string, leaseMs: number): Promise<void> {
-  await session.run(renew, { node, leaseMs })
+export async function renewSender(session: Session, id: string, leaseMs: number): Promise<void> {
+  await session.run(senderRenewal, { id, leaseMs })
 }
 
 export async function removeSender(session: Session, node: string): Promise<void> {

@@ -32,14 +32,15 @@ const take = statement((db, p: { engineId: string; node: string; leaseMs: number
     .where('engine_id', '=', p.engineId),
 )
 
-const renewLives = statement((db, p: { node: string; leaseMs: number }, engine) =>
+export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
     .updateTable('engine_lives')
     .set({ alive_until_ms: leaseEnd(engine, p.leaseMs) })
-    .where('node', '=', p.node),
+    .where('node', '=', p.id),
 )
 
-const renewRuns = statement((db, p: { node: string }, engine) =>
+/** The runs of its engines go on. */
+export const runRenewal = statement((db, p: { id: string }, engine) =>
   db
     .updateTable('runs')
     .set({ heartbeat_at_ms: databaseTime(engine) })
@@ -47,7 +48,7 @@ const renewRuns = statement((db, p: { node: string }, engine) =>
       eb
         .selectFrom('engine_lives')
         .select((of) => of.ref('engine_lives.run_id').$notNull().as('run_id'))
-        .where('node', '=', p.node)
+        .where('node', '=', p.id)
         .where('run_id', 'is not', null),
     ),
 )
@@ -97,9 +98,9 @@ export async function deleteLife(session: Session, engineId: string): Promise<vo
   await session.run(remove, { engineId })
 }
 
-export async function renewEngines(session: Session, node: string, leaseMs: number): Promise<void> {
-  await session.run(renewLives, { node, leaseMs })
-  await session.run(renewRuns, { node })
+export async function renewEngines(session: Session, id: string, leaseMs: number): Promise<void> {
+  await session.run(engineRenewal, { id, leaseMs })
+  await session.run(runRenewal, { id })
 }
 
 const toRow = (life: LifeRecord): Insertable<EngineLifeTable> => ({

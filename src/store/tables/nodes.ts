@@ -18,7 +18,7 @@ const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
   }),
 )
 
-const renew = statement((db, p: { id: string; leaseMs: number }, engine) =>
+export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
     .updateTable('nodes')
     .set({ seen_at_ms: databaseTime(engine), alive_until_ms: leaseEnd(engine, p.leaseMs) })
@@ -66,7 +66,7 @@ export async function insertNode(session: Session, node: NewNode, leaseMs: numbe
 }
 
 export async function renewNode(session: Session, id: string, leaseMs: number): Promise<boolean> {
-  return (await session.run(renew, { id, leaseMs })) === 1
+  return (await session.run(nodeRenewal, { id, leaseMs })) === 1
 }
 
 export async function holdNode(session: Session, id: string): Promise<boolean> {
