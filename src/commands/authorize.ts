@@ -6,6 +6,7 @@ import { looksLikeJwt, parseSelfSigned } from '../core/access/selfSigned.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
 import { checkStreamName } from '../core/access/streamName.ts'
 import type { Context } from './context.ts'
+import { onAir } from './live/revoke.ts'
 import { streamWouldBeSecured } from './readTokens.ts'
 
 /** What an edge knows of somebody who wants to publish or to view. */
@@ -100,8 +101,10 @@ function isSecured(ctx: Context, approach: Approach, credential: Credential): bo
   const { action, accountId, streamName } = approach
   if (action !== 'view' || credential.kind !== 'none' || accountId === null) return true
   if (checkStreamName(streamName) !== null) return true
-  const live = ctx.liveStreams(accountId, streamName)
-  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  const live = onAir(ctx, accountId, streamName)
+  const judge = (found: Awaited<typeof live>) =>
+    found ? found.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  return live instanceof Promise ? live.then(judge) : judge(live)
 }
 
 /** From what was presented to what it proves. Synchronous when the token is in memory. */

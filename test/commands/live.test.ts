@@ -288,7 +288,7 @@ describe('nodes on one SQLite file', () => {
 
   it('know when they do not know all feeds of the others', async () => {
     const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
-    let count = 100_000
+    let count = 10_000
     const { read } = at.ctx.store
     const feeds = { ...read.feeds, elsewhere: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
     const ctx = { ...at.ctx, store: { ...at.ctx.store, read: { ...read, feeds } } } as unknown as Context

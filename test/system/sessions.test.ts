@@ -157,6 +157,11 @@ describe('two nodes on one PostgreSQL', () => {
     one.ctx.live.setElsewhere([], false)
     expect(await tryToView(one)).toMatchObject({ status: 409, code: 'at_another_node' })
     expect(await tryToView(one, { streamName: 'other' })).toMatchObject({ status: 409, code: 'stream_not_published' })
+    const isLive = async (streamName: string) => {
+      const question = { action: 'view', protocol: 'whep', streamName, ip: '192.0.2.1' }
+      return (await one.call('POST', '/api/access/check', question)).json.data.live as boolean
+    }
+    expect([await isLive('show'), await isLive('other')]).toEqual([true, false])
   })
 
   it('give up one that had thousands of sessions in batches, with one end of each feed', async () => {

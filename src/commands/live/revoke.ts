@@ -3,11 +3,11 @@ import { decide } from '../../core/access/decide.ts'
 import { chooseSource, type FeedElsewhere, type LiveEntry } from '../../media/sessions.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { Context, LiveStreams } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 
-/** Feeds of other nodes that are kept in memory, some 30 MB of them. What goes beyond is asked for one by one. */
-const FEEDS_MAX = 100_000
+/** Feeds of other nodes that are kept in memory: all are read again at each change. Others are asked for one by one. */
+const FEEDS_MAX = 10_000
 
 /** Follows what changes, here and on other nodes, until the answered function is called. */
 export function followChanges(ctx: Context): () => void {
@@ -133,4 +133,14 @@ export async function feedElsewhere(
   const known = live.elsewhere(stream.accountId, stream.streamName, sourceId)
   if (known || live.knowsAll) return known
   return chooseSource(await store.read.feeds.elsewhereOf(live.node, stream), sourceId)
+}
+
+type OnAir = ReturnType<LiveStreams>
+
+/** Is a stream on the air, at whatever node? At once, unless memory does not hold all feeds. */
+export function onAir(ctx: Context, accountId: string, streamName: string): OnAir | Promise<OnAir> {
+  const known = ctx.liveStreams(accountId, streamName)
+  if (known || ctx.live.knowsAll) return known
+  const found = ctx.store.read.feeds.elsewhereOf(ctx.live.node, { accountId, streamName })
+  return found.then((feeds) => (feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }))
 }
