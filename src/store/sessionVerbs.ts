@@ -14,13 +14,13 @@ import {
 import { deleteNode, giveUpNode, holdNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
-  countSessionsOf,
+  countSessions,
   endSessionsOfNode,
   getSession,
   insertSession,
   kickedSessions,
   kickSession,
-  kickStreamSessions,
+  kickSessions,
   pageSessions,
   pruneSessionsAndFeeds,
 } from './tables/sessions.ts'
@@ -43,7 +43,7 @@ export const sessionTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | '
     end: (ends) => endSessions(session, ends),
     endOfNode: (node, end) => endSessionsOfNode(session, node, end),
     kick: (which, reason) => kickSession(session, which, reason),
-    kickStream: (stream, reason, limit) => kickStreamSessions(session, stream, reason, limit),
+    kickAll: (scope, reason, limit) => kickSessions(session, scope, reason, limit),
     count: (totals, atMs) => countUsage(session, totals, atMs),
     prune: (beforeMs, limit) => pruneSessionsAndFeeds(session, beforeMs, limit),
   },
@@ -72,7 +72,7 @@ export const sessionReadsOf = (
   sessions: {
     get: (id) => getSession(session, id),
     page: (query) => pageSessions(session, query),
-    countOf: (stream) => countSessionsOf(session, stream),
+    count: (scope) => countSessions(session, scope),
     kicked: (node, limit) => kickedSessions(session, node, limit),
   },
   feeds: {

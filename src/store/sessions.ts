@@ -55,6 +55,12 @@ export interface Node extends NewNode {
   readonly isExpired: boolean
 }
 
+/** Sessions of a stream, or without its name of the whole account. */
+export interface SessionScope {
+  readonly accountId: string
+  readonly streamName?: string
+}
+
 /** How a session ended: its last totals, when, and why. */
 export interface SessionEnd extends Bytes {
   readonly id: string
@@ -94,8 +100,8 @@ export interface SessionReads {
   get(id: string): Promise<StoredSession | undefined>
   /** Those that are on, newest first. */
   page(query: SessionQuery): Promise<StoredSession[]>
-  /** How many of a stream are on. */
-  countOf(stream: Stream): Promise<number>
+  /** How many are on. */
+  count(scope: SessionScope): Promise<number>
   /** Sessions of a node that are to be ended. */
   kicked(node: string, limit: number): Promise<{ id: string; reason: string }[]>
 }
@@ -146,8 +152,8 @@ export interface SessionTx {
   endOfNode(node: string, end: { atMs: number; reason: string; limit: number }): Promise<number>
   /** Asks its node to end a session that is on. Undefined: it was asked before, or there is none. */
   kick(which: { accountId: string; id: string }, reason: string): Promise<StoredSession | undefined>
-  /** Asks the nodes to end at most `limit` sessions of a stream; answers how many were not asked before. */
-  kickStream(stream: Stream, reason: string, limit: number): Promise<number>
+  /** Asks the nodes to end at most `limit` sessions of a scope; answers how many were not asked before. */
+  kickAll(scope: SessionScope, reason: string, limit: number): Promise<number>
   /**
    * Writes totals and adds what is new in them to the hour of `atMs`, by stream, protocol, token, tracking id and
    * country. Totals only rise: to write the same ones again changes nothing. Answers the ids of those that had ended.

@@ -30,25 +30,12 @@ export type {
 } from './webhooks.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { NewNode, Node, SessionEnd, SessionQuery, StoredSession, Stream, UsageQuery } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed } from './sessions.ts'
+export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
+export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
 export type { Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
-export type {
-  StoredLife,
-  LifeRecord,
-  Run,
-  RunConfig,
-  RunQuery,
-  ScheduledChannel,
-  Scheduler,
-  SchedulerSort,
-  SchedulerQuery,
-  SkippedOccurrence,
-  LiveWebhook,
-  LoggedAttempt,
-  LogQuery,
-  RunsWithin,
-} from './runs.ts'
+export type { LifeRecord, Run, RunConfig, RunQuery, RunsWithin, ScheduledChannel, StoredLife } from './runs.ts'
+export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
+export type { LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
 
 export type {
   StoredIngest,

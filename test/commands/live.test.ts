@@ -217,7 +217,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(changes.filter(({ kind }) => kind === 'kick')).toHaveLength(2)
     expect(publisher.cuts).toEqual(['stopped'])
     const stream = { accountId: at.accountId, streamName: 'crowded' }
-    expect([await at.ctx.store.read.sessions.countOf(stream), at.ctx.live.size]).toEqual([0, 0])
+    expect([await at.ctx.store.read.sessions.count(stream), at.ctx.live.size]).toEqual([0, 0])
     const audited = (await at.ctx.store.read.audit.recent(at.accountId, 10)).filter(
       ({ action }) => action === 'stream.stop',
     )

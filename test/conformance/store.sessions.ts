@@ -80,9 +80,8 @@ export function sessionsSuite(stores: Stores): void {
       const { streamName } = stream()
       const [one, two] = [await admitted({ streamName }, node), await admitted({ streamName }, node)]
       const kick = (id: string, of = accountId) => write((tx) => tx.sessions.kick({ accountId: of, id }, 'kicked'))
-      const kickStream = (limit = 10) =>
-        write((tx) => tx.sessions.kickStream({ accountId, streamName }, 'stopped', limit))
-      expect(await stores.other.read.sessions.countOf({ accountId, streamName })).toBe(2)
+      const kickStream = (limit = 10) => write((tx) => tx.sessions.kickAll({ accountId, streamName }, 'stopped', limit))
+      expect(await stores.other.read.sessions.count({ accountId, streamName })).toBe(2)
       expect(await kick(one.id)).toMatchObject({ id: one.id })
       expect([await kick(one.id), await kick(two.id, 'other')]).toEqual([undefined, undefined])
       expect(await stores.other.read.sessions.kicked(node, 10)).toEqual([{ id: one.id, reason: 'kicked' }])
@@ -92,6 +91,16 @@ export function sessionsSuite(stores: Stores): void {
       const kicked = await stores.other.read.sessions.kicked(node, 10)
       expect(kicked.map(({ reason }) => reason)).toEqual(Array(4).fill('stopped'))
       expect(kicked).toContainEqual({ id: two.id, reason: 'stopped' })
+    })
+
+    test('are counted and kicked by account too, and none of another', async () => {
+      const [mine, theirs] = [newAccount(), newAccount()]
+      for (const streamName of ['a', 'a', 'b']) await admitted({ accountId: mine, streamName })
+      await admitted({ accountId: theirs, streamName: 'a' })
+      const count = (scope: object) => stores.other.read.sessions.count({ accountId: mine, ...scope })
+      expect([await count({}), await count({ streamName: 'a' })]).toEqual([3, 2])
+      const kickAll = () => write((tx) => tx.sessions.kickAll({ accountId: mine }, 'stopped', 2))
+      expect([await kickAll(), await kickAll(), await kickAll()]).toEqual([2, 1, 0])
     })
 
     test('of a node end in batches, publishers first, none before it began', async () => {

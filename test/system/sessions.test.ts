@@ -174,7 +174,7 @@ describe('two nodes on one PostgreSQL', () => {
       await Promise.all([one.node.sweep(), one.node.sweep()])
       return (await one.ctx.store.read.nodes.list()).every(({ id }) => id !== dead)
     })
-    expect(await one.ctx.store.read.sessions.countOf({ accountId: two.accountId, streamName: 'show' })).toBe(0)
+    expect(await one.ctx.store.read.sessions.count({ accountId: two.accountId, streamName: 'show' })).toBe(0)
     expect((await eventsOf(one)).map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
   })
 

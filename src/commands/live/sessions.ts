@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
-import type { StoredSession, Stream, Tx } from '../../store/store.ts'
+import type { SessionScope, StoredSession, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, shownPage, walk } from '../keysetPage.ts'
 import { writeTotals } from './count.ts'
@@ -76,44 +76,43 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
   if (!read.ok) return err(invalid(read.error))
   const { accountId, streamName } = read.value
   if (accountId !== actor.accountId) return err(notFound('streamId', 'No stream of this account has this id'))
-  const stopped = await askAll(ctx, actor, { accountId, streamName })
-  const here = await endKicked(ctx)
-  await here.done
+  const stopped = await stopAll(ctx, actor, { action: 'stream.stop', scope: { accountId, streamName } })
   return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
 }
 
+interface Stopping {
+  readonly action: string
+  readonly scope: SessionScope
+}
+
 /**
- * Asks the nodes to end everybody on a stream, in batches: a hundred thousand rows in one statement take longer than any
+ * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement take longer than any
  * statement may. The nodes begin with the first batch while the others are written. False: nobody was on.
  */
-async function askAll(ctx: Context, actor: Actor, stream: Stream): Promise<boolean> {
-  const sessions = await ctx.store.read.sessions.countOf(stream)
+async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<boolean> {
+  const sessions = await ctx.store.read.sessions.count(stopping.scope)
   let asked = 0
   for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
     const count = await ctx.store.transaction(async (tx) => {
-      const kicked = await tx.sessions.kickStream(stream, 'stopped', KICKED_AT_ONCE)
+      const kicked = await tx.sessions.kickAll(stopping.scope, 'stopped', KICKED_AT_ONCE)
       if (kicked === 0) return 0
-      await tellNodes(ctx, tx, stream.accountId)
-      if (batch === 0) await noteStop(ctx, tx, actor, { ...stream, sessions: Math.max(sessions, kicked) })
+      await tellNodes(ctx, tx, actor.accountId)
+      if (batch === 0) await noteStop(ctx, tx, actor, stopping, Math.max(sessions, kicked))
       return kicked
     })
     asked += count
     if (count < KICKED_AT_ONCE) break
   }
+  const here = await endKicked(ctx)
+  await here.done
   return asked > 0
 }
 
-const noteStop = (
-  ctx: Context,
-  tx: Tx,
-  actor: Actor,
-  { accountId, streamName, sessions }: Stream & { sessions: number },
-) =>
-  audit(tx, actor, ctx.clock.now(), {
-    action: 'stream.stop',
-    subject: `${accountId}/${streamName}`,
-    before: { sessions },
-  })
+function noteStop(ctx: Context, tx: Tx, actor: Actor, { action, scope }: Stopping, sessions: number): Promise<void> {
+  const { accountId, streamName } = scope
+  const subject = streamName === undefined ? accountId : `${accountId}/${streamName}`
+  return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
+}
 
 const tellNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
   tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })

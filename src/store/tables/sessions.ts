@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { LiveSession } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
-import type { SessionQuery, StoredSession, Stream } from '../store.ts'
+import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -79,32 +79,6 @@ const kick = statement((db, p: { accountId: string; id: string; reason: string }
     .where('ended_at_ms', 'is', null)
     .where('kick', 'is', null)
     .returningAll(),
-)
-
-const kickStream = statement((db, p: Stream & { reason: string; limit: number }, engine) => {
-  const some = db
-    .selectFrom('sessions as open')
-    .select('open.id')
-    .where('open.account_id', '=', p.accountId)
-    .where('open.stream_name', '=', p.streamName)
-    .where('open.ended_at_ms', 'is', null)
-    .where('open.kick', 'is', null)
-    // As all who lock several.
-    .orderBy('open.id')
-    .limit(p.limit)
-  return db
-    .updateTable('sessions')
-    .set({ kick: p.reason })
-    .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
-})
-
-const countOf = statement((db, p: Stream) =>
-  db
-    .selectFrom('sessions')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('account_id', '=', p.accountId)
-    .where('stream_name', '=', p.streamName)
-    .where('ended_at_ms', 'is', null),
 )
 
 const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -198,12 +172,40 @@ export async function kickSession(
   return row && fromRow(row)
 }
 
-export function kickStreamSessions(session: Session, stream: Stream, reason: string, limit: number): Promise<number> {
-  return session.run(kickStream, { ...stream, reason, limit })
+export function kickSessions(
+  session: Session,
+  { accountId, streamName }: SessionScope,
+  reason: string,
+  limit: number,
+): Promise<number> {
+  return session.change((db, engine) => {
+    const open = db
+      .selectFrom('sessions as open')
+      .select('open.id')
+      .where('open.account_id', '=', accountId)
+      .where('open.ended_at_ms', 'is', null)
+      .where('open.kick', 'is', null)
+      // As all who lock several.
+      .orderBy('open.id')
+      .limit(limit)
+    const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
+    return db
+      .updateTable('sessions')
+      .set({ kick: reason })
+      .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
+  })
 }
 
-export async function countSessionsOf(session: Session, stream: Stream): Promise<number> {
-  return (await session.first(countOf, stream))?.n ?? 0
+export async function countSessions(session: Session, { accountId, streamName }: SessionScope): Promise<number> {
+  const [row] = await session.ask((db) => {
+    const open = db
+      .selectFrom('sessions')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('account_id', '=', accountId)
+      .where('ended_at_ms', 'is', null)
+    return streamName === undefined ? open : open.where('stream_name', '=', streamName)
+  })
+  return row?.n ?? 0
 }
 
 export async function pruneSessionsAndFeeds(session: Session, beforeMs: number, limit: number): Promise<number> {
