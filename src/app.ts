@@ -26,6 +26,8 @@ import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
+import type { Store } from './store/store.ts'
+import { DatabaseTime } from './store/time.ts'
 import { Tally } from './base/tally.ts'
 import { refuseViewerKey } from './base/viewerKey.ts'
 
@@ -51,12 +53,19 @@ export class CannotStart extends Error {
 export interface AppOptions {
   config: Config
   log: Logger
+  /** In place of one that is set by the database: it is taken as it is. */
   clock?: Clock
+  /** Of this machine; it may be wrong. */
+  machineClock?: Clock
   random?: Random
 }
 
+/** A clock that is further off is worth a line in the log. */
+const WRONG_CLOCK_MS = 2_000
+
 /** Joins the rooms. The one place that knows them all. */
-export async function openApp({ config, log, clock = systemClock, random = systemRandom }: AppOptions): Promise<App> {
+export async function openApp(options: AppOptions): Promise<App> {
+  const { config, log, random = systemRandom } = options
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
@@ -64,6 +73,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   const news = new EventEmitter()
   const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
   const store = announcingStore(opened, () => news.emit('news'))
+  const time = await timeOf(opened, options)
+  const clock = options.clock ?? time.clock
   const cache = new AccessCache({
     store,
     clock,
@@ -78,6 +89,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     store,
     cache,
     clock,
+    time,
     random,
     log,
     sampled: sampledLogs(log, clock),
@@ -111,6 +123,7 @@ export async function openApp({ config, log, clock = systemClock, random = syste
       runDays: config.live.runRetentionDays,
       bindingFlushMs: config.bindings.flushSeconds * 1000,
     }),
+    { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
   ])
   let closing: Promise<void> | null = null
@@ -131,6 +144,16 @@ const LINES_PER_MINUTE = 600
 function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
   const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
   return { refusals: sampled(), answers: sampled(), encoders: sampled() }
+}
+
+async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {
+  const time = new DatabaseTime(store, machineClock)
+  await time.look()
+  const aheadMs = -time.offsetMs
+  if (Math.abs(aheadMs) > WRONG_CLOCK_MS) {
+    log.warn({ aheadMs }, 'the clock of this machine is not that of the database, which is used; set both with NTP')
+  }
+  return time
 }
 
 function sealingKey(config: Config, random: Random): Buffer {

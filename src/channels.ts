@@ -16,6 +16,7 @@ import { startJobs } from './jobs/timers.ts'
 import type { Ffmpeg } from './media/packager/ffmpeg.ts'
 import { PushSources } from './media/transcoder/sources.ts'
 import { createTranscoder } from './media/transcoder/transcoder.ts'
+import type { Leases } from './store/store.ts'
 
 /** Longer than any pause of a healthy server; engines of another node are taken over after it. */
 const ENGINE_LEASE_MS = 15_000
@@ -33,7 +34,7 @@ export interface Channels {
 }
 
 /** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
-export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
+export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
@@ -52,6 +53,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
     node: measured.node,
     isGone: (node) => isGone(node, place),
     leaseMs: ENGINE_LEASE_MS,
+    leases,
   })
   const follow = (change: LiveChange): void => {
     if (change.kind === 'ingest' && change.what !== 'updated')

@@ -19,7 +19,7 @@ import {
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
 import { connectionsWithin } from './config/openFiles.ts'
-import { placeOf, recordingsDir } from './config/places.ts'
+import { placeOf, recordingsDir, storageUrl } from './config/places.ts'
 import type { EncodingLoad } from './commands/v2life/encodingLoad.ts'
 import type { ChannelGauges } from './commands/v2life/gauges.ts'
 import type { Measured } from './commands/v2life/measured.ts'
@@ -47,6 +47,8 @@ import { webRtcMedia } from './media/rtmp/opus.ts'
 import { streamKey } from './media/sessions.ts'
 import type { PushSources } from './media/transcoder/sources.ts'
 import { type Playback, startPlayback } from './playback.ts'
+import { startLeases } from './store/leases/leases.ts'
+import type { Leases } from './store/store.ts'
 
 export interface Serving {
   readonly port: number
@@ -72,9 +74,12 @@ interface ChannelsHere {
 
 /**
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
- * viewers end with them; the deliveries last, because all others may cause some.
+ * viewers end with them; the deliveries late, because all others may cause some; the leases last, while all still hold some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const
+const STOP_ORDER = [
+  ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const),
+  'leases',
+] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -96,21 +101,24 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
   const parts = new Parts()
   warnOfFewFiles(app)
   try {
-    const deliveries = await startDeliveries(app)
+    const leases = startLeases(storageUrl(app.config), app.ctx.log)
+    parts.add('leases', () => leases.close())
+    const deliveries = await startDeliveries(app, leases)
     parts.add('deliveries', () => deliveries.stop())
-    const sessions = await startSessions(app)
+    const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
     parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const channels = await startChannels(app, ffmpeg)
+    const channels = await startChannels(app, ffmpeg, leases)
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
     const playback = await startPlayback(app, channels.folderOf, channels.measured.viewers)
     parts.add('playback', () => playback.stop())
+    await leases.ready
     const port = await listen(app, { engine, packager, playback, channels }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
@@ -319,17 +327,18 @@ const recordingBook = (ctx: Context, place: string): RecordingBook => ({
 })
 
 /** Holds sessions until it is stopped; ends them all then. */
-async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
+async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const node = await startNode(ctx, {
     place: placeOf(config.data.dir),
     pid: process.pid,
     url: config.server.nodeUrl || null,
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
+    leases,
   })
-  const tendMs = config.sessions.flushSeconds * 1000
+  const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
+  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
   return {
     async stop() {
       await jobs.stop()
@@ -339,7 +348,7 @@ async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<vo
 }
 
 /** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
-async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
+async function startDeliveries({ config, ctx, news }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const { webhooks, server } = config
   const egress = openEgress(config)
   const runner = createRunner({
@@ -350,6 +359,7 @@ async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Pr
     userAgent: `Sluice/${VERSION}`,
     openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
+    leases,
     limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
     drainMs: server.shutdownGraceSeconds * 1000,
   })

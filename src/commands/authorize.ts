@@ -9,6 +9,7 @@ import { checkStreamName } from '../core/access/streamName.ts'
 import type { AccessLogRow } from '../store/store.ts'
 import type { Noted } from './accessRecorder.ts'
 import type { Context } from './context.ts'
+import { onAir } from './live/revoke.ts'
 import { streamWouldBeSecured } from './readTokens.ts'
 
 /** What an edge knows of somebody who wants to publish or to view. */
@@ -154,8 +155,10 @@ function isSecured(ctx: Context, approach: Approach, credential: Credential): bo
   const { action, accountId, streamName } = approach
   if (action !== 'view' || credential.kind !== 'none' || accountId === null) return true
   if (checkStreamName(streamName) !== null) return true
-  const live = ctx.liveStreams(accountId, streamName)
-  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  const live = onAir(ctx, accountId, streamName)
+  const judge = (found: Awaited<typeof live>) =>
+    found ? found.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  return live instanceof Promise ? live.then(judge) : judge(live)
 }
 
 /** From what was presented to what it proves. Synchronous when the token is in memory. */

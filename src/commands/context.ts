@@ -22,11 +22,19 @@ export type LiveStreams = (accountId: string, streamName: string) => { readonly 
 /** By what is logged: HTTP answers that refuse, other HTTP answers without a secret, and encoders that nobody has admitted. */
 export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders', SampledLog>>
 
+/** The time by which leases are written, and judged. */
+export interface SharedTime {
+  /** Whether it has run evenly for so long: only then has a lease that looks expired not been renewed. */
+  isEven(forMs: number): Promise<boolean>
+}
+
 /** What commands work with. Made once, in `app.ts`. */
 export interface Context {
   readonly store: Store
   readonly cache: AccessCache
+  /** With several nodes it is set by the database, so that all of them agree. */
   readonly clock: Clock
+  readonly time: SharedTime
   readonly random: Random
   readonly log: Logger
   /** For lines that anybody can cause; none of them can fill the disk. */

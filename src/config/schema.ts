@@ -101,7 +101,7 @@ const schema = {
       default: 10,
       min: 1,
       max: 500,
-      about: 'The most connections to PostgreSQL that one process opens.',
+      about: 'The most connections to PostgreSQL in the pool of one process; a server opens two more beside it.',
     }),
   },
   data: {

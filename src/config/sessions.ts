@@ -47,7 +47,7 @@ export const sessions = {
       default: 15,
       min: 5,
       max: 300,
-      about: 'How long a process is believed to be alive after its last sign of life, in seconds.',
+      about: 'How long other nodes believe that a process lives after it renewed its lease, in seconds.',
     }),
     noViewersSeconds: integer({
       default: 60,

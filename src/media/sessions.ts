@@ -1,3 +1,4 @@
+import { Batches } from '../base/batches.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
@@ -55,6 +56,9 @@ export interface Leaving {
 }
 
 const NOTHING: ReadonlySet<LiveEntry> = new Set()
+/** Ends in one transaction. That of a publisher costs an event and more. */
+const PUBLISHERS_AT_ONCE = 50
+const VIEWERS_AT_ONCE = 500
 
 /**
  * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
@@ -70,11 +74,16 @@ export class Live {
   /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new LiveCounts()
+  /** Ends on their way into the store, by what ended: the end of a feed does not wait for those of its viewers. */
+  readonly ends = { publish: new Batches<Leaving>(PUBLISHERS_AT_ONCE), view: new Batches<Leaving>(VIEWERS_AT_ONCE) }
+  /** Totals on their way into the store. */
+  readonly writing = new Batches<'totals'>(1)
   readonly #entries = new Map<string, LiveEntry>()
   readonly #byToken = new Index<number>()
   readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
   readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
-  #elsewhere: ReadonlyMap<string, FeedElsewhere[]> = new Map()
+  #elsewhere: ReadonlyMap<string, readonly FeedElsewhere[]> = new Map()
+  #knowsAll = true
 
   get size(): number {
     return this.#entries.size
@@ -170,19 +179,28 @@ export class Live {
 
   /** The feed of one source at another node, as `feed` chooses it. */
   elsewhere(accountId: string, streamName: string, sourceId: string | null): FeedElsewhere | undefined {
-    const there = this.#elsewhere.get(streamKey(accountId, streamName)) ?? []
-    return there.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? there[0] : undefined)
+    return chooseSource(this.#elsewhere.get(streamKey(accountId, streamName)) ?? [], sourceId)
+  }
+
+  /** False: there are more feeds at other nodes than are kept, so that one that is not found may be there all the same. */
+  get knowsAll(): boolean {
+    return this.#knowsAll
   }
 
   /** Takes note of what is on the air at other nodes. */
-  setElsewhere(feeds: readonly FeedElsewhere[]): void {
+  setElsewhere(feeds: readonly FeedElsewhere[], knowsAll: boolean): void {
     this.#elsewhere = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
+    this.#knowsAll = knowsAll
   }
 
   #tell(feed: LiveFeed, what: 'started' | 'ended'): void {
     for (const listener of this.#listeners) listener(feed, what)
   }
 }
+
+/** The feed of one source; without a source id the one without an id, or else the first. */
+export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: readonly F[], sourceId: string | null) =>
+  feeds.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? feeds[0] : undefined)
 
 /** `accountId/streamName`, as people write a stream. */
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

@@ -22,6 +22,8 @@ export function announcingStore(store: Store, announce: () => void): Store {
     changesSince: (cursor) => store.changesSince(cursor),
     diskSpace: () => store.diskSpace(),
     ping: () => store.ping(),
+    time: () => store.time(),
+    connections: () => store.connections(),
     close: () => store.close(),
   }
 }

@@ -14,11 +14,15 @@ export interface StoredLife extends Pick<EngineLife, 'idleSinceMs' | 'failures' 
   channelId: string
   /** Somebody wants it to run: a server that comes back brings it up again. */
   wanted: boolean
-  /** The process that runs it, and until when it is believed to be alive. */
+  /** The process that runs it. */
   node: string | null
-  aliveUntilMs: number | null
+  /** The lease of that process has run out, by the time of the database. */
+  isExpired: boolean
   runId: string | null
 }
+
+/** What is written of it. The lease is written by `take` and `renew` alone. */
+export type LifeRecord = Omit<StoredLife, 'isExpired'>
 
 /** One start-to-stop period of one engine. */
 export interface Run {
@@ -196,10 +200,13 @@ export interface RunReads {
 export interface RunTx {
   lives: {
     get(engineId: string): Promise<StoredLife | undefined>
-    put(life: StoredLife): Promise<void>
+    /** Writes all but the lease, which may be renewed meanwhile. Without a node there is no lease. */
+    put(life: LifeRecord): Promise<void>
+    /** From now on this node runs the engine, with a lease of this length. */
+    take(engineId: string, node: string, leaseMs: number): Promise<void>
+    /** Renews the leases of all engines of a node, and notes that their runs go on. */
+    renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
-    /** This node is still alive: its engines stay its own, and their runs are known to go on. */
-    beat(node: string, nowMs: number, aliveUntilMs: number): Promise<void>
   }
   runs: {
     insert(run: Run): Promise<void>

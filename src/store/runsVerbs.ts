@@ -37,8 +37,9 @@ export function runTxOf(session: Session): RunTx {
     lives: {
       get: (engineId) => lives.getLife(session, engineId),
       put: (life) => lives.putLife(session, life),
+      take: (engineId, node, leaseMs) => lives.takeEngine(session, engineId, node, leaseMs),
+      renew: (node, leaseMs) => lives.renewEngines(session, node, leaseMs),
       delete: (engineId) => lives.deleteLife(session, engineId),
-      beat: (node, nowMs, aliveUntilMs) => lives.beatNode(session, node, nowMs, aliveUntilMs),
     },
     runs: {
       insert: (run) => runs.insertRun(session, run),

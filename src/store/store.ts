@@ -13,6 +13,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { Connections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { RunReads, RunTx } from './runs.ts'
@@ -32,24 +33,12 @@ export type {
 export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { Kicked, Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
-export type {
-  StoredLife,
-  Run,
-  RunConfig,
-  RunQuery,
-  ChannelEvent,
-  ChannelEventQuery,
-  ScheduledChannel,
-  Scheduler,
-  SchedulerSort,
-  SchedulerQuery,
-  SkippedOccurrence,
-  LiveWebhook,
-  LoggedAttempt,
-  LogQuery,
-  RunsWithin,
-} from './runs.ts'
+export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
+export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type { Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
+export type { LifeRecord, Run, RunConfig, RunQuery, RunsWithin, ScheduledChannel, StoredLife } from './runs.ts'
+export type { ChannelEvent, ChannelEventQuery, LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
+export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
 export type {
   StoredIngest,
@@ -93,6 +82,10 @@ export interface Store {
   diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
+  /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */
+  time(): Promise<number>
+  /** Null where there are none. */
+  connections(): Promise<Connections | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }

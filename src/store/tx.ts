@@ -27,7 +27,7 @@ import {
   resumeDeliveries,
   retryDelivery,
 } from './tables/deliveryRetries.ts'
-import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
+import { expireDeliveries, removeSender, renewSender } from './tables/deliveryNodes.ts'
 import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
@@ -148,7 +148,8 @@ function deliveryVerbs(session: Session): Tx['deliveries'] {
     retry: (input) => retryDelivery(session, input),
     release: (nowMs, limit) => releaseRetries(session, nowMs, limit),
     giveUp: (webhookId, reason, atMs) => giveUpDeliveries(session, webhookId, reason, atMs),
-    keepAlive: (node, untilMs) => keepNodeAlive(session, node, untilMs),
+    renew: (node, leaseMs) => renewSender(session, node, leaseMs),
+    leave: (node) => removeSender(session, node),
     expire: (input) => expireDeliveries(session, input),
     prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),
   }

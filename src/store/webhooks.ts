@@ -151,9 +151,14 @@ export interface DeliveryTx {
   release(nowMs: number, limit: number): Promise<number>
   /** Makes everything of a webhook `skipped` that has not begun. */
   giveUp(webhookId: number, reason: string, atMs: number): Promise<number>
-  /** This node is alive until then. */
-  keepAlive(node: string, untilMs: number): Promise<void>
-  /** Makes started rows `unknown` whose node is not alive, or that began before `startedBeforeMs`; answers how many. */
+  /** Takes or renews the lease of a node that sends. */
+  renew(node: string, leaseMs: number): Promise<void>
+  /** The node sends nothing more. */
+  leave(node: string): Promise<void>
+  /**
+   * Makes started rows `unknown` whose node has no lease that still runs, by the time of the database, or that began
+   * before `startedBeforeMs`; answers how many.
+   */
   expire(input: {
     nowMs: number
     startedBeforeMs: number

@@ -292,5 +292,7 @@ const passing = (store: Store): Store => ({
   changesSince: (cursor) => store.changesSince(cursor),
   diskSpace: () => store.diskSpace(),
   ping: () => store.ping(),
+  time: () => store.time(),
+  connections: () => store.connections(),
   close: () => store.close(),
 })

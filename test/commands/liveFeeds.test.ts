@@ -19,6 +19,7 @@ import {
   until,
   view,
 } from '../support/live.ts'
+import { ending } from '../conformance/store.samples.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const IDLE_MS = 60_000
@@ -223,11 +224,34 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     at.ctx.cache.forgetToken(id)
     expect(at.ctx.live.unchecked.has(id)).toBe(true)
     await until(async () => {
-      await at.node.tend()
+      await at.node.reconcile()
       return (await names()).includes('feeds ended')
     })
     expect(publisher.cuts).toEqual(['token_deleted'])
     expect(at.ctx.live.unchecked.size).toBe(0)
+  })
+
+  it('are none for a publisher who is over on record, and the feed that has its place stays', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const there = await publish(at, { presented: token })
+    // As another node does, which took this one for dead.
+    await at.ctx.store.transaction((tx) => tx.sessions.end([ending(late.session.id, clock.now(), 'lost')]))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect([there.cuts, await names()]).toEqual([[], ['feeds started']])
+  })
+
+  it('are none at a node that is being given up', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const { node } = at.ctx.live
+    await at.ctx.store.transaction((tx) => tx.nodes.giveUp(node, true))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect(await names()).toEqual([])
+    await at.ctx.store.transaction(async (tx) => {
+      await tx.nodes.delete(node)
+      await tx.nodes.insert({ id: node, place: 'here', pid: 1, url: null }, 1e12)
+    })
   })
 
   it('do not tell of more names than anybody has', async () => {

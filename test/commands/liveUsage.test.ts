@@ -83,7 +83,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
         // Few operations, or a crash before anything is written, would prove nothing.
         first.bytes = 1
         countBytes(at.ctx, first.connection.session.id, { bytesIn: 1, bytesOut: 2 })
-        await at.node.tend()
+        await writeBytes(at.ctx)
         for (const step of operations) {
           const one = 'who' in step ? open[step.who % Math.max(1, open.length)] : undefined
           if (step.kind === 'open') open.push(await enter(step.stream))
@@ -95,7 +95,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
             await closeSession(at.ctx, one.connection.session.id, 'left')
             open = open.filter((other) => other !== one)
           }
-          if (step.kind === 'write') await at.node.tend()
+          if (step.kind === 'write') await writeBytes(at.ctx)
           if (step.kind === 'lostAnswer') await withoutAnswer(at)
           if (step.kind === 'later') clock.nowMs += step.ms
           if (step.kind === 'crash') {
@@ -129,7 +129,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
     const { session } = await publish(at, { presented: token, streamName: 'hours', country: 'NZ' })
     countBytes(at.ctx, session.id, { bytesIn: 100, bytesOut: 0 })
     clock.nowMs += HOUR_MS - 1
-    await at.node.tend()
+    await writeBytes(at.ctx)
     clock.nowMs += 1
     countBytes(at.ctx, session.id, { bytesIn: 150, bytesOut: 0 })
     // Totals never fall, whatever comes late.
@@ -243,6 +243,8 @@ const wrapped = (store: Store): Store => ({
   changesSince: (cursor) => store.changesSince(cursor),
   diskSpace: () => store.diskSpace(),
   ping: () => store.ping(),
+  time: () => store.time(),
+  connections: () => store.connections(),
   close: () => store.close(),
 })
 

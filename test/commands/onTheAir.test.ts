@@ -70,7 +70,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     ]
     const stop = async () => (await one.call('POST', '/api/stream/stop/all')).json.data
     expect(await stop()).toEqual({ stoppingLevel: 'Account' })
-    await other.node.tend()
+    await other.node.reconcile()
     await until(() => connections.every(({ cuts }) => cuts.length > 0))
     expect(connections.map(({ cuts }) => cuts)).toEqual([['stopped'], ['stopped'], ['stopped']])
     await until(async () => (await idsOf('active/all')).length === 0)
@@ -85,7 +85,6 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     expect(await active('lost')).toEqual([id])
     await other.crash()
     clock.advance(2 * LEASE_MS)
-    await one.node.tend()
     await one.node.sweep()
     expect(await active('lost')).toEqual([])
   })

@@ -123,6 +123,25 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
+    test('a pool whose connections are all in use says so, and what changed is read all the same', async () => {
+      const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
+      const listener = vi.fn()
+      store.watch(listener)
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
+      const { cursor } = await store.changesSince(null)
+      let release: () => void = () => undefined
+      const held = store.transaction(async (tx) => {
+        await tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 })
+        await new Promise<void>((resolve) => (release = resolve))
+      })
+      const waiting = store.read.accounts.list()
+      expect(await store.changesSince(cursor)).toMatchObject({ reset: false })
+      await expect(waiting).rejects.toThrow('all 1 connections of this process to the database are in use')
+      release()
+      await held
+      await store.close()
+    })
+
     test('a connection that is cut under a transaction fails it as unavailable, and nothing was written', async () => {
       const store = await openStore({ url: database.url, log: quiet })
       const accountId = newAccount()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { StoredLife } from '../../src/store/store.ts'
+import type { LifeRecord } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.live.ts'
 import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -19,7 +19,7 @@ function livesAndRuns(stores: Stores): void {
   describe('lives and runs', () => {
     test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
       const run = newRun()
-      const life: StoredLife = {
+      const life: LifeRecord = {
         engineId: run.engineId,
         accountId: 'nobody',
         channelId: run.channelId,
@@ -28,19 +28,28 @@ function livesAndRuns(stores: Stores): void {
         idleSinceMs: AT,
         retryAtMs: null,
         node: 'node 1',
-        aliveUntilMs: AT,
         runId: run.id,
       }
       await stores.store.transaction(async (tx) => {
         await tx.runs.insert(run)
         await tx.lives.put({ ...life, failures: 3 })
         await tx.lives.put(life)
-        await tx.lives.beat('node 1', AT + 5, AT + 500)
       })
-      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, aliveUntilMs: AT + 500 })
-      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, aliveUntilMs: AT + 500 })
-      const [beaten] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
-      expect(beaten).toEqual({ ...run, heartbeatAtMs: AT + 5 })
+      const isExpired = async () => (await stores.other.read.lives.get(life.engineId))?.isExpired
+      // It was never taken.
+      expect(await isExpired()).toBe(true)
+      const atMs = await stores.store.time()
+      await stores.store.transaction((tx) => tx.lives.renew('node 1', 60_000))
+      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, isExpired: false })
+      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, isExpired: false })
+      const [renewed] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
+      expect(renewed).toEqual({ ...run, heartbeatAtMs: expect.any(Number) as number })
+      expect(renewed?.heartbeatAtMs).toBeGreaterThanOrEqual(atMs)
+      // To write the rest leaves the lease as it is, and to take the engine begins another.
+      await stores.store.transaction((tx) => tx.lives.put({ ...life, failures: 1 }))
+      expect(await isExpired()).toBe(false)
+      await stores.store.transaction((tx) => tx.lives.take(life.engineId, 'node 2', -1))
+      expect(await stores.other.read.lives.get(life.engineId)).toMatchObject({ node: 'node 2', isExpired: true })
       await stores.store.transaction(async (tx) => {
         await tx.runs.end(run.id, { type: 'timeout', id: '' }, AT + 9)
         await tx.runs.end(run.id, { type: 'api', id: 'late' }, AT + 99)
@@ -58,7 +67,7 @@ function livesAndRuns(stores: Stores): void {
         { wanted: true, node: null },
         { wanted: false, node: 'node 2' },
         { wanted: false, node: null },
-      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, aliveUntilMs: null, runId: null }))
+      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, runId: null }))
       const left = () =>
         stores.store.transaction(async (tx) => {
           const found: boolean[] = []

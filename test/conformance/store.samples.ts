@@ -5,6 +5,7 @@ import type {
   AuditRow,
   Run,
   Scheduler,
+  SessionEnd,
   Store,
   StoredToken,
   StoredWebhook,
@@ -137,4 +138,13 @@ export const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
   createdAtMs: 1_750_000_000_000,
   updatedAtMs: 1_750_000_000_000,
   ...over,
+})
+
+/** The end of a session that moved nothing. */
+export const ending = (id: string, atMs: number, reason: string): SessionEnd => ({
+  id,
+  atMs,
+  reason,
+  bytesIn: 0,
+  bytesOut: 0,
 })

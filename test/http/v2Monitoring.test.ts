@@ -108,14 +108,13 @@ test('a start that is probably too much for the machine is done, and warned of i
 })
 
 test('a node that has neither the engine nor the encoder names the one that may have it', async () => {
-  const { store, clock } = live.running.app.ctx
+  const { store } = live.running.app.ctx
   const refused = async (path: string) => {
     const { status, json } = await live.v2('GET', path)
     return [status, json.code, json.message]
   }
-  const aliveUntilMs = clock.now() + 60_000
-  const node = { id: 'node_2', place: 'studio:/data', pid: 7, seenAtMs: clock.now(), aliveUntilMs, url: null }
-  await store.transaction((tx) => tx.nodes.insert(node))
+  const node = { id: 'node_2', place: 'studio:/data', pid: 7, url: null }
+  await store.transaction((tx) => tx.nodes.insert(node, 60_000))
   const push = made.ingests.find(({ type }: { type: string }) => type === 'rtmp-push')
   const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
   const mayBe = [409, 'at_another_node', expect.stringContaining('one may at another: on studio') as string]
@@ -124,12 +123,15 @@ test('a node that has neither the engine nor the encoder names the one that may 
   expect((await live.v2('GET', `/monitoring/ingests/${pull.id}`)).status).toBe(200)
 
   const of = { accountId: live.running.accountId, channelId: made.id, engineId: made.engines[0].id }
-  const life = { ...of, wanted: true, node: 'studio:/data#7#x', aliveUntilMs, runId: null }
-  await store.transaction((tx) => tx.lives.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null }))
+  const life = { ...of, wanted: true, node: null, runId: null }
+  await store.transaction(async (tx) => {
+    await tx.lives.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
+    await tx.lives.take(of.engineId, 'studio:/data#7#x', 60_000)
+  })
   const runs = [409, 'at_another_node', expect.stringContaining('runs at another node, on studio') as string]
   for (const path of [engine(), all('engines')]) expect(await refused(path)).toEqual(runs)
   expect(await refused(ingest())).toEqual(runs)
   await store.transaction((tx) => tx.nodes.delete('node_2'))
-  await store.transaction((tx) => tx.nodes.insert({ ...node, url: 'https://two.example.com' }))
+  await store.transaction((tx) => tx.nodes.insert({ ...node, url: 'https://two.example.com' }, 60_000))
   expect((await refused(engine()))[2]).toContain('https://two.example.com')
 })

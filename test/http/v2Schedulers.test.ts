@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { EngineKeeper } from '../../src/commands/v2life/keeper.ts'
 import { runSchedulers } from '../../src/commands/v2life/occurrences.ts'
+import { unrenewed } from '../support/leases.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 const NOON = Date.parse('2030-03-30T12:00:00Z')
@@ -148,6 +149,7 @@ describe('a scheduler', () => {
       node: 'another node',
       isGone: () => true,
       leaseMs: 15_000,
+      leases: unrenewed,
     })
     await keeper.tend()
     expect((await store.read.lives.get(engineIds[0] ?? ''))?.runId).not.toBe(life?.runId)

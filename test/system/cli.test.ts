@@ -263,3 +263,22 @@ describe('serve', () => {
     rmSync(dir, { recursive: true })
   })
 })
+
+it.skipIf(!postgresUrl())('the doctor counts the connections of PostgreSQL and compares the clocks', async () => {
+  const database = await freshDatabase()
+  const doctor = (poolSize: number) =>
+    command(['--data', newDirectory(), 'doctor'], {
+      env: {
+        SLUICE_STORAGE_URL: database.url,
+        SLUICE_STORAGE_POOL_SIZE: String(poolSize),
+        SLUICE_SECRETS_SEALING_KEY: Buffer.alloc(32, 7).toString('base64'),
+      },
+    })
+  const fits = await doctor(3)
+  expect(fits.stdout).toMatch(
+    /^ok +connections +a node opens up to 5; the database server takes \d+, and \d+ are open$/m,
+  )
+  expect(fits.stdout).toMatch(/^ok +clock and database +/m)
+  expect((await doctor(400)).stdout).toMatch(/^warn +connections +a node opens up to 402; .*lower storage\.poolSize$/m)
+  await database.drop()
+})

@@ -8,6 +8,7 @@ import { StoreUnavailable, type Tx } from '../../store/store.ts'
 import { authorize, type Approach, type Considered, preview, recordLimit } from '../authorize.ts'
 import type { Context } from '../context.ts'
 import { closeSession } from './close.ts'
+import { feedElsewhere } from './revoke.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteAttempt, noteViewer } from './viewing.ts'
 
@@ -111,7 +112,7 @@ async function feedFor(
   const accountId = decision.allowed ? decision.accountId : ''
   const feed = ctx.live.feed(accountId, streamName, sourceId)
   if (feed) return { ok: true, feed }
-  const there = ctx.live.elsewhere(accountId, streamName, sourceId)
+  const there = await feedElsewhere(ctx, { accountId, streamName }, sourceId)
   if (there && !isHandedOver) return sendTo(ctx, there)
   await noteAttempt(ctx, { accountId, streamName })
   return refuse(ctx, 409, 'stream_not_published')

@@ -3,7 +3,8 @@ import type { LiveEntry } from '../../media/sessions.ts'
 import type { Context } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'
 
-const AT_ONCE = 500
+/** Sessions in one transaction, which adds to the hours of their stream once. */
+const AT_ONCE = 1_000
 
 /**
  * Totals of a session so far; they only rise. `silentMs`: how long ago a publisher's last media came. Synchronous and cheap:
@@ -24,12 +25,21 @@ export function countBytes(
   entry.bytes = now
 }
 
-/**
- * Writes what was counted since the last time. Sessions that the store says have ended (another node took this one for
- * dead, say) are cut here too.
- */
+/** Writes all that was counted, of those who have left as well. */
 export async function writeBytes(ctx: Context): Promise<void> {
-  await writeLateEnds(ctx)
+  await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
+}
+
+/**
+ * Writes what was counted since the last time of those who are on, and does not wait for the ends of others. Sessions that
+ * the store says have ended (another node gave this one up, say) are cut here too. However many ask for it while it is
+ * done, it is done once more.
+ */
+export function writeTotals(ctx: Context): Promise<void> {
+  return ctx.live.writing.add('totals', () => writeRisen(ctx))
+}
+
+async function writeRisen(ctx: Context): Promise<void> {
   const risen = ctx.live.all().filter(({ bytes, written }) => bytes !== written)
   for (let at = 0; at < risen.length; at += AT_ONCE) await writeSome(ctx, risen.slice(at, at + AT_ONCE))
 }

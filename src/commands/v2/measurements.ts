@@ -185,8 +185,7 @@ async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, 
 
 async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Promise<Here> {
   const life = await ctx.store.read.lives.get(id)
-  const nowMs = ctx.clock.now()
-  if (!life?.node || life.node === measured.node || (life.aliveUntilMs ?? 0) < nowMs) return ok(true)
+  if (!life?.node || life.node === measured.node || life.isExpired) return ok(true)
   const of = life.node
   const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => of.startsWith(`${place}#${pid}#`))
   const where = node ? nameOf(node) : machineOf(of)
@@ -194,9 +193,8 @@ async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Pr
 }
 
 async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
-  const nowMs = ctx.clock.now()
   const all = await ctx.store.read.nodes.list()
-  return all.filter(({ place, pid, aliveUntilMs }) => aliveUntilMs >= nowMs && !node.startsWith(`${place}#${pid}#`))
+  return all.filter(({ place, pid, isExpired }) => !isExpired && !node.startsWith(`${place}#${pid}#`))
 }
 
 const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`

@@ -8,7 +8,7 @@ import {
 } from '../../core/life/engine.ts'
 import { type Channel, type Engine, statusOf } from '../../core/live/types.ts'
 import type { EventObject, LiveEventName } from '../../core/webhooksV2/events.ts'
-import type { RunConfig, StoredLife, Tx } from '../../store/store.ts'
+import type { LifeRecord, RunConfig, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitTranscoder } from '../webhooksEmit.ts'
 import { tellLive } from './tell.ts'
@@ -35,7 +35,7 @@ export async function stepEngine(
   const { life, effects } = advanceEngine(before, event, nowMs)
   if (effects.length === 0 && life === before) return effects
   const { idleSinceMs, failures, retryAtMs } = life
-  const after: StoredLife = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
+  const after: LifeRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
   for (const effect of effects) {
     if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
     if (effect.do === 'closeRun' && after.runId) await closeRun(tx, after.runId, effect.cause, event, nowMs)
@@ -48,12 +48,12 @@ export async function stepEngine(
 }
 
 /** A server that stops for itself leaves the wish: the next one brings the engine up again. */
-function isWanted({ wanted }: StoredLife, event: EngineEvent): boolean {
+function isWanted({ wanted }: LifeRecord, event: EngineEvent): boolean {
   if (event.kind === 'start') return true
   return event.kind === 'stop' && event.cause.type !== 'shutdown' ? false : wanted
 }
 
-const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
+const unborn = ({ id, accountId, channelId }: Engine): LifeRecord => ({
   engineId: id,
   accountId,
   channelId,
@@ -62,7 +62,6 @@ const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
   failures: 0,
   retryAtMs: null,
   node: null,
-  aliveUntilMs: null,
   runId: null,
 })
 

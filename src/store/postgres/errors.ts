@@ -15,9 +15,16 @@ const RETRY = new Set(['40001', '40P01'])
  */
 const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
 
+/** The words of `pg-pool` for a wait that was too long, whether its connections are busy or cannot be opened. */
+const WAITED = 'timeout exceeded when trying to connect'
+
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
-export function translate(error: unknown): unknown {
+export function translate(error: unknown, pool?: { readonly isBusy: boolean; readonly size: number }): unknown {
   if (error instanceof StoreUnavailable) return error
+  if (pool?.isBusy && error instanceof Error && error.message === WAITED) {
+    const why = `all ${pool.size} connections of this process to the database are in use; see storage.poolSize`
+    return new StoreUnavailable(why, { cause: error })
+  }
   if (!(error instanceof DatabaseError)) {
     return isAboutReaching(error)
       ? new StoreUnavailable('the database server cannot be reached', { cause: error })

@@ -5,7 +5,7 @@ import { readsOf } from '../reads.ts'
 import { type Answer, type Query, Session } from '../session.ts'
 import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
 import { changesSinceSeq } from '../tables/changes.ts'
-import { writePing } from '../tables/meta.ts'
+import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
@@ -80,6 +80,15 @@ class SqliteStore implements Store {
   async ping(): Promise<void> {
     await this.#queue.add(writePing)
     await this.read.accounts.get('')
+  }
+
+  time(): Promise<number> {
+    return readTime(this.#session)
+  }
+
+  /** There is no server. */
+  async connections(): Promise<null> {
+    return null
   }
 
   close(): Promise<void> {
