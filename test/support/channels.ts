@@ -17,6 +17,17 @@ export function pushTo(url: string): ChildProcess {
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
+/** Where a source may listen, or be sent to. */
+export function freeUdpPort(): Promise<number> {
+  const socket = createSocket('udp4')
+  return new Promise((done) => {
+    socket.bind(0, '127.0.0.1', () => {
+      const { port } = socket.address()
+      socket.close(() => done(port))
+    })
+  })
+}
+
 /** Is killed by `endChildren`. */
 export function ended(child: ChildProcess): ChildProcess {
   children.add(child)

@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +15,7 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/packager/frames.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
+import { endChildren, ended, freeUdpPort, plentyOfRoom, until } from '../support/channels.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -123,15 +121,6 @@ function play(recorded: Recorded, sink: FrameSink): Player {
   players.push(player)
   player.subscribe(sink)
   return player
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4')
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  socket.close()
-  return port
 }
 
 const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]?.samples ?? []
