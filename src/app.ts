@@ -114,15 +114,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const unfollow = followChanges(ctx)
   await lookElsewhere(ctx)
   const jobs = startJobs(clock, log, [
-    ...serviceJobs(ctx, {
-      accessLogDays: config.access.log.retentionDays,
-      auditDays: config.audit.retentionDays,
-      deliveryDays: config.webhooks.deliveryRetentionDays,
-      sessionDays: config.sessions.retentionDays,
-      usageDays: config.analytics.retentionDays,
-      runDays: config.live.runRetentionDays,
-      bindingFlushMs: config.bindings.flushSeconds * 1000,
-    }),
+    ...serviceJobs(ctx, jobSettings(config)),
     { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
   ])
@@ -137,6 +129,16 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
   return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
 }
+
+const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
+  accessLogDays: config.access.log.retentionDays,
+  auditDays: config.audit.retentionDays,
+  deliveryDays: config.webhooks.deliveryRetentionDays,
+  sessionDays: config.sessions.retentionDays,
+  usageDays: config.analytics.retentionDays,
+  runDays: config.live.runRetentionDays,
+  bindingFlushMs: config.bindings.flushSeconds * 1000,
+})
 
 /** Some 200 MB a day, if somebody asks without end. */
 const LINES_PER_MINUTE = 600

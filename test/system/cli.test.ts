@@ -226,7 +226,7 @@ describe('serve', () => {
     rmSync(dir, { recursive: true })
   })
 
-  it('lets a request in progress end after the first signal, and ends at once on the second', async () => {
+  it('lets a request in progress end after the first signal, and ends at once on one that comes a second later', async () => {
     const dir = newDirectory()
     const server = await serve(['--data', dir], { SLUICE_SERVER_SHUTDOWN_GRACE_SECONDS: '600' })
     const client = connect(server.port, '127.0.0.1')
@@ -237,8 +237,15 @@ describe('serve', () => {
     server.signal('SIGTERM')
     await expect.poll(() => server.log()).toContain('"message":"stopping"')
     expect(server.log()).not.toContain('"message":"stopped"')
-    server.signal('SIGINT')
-    expect(await server.ended).toBe(130)
+    // Signals that come within a second are one request.
+    let status: number | null = null
+    void server.ended.then((code) => (status = code))
+    await expect
+      .poll(() => {
+        if (status === null) server.signal('SIGINT')
+        return status
+      })
+      .toBe(130)
     client.destroy()
     rmSync(dir, { recursive: true })
   })
