@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
 import { readdir, readlink } from 'node:fs/promises'
 import { EncodingLoad } from '../../src/commands/v2life/encodingLoad.ts'
 
@@ -15,17 +14,6 @@ export function pushTo(url: string): ChildProcess {
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -f flv'
   const args = `-hide_banner -loglevel error -re ${video} ${codecs} ${url}`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
-}
-
-/** Where a source may listen, or be sent to. */
-export function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4')
-  return new Promise((done) => {
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address()
-      socket.close(() => done(port))
-    })
-  })
 }
 
 /** Is killed by `endChildren`. */
@@ -46,17 +34,6 @@ export async function until(check: () => Promise<boolean> | boolean, what: strin
     await new Promise((done) => setTimeout(done, 50))
   }
   throw new Error(`never: ${what}`)
-}
-
-/** Nothing listens there now. */
-export function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4')
-  return new Promise((done) => {
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address()
-      socket.close(() => done(port))
-    })
-  })
 }
 
 /** Processes with this working folder. */

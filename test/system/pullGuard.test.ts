@@ -20,7 +20,8 @@ import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transco
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, freeUdpPort, plentyOfRoom, until, workingIn } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until, workingIn } from '../support/channels.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],

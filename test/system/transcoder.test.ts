@@ -15,7 +15,8 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/packager/frames.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, freeUdpPort, plentyOfRoom, until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
