@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'test/{base,config,core,fuzz,cli}/**/*.test.ts',
+            'test/{base,config,core,fuzz,cli,store}/**/*.test.ts',
             'test/media/{*,{wire,rtmp,relay}/**/*}.test.ts',
             'test/*.test.ts',
           ],

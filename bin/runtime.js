@@ -23,6 +23,10 @@ export const PROGRAM = [
 /** Imported before the program, it ends the process when the pipe at its file descriptor 3 does. */
 export const FOLLOW_PARENT = ['--import', new URL('./follow-parent.js', import.meta.url).href]
 
+/** The same for a process that npm started: it has npm as its parent. */
+export const FOLLOW_NPM =
+  process.env.npm_package_name !== 'sluice' ? [] : ['--import', new URL('./follow-npm.js', import.meta.url).href]
+
 /** The program of a Node that can run Sluice, or undefined. */
 export const findNode = () => (isNewEnough(process.versions.node) ? process.execPath : findPinnedNode())
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Starts src/main.ts with a Node that can run it. Plain JavaScript: the Node that reads this may be too old for more.
 import { spawn } from 'node:child_process'
-import { COMPILE_CACHE, FOLLOW_PARENT, findNode, NO_NODE, PROGRAM } from './runtime.js'
+import { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, NO_NODE, PROGRAM } from './runtime.js'
 
 const args = [...PROGRAM, ...process.argv.slice(2)]
 
@@ -22,7 +22,7 @@ function start(node) {
 
 function become(node) {
   process.removeAllListeners('warning')
-  process.execve(node, [node, ...args], process.env)
+  process.execve(node, [node, ...FOLLOW_NPM, ...args], process.env)
 }
 
 /** Runs the program as a child that gets our signals, gives us its end, and follows us when we are killed. */

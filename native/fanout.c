@@ -59,6 +59,8 @@ typedef struct {
   unsigned char salt[14];
   int profile;
   int fd;
+  /* Its packets leave one by one: the kernel refused a run to there, and took them singly. */
+  bool is_single;
   struct sockaddr_storage to;
   socklen_t to_length;
 } target;
@@ -122,6 +124,7 @@ typedef struct instance {
   /* Packets of each message, and the size of all but the last. */
   unsigned counts[BATCH];
   size_t segment[BATCH];
+  target *receivers[BATCH];
   unsigned char arena[ARENA_PACKETS * MAX_PACKET];
 } instance;
 
@@ -279,17 +282,20 @@ static bool open_cm(target *peer, unsigned char *data, size_t clear, size_t leng
 
 /* ---- Sending ---- */
 
-/* Sends the segments of a message one by one, for what cannot segment. */
-static void send_singly(instance *self, unsigned at) {
+/* Sends the segments of a message one by one. Returns how many the kernel took. */
+static unsigned send_singly(instance *self, unsigned at) {
   const unsigned char *data = self->vectors[at].iov_base;
   size_t left = self->vectors[at].iov_len;
+  unsigned taken = 0;
   const struct msghdr *message = &self->headers[at].msg_hdr;
   while (left > 0) {
     size_t size = left < self->segment[at] ? left : self->segment[at];
-    if (sendto(self->batch_fd, data, size, MSG_DONTWAIT, message->msg_name, message->msg_namelen) >= 0) self->sent++;
+    if (sendto(self->batch_fd, data, size, MSG_DONTWAIT, message->msg_name, message->msg_namelen) >= 0) taken++;
     data += size;
     left -= size;
   }
+  self->sent += taken;
+  return taken;
 }
 
 /* Hands over what is sealed. What the kernel does not take at once is dropped: media that waits is late. */
@@ -303,10 +309,12 @@ static void send_batch(instance *self) {
     }
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) break;
-    /* One peer that cannot be reached must not cost the others their packets. */
+    /*
+     * One peer that cannot be reached, or only in small packets, must not cost the others anything. Where the kernel takes
+     * singly what it refused as a run, that is so for this peer until it is elsewhere.
+     */
     if (self->counts[at] > 1 && (errno == EINVAL || errno == EIO || errno == EMSGSIZE || errno == EOPNOTSUPP)) {
-      if (errno != EMSGSIZE) self->has_segmentation = false;
-      send_singly(self, at);
+      if (send_singly(self, at) > 0) self->receivers[at]->is_single = true;
     }
     at++;
   }
@@ -314,13 +322,14 @@ static void send_batch(instance *self) {
   self->packets = 0;
 }
 
-static void add_message(instance *self, const target *peer, unsigned char *data, size_t length, size_t segment, unsigned count) {
+static void add_message(instance *self, target *peer, unsigned char *data, size_t length, size_t segment, unsigned count) {
   unsigned at = self->messages++;
   struct msghdr *message = &self->headers[at].msg_hdr;
   self->vectors[at].iov_base = data;
   self->vectors[at].iov_len = length;
   self->counts[at] = count;
   self->segment[at] = segment;
+  self->receivers[at] = peer;
   memset(message, 0, sizeof *message);
   message->msg_name = (void *)&peer->to;
   message->msg_namelen = peer->to_length;
@@ -338,9 +347,9 @@ static void add_message(instance *self, const target *peer, unsigned char *data,
 }
 
 /* How many packets from `at` on can be one message: all of one size, the last perhaps shorter. */
-static size_t run_length(const instance *self, const list *track, size_t at) {
+static size_t run_length(const instance *self, const list *track, const target *peer, size_t at) {
   size_t end = at + 1;
-  if (!self->has_segmentation) return 1;
+  if (!self->has_segmentation || peer->is_single) return 1;
   while (end < track->queued && track->queue[end].length == track->queue[at].length) end++;
   if (end < track->queued && track->queue[end].length < track->queue[at].length) end++;
   return end - at;
@@ -374,7 +383,7 @@ static void flush_list(instance *self, list *track) {
     target *peer = table_get(&self->targets, to->target);
     if (peer == NULL || peer->fd < 0) continue;
     for (size_t at = 0; at < track->queued;) {
-      size_t count = run_length(self, track, at);
+      size_t count = run_length(self, track, peer, at);
       send_run(self, track, to, peer, at, count);
       at += count;
     }
@@ -440,6 +449,7 @@ static napi_value route(napi_env env, napi_callback_info info) {
   if (!call.ok || peer == NULL || (length != 4 && length != 16) || port > 65535 || fd > INT32_MAX) return refuse(env);
   if (fd != 0 && socket_slot(call.self, (int)fd) < 0) return refuse(env);
   peer->fd = fd == 0 ? -1 : (int)fd;
+  peer->is_single = false;
   peer->to_length = write_address(&peer->to, address, length, port);
   return NULL;
 }
@@ -597,6 +607,16 @@ static napi_value close_socket(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* segments(target) -> whether its runs of packets leave as one message each */
+static napi_value segments(napi_env env, napi_callback_info info) {
+  arguments call = open_call(env, info, 1);
+  const target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  napi_value result = NULL;
+  if (!call.ok || peer == NULL) return refuse(env);
+  napi_get_boolean(env, call.self->has_segmentation && !peer->is_single, &result);
+  return result;
+}
+
 static bool can_segment(void) {
   int fd = socket(AF_INET, SOCK_DGRAM, 0), size = 0;
   socklen_t length = sizeof size;
@@ -627,7 +647,7 @@ NAPI_MODULE_INIT() {
                                {"addList", add_list},           {"removeList", remove_list}, {"addOutlet", add_outlet},
                                {"removeOutlet", remove_outlet}, {"queue", queue},           {"flush", flush},
                                {"seal", seal_one},              {"open", open_one},         {"adoptSocket", adopt_socket},
-                               {"closeSocket", close_socket}};
+                               {"closeSocket", close_socket},   {"segments", segments}};
   instance *self = calloc(1, sizeof *self);
   if (self == NULL) return NULL;
   self->batch_fd = -1;

@@ -59,6 +59,13 @@ const PROGRAMS = [
   },
   {
     for: ['test'],
+    what: "GStreamer's webrtcbin with Python, a third WebRTC implementation",
+    isThere: hasWebrtcbin,
+    debian: 'gstreamer1.0-plugins-bad gstreamer1.0-nice python3-gst-1.0 gir1.2-gst-plugins-bad-1.0',
+    without: 'Everything runs, except the tests with the WebRTC of GStreamer.',
+  },
+  {
+    for: ['test'],
     what: 'PostgreSQL server programs (initdb, postgres)',
     isThere: () => Boolean(process.env.PG_TEST_URL) || hasPostgres(),
     debian: 'postgresql',
@@ -91,7 +98,7 @@ function canInstall() {
   return process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 }
 
-/** Quiet unless it fails, and never longer than a few minutes. */
+/** Quiet unless it fails, and never longer than a few minutes. `names`: one or more, with spaces between them. */
 function install(names) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const steps = [
@@ -133,6 +140,13 @@ function isOnPath(name) {
 /** Debian's own Python: another one on the PATH does not see what apt-get installs. */
 function hasPythonModule(name) {
   return existsSync(`/usr/lib/python3/dist-packages/${name}`)
+}
+
+/** Where Debian puts them; the same files as the tests look for. */
+function hasWebrtcbin() {
+  const libraries = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu'
+  const files = ['girepository-1.0/GstWebRTC-1.0.typelib', 'gstreamer-1.0/libgstnice.so', 'gstreamer-1.0/libgstvpx.so']
+  return hasPythonModule('gi/overrides/Gst.py') && files.every((file) => existsSync(join(libraries, file)))
 }
 
 function isProgram(path) {

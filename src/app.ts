@@ -1,13 +1,15 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { addressList } from './base/addressList.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { openCountryDatabase } from './base/geoip.ts'
 import { loadOrCreateKeyFile } from './base/keyfile.ts'
 import type { Logger } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
+import { SampledLog } from './base/sampledLog.ts'
 import { Sealer } from './base/sealer.ts'
-import { AccessRecorder } from './commands/accessLog.ts'
+import { AccessRecorder } from './commands/accessRecorder.ts'
 import { ensureAccount } from './commands/accounts.ts'
 import { BindingStamps } from './commands/bindings.ts'
 import type { Context } from './commands/context.ts'
@@ -16,6 +18,7 @@ import { openTokenValue } from './commands/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from './config/places.ts'
 import type { Config } from './config/schema.ts'
 import type { Mac } from './core/page/cursor.ts'
+import { SessionSlots } from './core/sessions/slots.ts'
 import { checkTarget } from './core/webhooks/target.ts'
 import { serviceJobs } from './jobs/retention.ts'
 import { startJobs } from './jobs/timers.ts'
@@ -23,6 +26,8 @@ import { Live } from './media/sessions.ts'
 import { announcingStore } from './store/announcing.ts'
 import { AccessCache } from './store/cached.ts'
 import { openStore } from './store/open.ts'
+import type { Store } from './store/store.ts'
+import { DatabaseTime } from './store/time.ts'
 import { Tally } from './base/tally.ts'
 import { refuseViewerKey } from './base/viewerKey.ts'
 
@@ -48,12 +53,19 @@ export class CannotStart extends Error {
 export interface AppOptions {
   config: Config
   log: Logger
+  /** In place of one that is set by the database: it is taken as it is. */
   clock?: Clock
+  /** Of this machine; it may be wrong. */
+  machineClock?: Clock
   random?: Random
 }
 
+/** A clock that is further off is worth a line in the log. */
+const WRONG_CLOCK_MS = 2_000
+
 /** Joins the rooms. The one place that knows them all. */
-export async function openApp({ config, log, clock = systemClock, random = systemRandom }: AppOptions): Promise<App> {
+export async function openApp(options: AppOptions): Promise<App> {
+  const { config, log, random = systemRandom } = options
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
@@ -61,6 +73,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   const news = new EventEmitter()
   const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
   const store = announcingStore(opened, () => news.emit('news'))
+  const time = await timeOf(opened, options)
+  const clock = options.clock ?? time.clock
   const cache = new AccessCache({
     store,
     clock,
@@ -70,13 +84,15 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     staleMs: config.access.staleSeconds * 1000,
   })
   const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
-  const live = new Live(config.sessions.max)
+  const live = new Live()
   const ctx: Context = {
     store,
     cache,
     clock,
+    time,
     random,
     log,
+    sampled: sampledLogs(log, clock),
     sealer,
     recorder,
     deliveries: new Tally(),
@@ -84,6 +100,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     live,
+    isProxy: addressList(config.server.trustedProxies),
+    slots: new SessionSlots(config.sessions),
     liveStreams: (account, stream) => live.onAir(account, stream),
     stamps: new BindingStamps(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
@@ -96,15 +114,8 @@ export async function openApp({ config, log, clock = systemClock, random = syste
   const unfollow = followChanges(ctx)
   await lookElsewhere(ctx)
   const jobs = startJobs(clock, log, [
-    ...serviceJobs(ctx, {
-      accessLogDays: config.access.log.retentionDays,
-      auditDays: config.audit.retentionDays,
-      deliveryDays: config.webhooks.deliveryRetentionDays,
-      sessionDays: config.sessions.retentionDays,
-      usageDays: config.analytics.retentionDays,
-      runDays: config.live.runRetentionDays,
-      bindingFlushMs: config.bindings.flushSeconds * 1000,
-    }),
+    ...serviceJobs(ctx, jobSettings(config)),
+    { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
     { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
   ])
   let closing: Promise<void> | null = null
@@ -117,6 +128,34 @@ export async function openApp({ config, log, clock = systemClock, random = syste
     await store.close()
   }
   return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
+}
+
+const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
+  accessLogDays: config.access.log.retentionDays,
+  auditDays: config.audit.retentionDays,
+  deliveryDays: config.webhooks.deliveryRetentionDays,
+  sessionDays: config.sessions.retentionDays,
+  usageDays: config.analytics.retentionDays,
+  runDays: config.live.runRetentionDays,
+  bindingFlushMs: config.bindings.flushSeconds * 1000,
+})
+
+/** Some 200 MB a day, if somebody asks without end. */
+const LINES_PER_MINUTE = 600
+
+function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
+  const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
+  return { refusals: sampled(), answers: sampled(), encoders: sampled() }
+}
+
+async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {
+  const time = new DatabaseTime(store, machineClock)
+  await time.look()
+  const aheadMs = -time.offsetMs
+  if (Math.abs(aheadMs) > WRONG_CLOCK_MS) {
+    log.warn({ aheadMs }, 'the clock of this machine is not that of the database, which is used; set both with NTP')
+  }
+  return time
 }
 
 function sealingKey(config: Config, random: Random): Buffer {

@@ -1,7 +1,11 @@
+import { availableParallelism } from 'node:os'
 import type { App } from './app.ts'
 import { timeOrderedId } from './base/ids.ts'
 import { isRunning } from './base/processes.ts'
+import { ProcessorLoad } from './base/processors.ts'
 import type { LiveChange } from './commands/context.ts'
+import { EncodingLoad } from './commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from './commands/v2life/gauges.ts'
 import { EngineKeeper } from './commands/v2life/keeper.ts'
 import { Measured } from './commands/v2life/measured.ts'
 import { PushedKeys } from './commands/v2life/pushed.ts'
@@ -12,6 +16,7 @@ import { startJobs } from './jobs/timers.ts'
 import type { Ffmpeg } from './media/packager/ffmpeg.ts'
 import { PushSources } from './media/transcoder/sources.ts'
 import { createTranscoder } from './media/transcoder/transcoder.ts'
+import type { Leases } from './store/store.ts'
 
 /** Longer than any pause of a healthy server; engines of another node are taken over after it. */
 const ENGINE_LEASE_MS = 15_000
@@ -20,13 +25,16 @@ export interface Channels {
   readonly sources: PushSources
   readonly pushed: PushedKeys
   readonly measured: Measured
+  readonly load: EncodingLoad
+  /** What is to be seen now. */
+  readonly gauges: () => ChannelGauges
   /** Where an engine writes. */
   readonly folderOf: (engineId: string) => string
   stop(): Promise<void>
 }
 
 /** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
-export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels> {
+export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
   const { ctx, news, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
@@ -34,13 +42,18 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
   const place = placeOf(config.data.dir)
   const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
   const folder = liveDir(config)
-  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, folder })
+  const processors = new ProcessorLoad()
+  const stepsDown = config.live.stepDownOnOverload
+  const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
+  const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await transcoder.start()
   const keeper = new EngineKeeper(ctx, {
     transcoder,
+    load,
     node: measured.node,
     isGone: (node) => isGone(node, place),
     leaseMs: ENGINE_LEASE_MS,
+    leases,
   })
   const follow = (change: LiveChange): void => {
     if (change.kind === 'ingest' && change.what !== 'updated')
@@ -50,6 +63,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
   news.on('live', follow)
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'tend engines', everyMs: 1000, run: () => keeper.tend() },
+    { name: 'look at the processors', everyMs: 1000, run: async () => processors.look() },
     schedulerJob(ctx),
     { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
   ])
@@ -58,6 +72,15 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg): Promise<Channels>
     sources,
     pushed,
     measured,
+    load,
+    gauges: () => ({
+      census: keeper.census,
+      paces: load.paces(),
+      droppedFrames: load.droppedFrames,
+      ingests: measured.connectedIngests,
+      ffmpeg: { running: ffmpeg.running, most: config.ffmpeg.maxProcesses },
+      viewers: measured.viewers.total,
+    }),
     folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
       news.off('live', follow)

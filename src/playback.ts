@@ -4,6 +4,7 @@ import type { Sendfile } from './base/sendfile.ts'
 import type { LiveChange } from './commands/context.ts'
 import { Playbacks } from './commands/v2/playback.ts'
 import { ServedBytes } from './commands/v2/servedBytes.ts'
+import type { Viewers } from './commands/v2/viewers.ts'
 import { openSendfile } from './edge/http/transferProof.ts'
 import type { PlaybackOptions } from './edge/http/v2/playback.ts'
 import { SegmentCache } from './edge/http/v2/segmentCache.ts'
@@ -20,13 +21,18 @@ export interface Playback {
   stop(): Promise<void>
 }
 
-/** Serves what the engines of this node write, until it is stopped. @param folderOf where an engine writes */
+/**
+ * Serves what the engines of this node write, until it is stopped.
+ * @param folderOf where an engine writes
+ * @param viewers counts them
+ */
 export async function startPlayback(
   { ctx, key, news, config }: App,
   folderOf: (engineId: string) => string,
+  viewers: Viewers,
 ): Promise<Playback> {
   const playbacks = new Playbacks(ctx)
-  const served = new ServedBytes(ctx)
+  const served = new ServedBytes(ctx, viewers)
   const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
   const segments = new SegmentCache(ctx.clock, sendfile)
   const forget = (change: LiveChange): void => playbacks.forget(change)

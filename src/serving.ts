@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { type App, CannotStart, derivedKey } from './app.ts'
 import { startChannels } from './channels.ts'
 import { timeOrderedId } from './base/ids.ts'
+import { openFilesLimit } from './base/openFiles.ts'
 import { isRunning } from './base/processes.ts'
 import { VERSION } from './base/version.ts'
 import { followEngine } from './commands/live/engineEvents.ts'
@@ -17,7 +18,10 @@ import {
 } from './commands/recordingsLife.ts'
 import { captureThumbnail } from './commands/thumbnails.ts'
 import { openWebhookSecret } from './commands/webhooks.ts'
-import { placeOf, recordingsDir } from './config/places.ts'
+import { connectionsWithin } from './config/openFiles.ts'
+import { placeOf, recordingsDir, storageUrl } from './config/places.ts'
+import type { EncodingLoad } from './commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from './commands/v2life/gauges.ts'
 import type { Measured } from './commands/v2life/measured.ts'
 import type { PushedKeys } from './commands/v2life/pushed.ts'
 import type { Config } from './config/schema.ts'
@@ -43,6 +47,8 @@ import { webRtcMedia } from './media/rtmp/opus.ts'
 import { streamKey } from './media/sessions.ts'
 import type { PushSources } from './media/transcoder/sources.ts'
 import { type Playback, startPlayback } from './playback.ts'
+import { startLeases } from './store/leases/leases.ts'
+import type { Leases } from './store/store.ts'
 
 export interface Serving {
   readonly port: number
@@ -56,14 +62,24 @@ interface Media {
   readonly engine?: Engine | undefined
   readonly packager?: Packager
   readonly playback?: Playback
-  readonly measured?: Measured
+  readonly channels?: ChannelsHere
+}
+
+/** What this node knows of the channels that it runs. */
+interface ChannelsHere {
+  readonly measured: Measured
+  readonly load: EncodingLoad
+  readonly gauges: () => ChannelGauges
 }
 
 /**
  * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
- * viewers end with them; the deliveries last, because all others may cause some.
+ * viewers end with them; the deliveries late, because all others may cause some; the leases last, while all still hold some.
  */
-const STOP_ORDER = ['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const
+const STOP_ORDER = [
+  ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const),
+  'leases',
+] as const
 
 class Parts {
   readonly #stops = new Map<(typeof STOP_ORDER)[number], () => Promise<unknown>>()
@@ -83,23 +99,27 @@ class Parts {
  */
 export async function startServing(app: App, engine: Engine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
+  warnOfFewFiles(app)
   try {
-    const deliveries = await startDeliveries(app)
+    const leases = startLeases(storageUrl(app.config), app.ctx.log)
+    parts.add('leases', () => leases.close())
+    const deliveries = await startDeliveries(app, leases)
     parts.add('deliveries', () => deliveries.stop())
-    const sessions = await startSessions(app)
+    const sessions = await startSessions(app, leases)
     parts.add('sessions', () => sessions.stop())
     parts.add('engine', followed(app, engine))
     const ffmpeg = openFfmpeg(app)
     const packager = startPackager(app, ffmpeg)
     const graceMs = app.config.server.shutdownGraceSeconds * 1000
     parts.add('packager', () => packager.stop(graceMs))
-    const channels = await startChannels(app, ffmpeg)
+    const channels = await startChannels(app, ffmpeg, leases)
     parts.add('channels', () => channels.stop())
     const rtmp = await openRtmp(app, { ffmpeg, engine, ...channels })
     if (rtmp) parts.add('rtmp', () => rtmp.stop())
-    const playback = await startPlayback(app, channels.folderOf)
+    const playback = await startPlayback(app, channels.folderOf, channels.measured.viewers)
     parts.add('playback', () => playback.stop())
-    const port = await listen(app, { engine, packager, playback, measured: channels.measured }, parts)
+    await leases.ready
+    const port = await listen(app, { engine, packager, playback, channels }, parts)
     return { port, rtmpPort: rtmp?.port ?? null, stop: () => parts.stop() }
   } catch (error) {
     await parts.stop()
@@ -107,14 +127,31 @@ export async function startServing(app: App, engine: Engine = relayEngine(app)):
   }
 }
 
+function warnOfFewFiles({ config, ctx }: App): void {
+  const openFiles = openFilesLimit()
+  const { http, rtmp } = connectionsWithin(config, openFiles)
+  if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections) return
+  const what = 'the limit of open files is low, so that fewer connections are taken: raise it (ulimit -n, LimitNOFILE=)'
+  ctx.log.warn({ openFiles, httpConnections: http, rtmpConnections: rtmp }, what)
+}
+
 /** The embedded engine. It has no process until somebody publishes or views. */
 function relayEngine({ config: { webrtc, sessions }, ctx }: App): Engine {
-  const { host, port, processes, publicAddresses, maxBitrateKilobits } = webrtc
+  const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
   const maxBitrate = maxBitrateKilobits * 1000
+  const publisherSilentMs = publisherTimeoutSeconds * 1000
   return createRelayEngine({
     log: ctx.log,
     now: () => ctx.clock.monotonic(),
-    config: { host, udpPort: port, processes, publicAddresses, maxBitrate, maxSessions: sessions.max },
+    config: {
+      host,
+      udpPort: port,
+      processes,
+      publicAddresses,
+      maxBitrate,
+      maxSessions: sessions.max,
+      publisherSilentMs,
+    },
   })
 }
 
@@ -130,7 +167,7 @@ function followed({ ctx }: App, engine: Engine): () => Promise<void> {
 export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
-  const { engine, packager, playback, measured } = media
+  const { engine, packager, playback, channels } = media
   const handover = new Handover(derivedKey(key, 'sluice handover'), ctx.clock)
   const { nodeUrl } = server
   const tickets = { key: derivedKey(key, 'sluice hls tickets'), sessionMs: hlsSessionMs(hls) }
@@ -143,10 +180,14 @@ export function openDoors({ config, ctx, sign, key }: App, media: Media = {}): R
         }
       : {}),
     ...(playback ? { playback: playback.options } : {}),
-    ...(measured ? { measured } : {}),
+    ...(channels ? { measured: channels.measured, load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,
+    connections: {
+      max: connectionsWithin(config, openFilesLimit()).http,
+      maxPerAddress: server.maxConnectionsPerAddress,
+    },
     trustedProxies: server.trustedProxies,
     metricsSecret: metrics.secret,
     limits: config.management,
@@ -197,7 +238,7 @@ async function openRtmp(
   const { host, port } = rtmp
   const limits = {
     maxMessageBytes: rtmp.maxMessageBytes,
-    maxConnections: rtmp.maxConnections,
+    maxConnections: connectionsWithin(config, openFilesLimit()).rtmp,
     handshakeMs: rtmp.handshakeSeconds * 1000,
     idleMs: rtmp.idleSeconds * 1000,
   }
@@ -215,7 +256,7 @@ async function openRtmp(
     feed: (feed, media) => show({ ...feed, room: streamKey(feed.accountId, feed.streamName) }, media),
   })
   try {
-    const listener = await startRtmp({ ...ctx, host, port, limits, publish })
+    const listener = await startRtmp({ ...ctx, log: ctx.sampled.encoders, host, port, limits, publish })
     ctx.log.info({ host, port: listener.port }, 'taking RTMP')
     return listener
   } catch (error) {
@@ -278,7 +319,7 @@ const recordingFiles = ({ files, recordings }: Packager, place: string): Recordi
 /** Where recordings of one place are put on record. */
 const recordingBook = (ctx: Context, place: string): RecordingBook => ({
   begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
-  end: (id, atMs) => endRecording(ctx, id, atMs),
+  end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),
@@ -286,17 +327,18 @@ const recordingBook = (ctx: Context, place: string): RecordingBook => ({
 })
 
 /** Holds sessions until it is stopped; ends them all then. */
-async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<void> }> {
+async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const node = await startNode(ctx, {
     place: placeOf(config.data.dir),
     pid: process.pid,
     url: config.server.nodeUrl || null,
     isRunning,
     leaseMs: config.sessions.leaseSeconds * 1000,
+    leases,
   })
-  const tendMs = config.sessions.flushSeconds * 1000
+  const flushMs = config.sessions.flushSeconds * 1000
   const noViewersMs = config.sessions.noViewersSeconds * 1000
-  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { tendMs, noViewersMs }))
+  const jobs = startJobs(ctx.clock, ctx.log, sessionJobs(ctx, node, { flushMs, noViewersMs }))
   return {
     async stop() {
       await jobs.stop()
@@ -306,7 +348,7 @@ async function startSessions({ config, ctx }: App): Promise<{ stop(): Promise<vo
 }
 
 /** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
-async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Promise<void> }> {
+async function startDeliveries({ config, ctx, news }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const { webhooks, server } = config
   const egress = openEgress(config)
   const runner = createRunner({
@@ -317,6 +359,7 @@ async function startDeliveries({ config, ctx, news }: App): Promise<{ stop(): Pr
     userAgent: `Sluice/${VERSION}`,
     openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
+    leases,
     limits: { perLane: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
     drainMs: server.shutdownGraceSeconds * 1000,
   })

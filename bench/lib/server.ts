@@ -23,7 +23,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info', ...settings }
   // Also when the bench breaks.
   process.on('exit', endServers)
-  const server = await serve(['--data', folder], env, ENTRY)
+  const server = await serve(['--data', folder], env, { entry: ENTRY })
   const secret = (await command(['--data', folder, 'secret', 'create', '--name', 'bench'])).stdout.trim()
   const { stdout } = await command(['--data', folder, 'account', 'list', '--json'])
   const [{ id: account }] = JSON.parse(stdout) as [{ id: string }]

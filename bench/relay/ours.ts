@@ -8,7 +8,13 @@ export const startOurs = (backEnd: 'js' | 'native'): Promise<Contender> =>
   startChild(`Sluice, ${backEnd}`, new URL(import.meta.url).pathname, [backEnd])
 
 async function serve(backEnd: string): Promise<void> {
-  const settings = { host: ownAddress(), publicAddresses: [], maxBitrate: 4_000_000, maxSessions: 1000 }
+  const settings = {
+    host: ownAddress(),
+    publicAddresses: [],
+    maxBitrate: 4_000_000,
+    maxSessions: 1000,
+    publisherSilentMs: 15_000,
+  }
   const engine = createRelayEngine({
     log: createLogger({ level: 'warn', format: 'pretty' }),
     now: () => performance.timeOrigin + performance.now(),

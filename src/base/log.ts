@@ -1,4 +1,5 @@
-import { type DestinationStream, destination, pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
+import { LineWriter } from './lineWriter.ts'
 import { clean } from './redact.ts'
 
 /** What goes beside a message: ids, counts, an `error`. Secrets are taken out by name and by look (see redact.ts). */
@@ -28,8 +29,9 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
 /** Makes the logger of a process. Writing never blocks and never throws. */
 export function createLogger({ level, format, destination: given }: LoggerOptions): Logger {
-  const out = given ?? destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES })
-  const lines = format === 'pretty' ? { write: (line: string) => out.write(prettyLine(line)) } : out
+  const laidOut = format === 'pretty' ? prettyLine : (line: string) => line
+  const out = given ?? standardOutput(laidOut)
+  const lines = { write: (line: string) => out.write(laidOut(line)) }
   const options = {
     level,
     base: null,
@@ -39,6 +41,15 @@ export function createLogger({ level, format, destination: given }: LoggerOption
   }
   return wrap(pino(options, lines), {})
 }
+
+function standardOutput(laidOut: (line: string) => string): DestinationStream {
+  const writer = new LineWriter(1, { maxBytes: MAX_WAITING_BYTES, droppedLine: (lines) => laidOut(droppedLine(lines)) })
+  process.once('exit', () => writer.flush())
+  return writer
+}
+
+const droppedLine = (lines: number): string =>
+  `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, message: 'log lines were dropped' })}\n`
 
 /** Fields of a child are kept here and not in pino, so that a field of a line replaces one of its parent. */
 function wrap(target: pino.Logger, bound: Fields): Logger {

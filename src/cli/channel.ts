@@ -1,15 +1,18 @@
-import { ok, type Result } from '../base/result.ts'
+import { err, ok, type Result } from '../base/result.ts'
 import { createChannel, deleteChannel, listChannels } from '../commands/v2/channels.ts'
 import { readChannelWith } from '../commands/v2/included.ts'
 import { startChannel, stopChannel } from '../commands/v2life/start.ts'
-import type { ChannelRecord } from '../core/live/channelSchema.ts'
 import type { LiveFailure } from '../core/live/errors.ts'
+import { channelEventsCommand } from './channelEvents.ts'
 import { usageCommand } from './channelUsage.ts'
 import { type Answer, type Call, command, type Outcome } from './command.ts'
 import { required, text, texts, whole, wholeOr } from './flag.ts'
+import { collectPages, given } from './pages.ts'
 import { fields, table } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromLive, type Refusal, usage } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
+
+const SOURCE_MAX_BYTES = 4096
 
 const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel list` shows it.')
 
@@ -18,21 +21,24 @@ const create = command({
   summary: 'Make a channel that an encoder can push to, and print its id, alone',
   detail:
     'It gets one ingest, one engine and one distribution, and is stopped. `sluice channel show` tells where to push and ' +
-    'where to play. For anything else use the interface under `/v2`.',
+    'where to play. For anything else use the interface under `/v2`. A source with a key in it is better read from ' +
+    'standard input (`--source -`): arguments are seen by everybody who may list processes.',
   flags: {
     name: required('NAME', 'A name for people.'),
-    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to.'),
+    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to; `-`: read it.'),
     ladder: text('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
     timeout: whole('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
   },
   examples: [
     'sluice channel create --name "Main stage"',
-    'CHANNEL=$(sluice channel create --name Studio --source srt://studio.example.com:9000)',
+    'CHANNEL=$(sluice channel create --name Studio --source - < source.txt)',
   ],
-  run: (call) =>
-    withAccount(call, async ({ ctx, actor }) => {
-      const made = await createChannel(ctx, actor, bodyOf(call.flags))
+  run: async (call) => {
+    const source = await readSource(call, call.flags.source)
+    if (!source.ok) return source
+    return withAccount(call, async ({ ctx, actor }) => {
+      const made = await createChannel(ctx, actor, bodyOf({ ...call.flags, source: source.value }))
       if (!made.ok) return refused(made.error)
       const [ingest] = made.value.ingests
       const [distribution] = made.value.distributions
@@ -40,8 +46,15 @@ const create = command({
         ingest?.streamKey === undefined ? '' : `Push to ${ingest.url} with the stream key ${ingest.streamKey}. `
       const hint = `${push}Play /v2/distributions/${distribution?.id}/hls/main.m3u8.`
       return ok({ json: made.value, text: made.value.id, hint })
-    }),
+    })
+  },
 })
+
+async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, Refusal>> {
+  if (given !== '-') return ok(given)
+  const input = await call.host.readStdin(SOURCE_MAX_BYTES)
+  return input.ok ? ok(input.value.trim()) : err(usage(`--source: ${input.error}`))
+}
 
 interface CreateFlags {
   name: string
@@ -64,8 +77,6 @@ function bodyOf({ name, source, ladder, 'external-id': externalIds, timeout }: C
   }
 }
 
-const PAGE = 100
-
 const list = command({
   path: ['channel', 'list'],
   summary: 'List channels, newest first',
@@ -77,34 +88,15 @@ const list = command({
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
   run: (call) =>
-    withAccount(call, async (desk) => {
+    withAccount(call, async ({ ctx, accountId }) => {
       const { search, status, 'external-id': externalId, most } = call.flags
-      const given = Object.entries({ search, status, externalId }).filter(([, value]) => value !== undefined)
-      const found = await collect(desk, Object.fromEntries(given) as Record<string, string>, most)
+      const query = given({ search, status, externalId })
+      const found = await collectPages((page) => listChannels(ctx, accountId, page), query, most)
       if (!found.ok) return refused(found.error)
       const rows = found.value.map((one) => [one.id, one.status, one.name, (one.externalIds ?? []).join(', ')])
       return ok({ json: found.value, text: table(['id', 'status', 'name', 'external ids'], rows) })
     }),
 })
-
-/** Page after page, until there are enough. */
-async function collect(
-  { ctx, accountId }: Desk,
-  query: Record<string, string>,
-  most: number,
-): Promise<Result<ChannelRecord[], LiveFailure>> {
-  const all: ChannelRecord[] = []
-  let cursor: string | undefined
-  while (all.length < most) {
-    const limit = String(Math.min(PAGE, most - all.length))
-    const page = await listChannels(ctx, accountId, { ...query, limit, ...(cursor === undefined ? {} : { cursor }) })
-    if (!page.ok) return page
-    all.push(...page.value.data)
-    cursor = page.value.pagination.cursor
-    if (cursor === undefined) break
-  }
-  return ok(all)
-}
 
 const EVERYTHING = { include: 'ingests,engines,distributions' }
 
@@ -115,8 +107,8 @@ const show = command({
   args: { id: CHANNEL_ID },
   examples: ['sluice channel show ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel show $CHANNEL --json'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
-      const found = await readChannelWith(ctx, accountId, call.args.id, EVERYTHING)
+    withAccount(call, async ({ ctx, reader }) => {
+      const found = await readChannelWith(ctx, reader, call.args.id, EVERYTHING)
       if (!found.ok) return refused(found.error)
       const { data, ingests, engines, distributions } = found.value
       const parts = { ingests: ingests?.data, engines: engines?.data, distributions: distributions?.data }
@@ -164,4 +156,4 @@ function acting(call: Call & { args: { id: string } }, verb: Verb, done: string)
 
 const refused = (failure: LiveFailure) => ({ ok: false, error: fromLive(failure) }) as const
 
-export const channelCommands = [create, list, show, usageCommand, remove, start, stop]
+export const channelCommands = [create, list, show, usageCommand, channelEventsCommand, remove, start, stop]

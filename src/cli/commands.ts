@@ -1,5 +1,7 @@
+import { accessCommands } from './accessLog.ts'
 import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
+import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
 import type { Command } from './command.ts'
 import { credentialCommands } from './credential.ts'
@@ -22,10 +24,12 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...tokenCommands,
   checkCommand,
+  ...accessCommands,
   ...sessionCommands,
   ...webhookCommands,
   ...channelCommands,
   ...ingestCommands,
+  ...channelWebhookCommands,
   listenCommand,
   doctorCommand,
 ]

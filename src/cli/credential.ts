@@ -11,10 +11,10 @@ const create = command({
   detail: 'The secret is shown this once: only its hash is kept. Use it as `curl -u KEY:SECRET`.',
   flags: {
     name: required('NAME', 'A name for people.'),
-    scope: choice(['write', 'read'], 'write', 'What it may do; `read` changes nothing.'),
+    scope: choice(['write', 'read'], 'write', 'What it may do; `read` changes nothing and reads no secret.'),
   },
   examples: [
-    'sluice credential create --name player --scope read',
+    'sluice credential create --name support --scope read',
     'CREDENTIAL=$(sluice credential create --name control)',
   ],
   run: (call) =>

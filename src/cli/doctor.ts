@@ -5,6 +5,7 @@ import {
   checkConfig,
   checkDataDirectory,
   checkNode,
+  checkOpenFiles,
   checkTools,
   checkWebhookCertificates,
   type Finding,
@@ -47,6 +48,7 @@ async function examine(call: Call): Promise<Finding[]> {
   return [
     ...machine,
     ...directory,
+    ...checkOpenFiles(config.value),
     ...store,
     ...clock,
     ...certificates,

@@ -2,7 +2,10 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
+import { childEnvironment } from '../base/childEnvironment.ts'
+import { openFilesLimit } from '../base/openFiles.ts'
 import type { Result } from '../base/result.ts'
+import { connectionsWithin } from '../config/openFiles.ts'
 import { storageUrl } from '../config/places.ts'
 import { type ConfigProblem, formatProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
@@ -56,6 +59,17 @@ export function checkDataDirectory(config: Config): Finding[] {
   return [found('ok', check, `${dir} can be read and written`)]
 }
 
+/** Connections, ffmpeg processes and files share the descriptors of this process. */
+export function checkOpenFiles(config: Config, openFiles: number | null = openFilesLimit()): Finding[] {
+  if (openFiles === null) return []
+  const { http, rtmp } = connectionsWithin(config, openFiles)
+  const check = 'open files'
+  if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
+    return [found('ok', check, `${openFiles} may be open`)]
+  const taken = `${http} HTTP and ${rtmp} RTMP connections are taken`
+  return [found('warn', check, `only ${openFiles} may be open, so that ${taken}: raise it (ulimit -n, LimitNOFILE=)`)]
+}
+
 /** A file of certificates that cannot be read keeps the server from starting. */
 export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Finding[] {
   if (caFile === '') return []
@@ -77,7 +91,7 @@ const run = promisify(execFile)
 /** Programs that Sluice can use. None is needed for tokens and access decisions. */
 export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
-    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000 })
+    const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
     return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
   } catch {
     return [

@@ -23,7 +23,9 @@ export async function checkStore(call: Call, config: Config): Promise<Finding[]>
         'store',
         `${file ?? 'PostgreSQL'} can be read and written, and its tables are up to date`,
       )
-      return [store, await checkSealing(app.ctx), await checkAhead(app.ctx)]
+      const { ctx } = app
+      const server = [...(await checkConnections(ctx)), ...(await checkDatabaseClock(ctx))]
+      return [store, ...server, await checkSealing(ctx), await checkAhead(ctx)]
     } finally {
       await app.close()
     }
@@ -61,6 +63,29 @@ async function openOneOfEach(ctx: Context, accountId: string): Promise<number> {
     if (page.ok) opened += page.value.records.length
   }
   return opened
+}
+
+/** Whether the database server has room for one more node. */
+async function checkConnections({ store }: Context): Promise<Finding[]> {
+  const connections = await store.connections()
+  if (connections === null) return []
+  const { ours, open, most } = connections
+  const check = 'connections'
+  const detail = `a node opens up to ${ours}; the database server takes ${most}, and ${open} are open`
+  if (most - open >= ours) return [found('ok', check, detail)]
+  return [found('warn', check, `${detail}; for one more node raise max_connections or lower storage.poolSize`)]
+}
+
+const OFF_MS = 2_000
+
+/** Leases, dates and schedules go by the database's clock, so that a wrong one here does no harm; it may have a reason. */
+async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
+  if ((await store.connections()) === null) return []
+  const aheadMs = Date.now() - (await store.time())
+  const check = 'clock and database'
+  if (Math.abs(aheadMs) < OFF_MS) return [found('ok', check, 'the clock of this machine is that of the database')]
+  const seconds = `${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
+  return [found('warn', check, `${seconds}, whose clock is used in its place; set both with NTP`)]
 }
 
 const AHEAD_MS = 60_000

@@ -9,9 +9,11 @@ export const GROUPS: Readonly<Record<string, string>> = {
   credential: 'Basic credentials (key:secret) of the live management interface',
   user: 'People who sign in to the dashboard',
   token: 'Publish and subscribe tokens: who may broadcast and who may watch',
+  access: 'Who was refused, and why',
   session: 'Who publishes and views now',
   stream: 'Streams, with everybody who publishes or views them',
   channel: 'Channels: from an encoder over renditions to viewers, and what they have served',
+  'channel-webhook': 'Webhooks of channels: whether they get what they want, and sending by hand',
   ingest: 'Ingests: where the media of channels comes from',
   webhook: 'Webhooks: which server is told what happens, and the log of what it was told',
 }

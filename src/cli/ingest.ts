@@ -14,8 +14,8 @@ const show = command({
   args: { id: INGEST_ID },
   examples: ['sluice ingest show in_1BvTL3PCGW4dXdKwCqFkRe', 'sluice ingest show $INGEST --json | jq -r .streamKey'],
   run: (call) =>
-    withAccount(call, async ({ ctx, accountId }) => {
-      const found = await readIngest(ctx, accountId, call.args.id)
+    withAccount(call, async ({ ctx, reader }) => {
+      const found = await readIngest(ctx, reader, call.args.id)
       return found.ok ? ok({ json: found.value, text: fields(found.value) }) : err(fromLive(found.error))
     }),
 })

@@ -35,17 +35,24 @@ const readStdin: Host['readStdin'] = async (maxBytes) => {
   return ok(Buffer.concat(chunks).toString('utf8'))
 }
 
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+/** SIGHUP comes when the terminal is closed. */
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 /** 128 + SIGINT, as shells report it. */
 const INTERRUPTED = 130
+/**
+ * Ctrl+C reaches every process of the terminal, and npm and the wrapper in bin/ pass it on besides: signals this close
+ * together are one request.
+ */
+const ONE_REQUEST_MS = 1000
 
 function stopRequested(): Promise<string> {
   return new Promise((resolve) => {
-    let asked = false
+    let asked: number | null = null
     for (const signal of SIGNALS) {
       process.on(signal, () => {
-        if (asked) process.exit(INTERRUPTED)
-        asked = true
+        const now = performance.now()
+        if (asked !== null && now - asked > ONE_REQUEST_MS) process.exit(INTERRUPTED)
+        asked ??= now
         resolve(signal)
       })
     }

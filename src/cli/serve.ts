@@ -13,10 +13,11 @@ import { readConfig } from './session.ts'
 /** Starts the server and stays until it is asked to stop. */
 export const serveCommand = command({
   path: ['serve'],
-  summary: 'Start the server; it runs until SIGTERM or SIGINT (Ctrl+C)',
+  summary: 'Start the server; it runs until SIGTERM, SIGINT (Ctrl+C) or SIGHUP (a closed terminal)',
   detail: [
     'It logs to standard output; `ready` comes with its address once it listens. On a signal it stops accepting, lets',
-    'requests in progress end (server.shutdownGraceSeconds) and closes the store; a second signal ends it at once.',
+    'requests in progress end (server.shutdownGraceSeconds) and closes the store; another signal, a second or more later,',
+    'ends it at once.',
   ].join('\n'),
   flags: {
     port: whole('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),

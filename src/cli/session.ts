@@ -12,6 +12,8 @@ export interface Desk {
   readonly ctx: Context
   readonly accountId: string
   readonly actor: Actor
+  /** Who can run commands on the data may see all of it. */
+  readonly reader: { readonly accountId: string; readonly seesSecrets: true }
 }
 
 type Answered<T> = Promise<Result<T, Refusal>>
@@ -41,7 +43,8 @@ export function withAccount<T>(call: Call, work: (desk: Desk) => Answered<T>): A
     const account = await pickAccount(ctx, call.globals.account)
     if (!account.ok) return account
     const actor: Actor = { accountId: account.value.id, name: 'cli', address: null, requestId: null }
-    return work({ ctx, accountId: actor.accountId, actor })
+    const { accountId } = actor
+    return work({ ctx, accountId, actor, reader: { accountId, seesSecrets: true } })
   })
 }
 

@@ -4,6 +4,7 @@ import { deleteToken } from '../commands/deleteToken.ts'
 import { listTokens, listTokensByName, readToken } from '../commands/readTokens.ts'
 import { revokeSelfSigned } from '../commands/revokeSelfSigned.ts'
 import { failure } from '../core/errors.ts'
+import { ownFields } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
 import { choice, id, text, whole } from './flag.ts'
@@ -109,7 +110,7 @@ const show = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const found = await readToken(ctx, accountId, call.flags.kind, call.args.id)
-      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : found
+      return found.ok ? ok({ json: found.value, text: fields(ownFields(found.value)) }) : found
     }),
 })
 

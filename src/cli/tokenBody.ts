@@ -1,4 +1,6 @@
 import { err, ok, type Result } from '../base/result.ts'
+import { invalid } from '../core/errors.ts'
+import { readJson } from '../core/json.ts'
 import type { Call } from './command.ts'
 import { text, texts, toggle, type ValuesOf, whole } from './flag.ts'
 import { type Refusal, usage } from './refusal.ts'
@@ -36,11 +38,10 @@ export async function readBody(call: Call, flags: Values): Promise<Result<unknow
   if (beside !== undefined) return err(usage(`--body is the whole body; leave out --${beside}`))
   const given = flags.body === '-' ? await call.host.readStdin(BODY_MAX_BYTES) : ok(flags.body)
   if (!given.ok) return err(usage(`--body: ${given.error}`))
-  try {
-    return ok(JSON.parse(given.value) as unknown)
-  } catch (cause) {
-    return err(usage(`--body is not JSON: ${(cause as Error).message}`))
-  }
+  const read = readJson(given.value)
+  if (read.ok) return read
+  const { message, errors } = read.error
+  return err(errors ? invalid(errors) : usage(`--body ${message}`))
 }
 
 function fromFlags(flags: Values): Result<unknown, Refusal> {

@@ -24,7 +24,12 @@ const streamNameOf = (row: report.UsageRow): string => row.streamName
 export const REPORTS = {
   'account/total': { groupBy: [], show: (rows: Rows) => report.total(rows) },
   'account/series': { groupBy: ['slot'], resolutions: ['Hour', 'Day', 'Month'], show: report.series },
-  'account/geo_total': { groupBy: ['country'], show: (rows: Rows) => report.byCountry(rows) },
+  'account/geo_total': { groupBy: ['country'], show: (rows: Rows) => ({ geo: report.byCountry(rows) }) },
+  'account/geo_series': {
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['slot', 'country'],
+    show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, report.byCountry) }),
+  },
   'streams/total': {
     names: 'streamNames',
     groupBy: ['streamName'],
@@ -36,6 +41,19 @@ export const REPORTS = {
     groupBy: ['streamName', 'slot'],
     show: (rows: Rows, question) =>
       report.byName(rows, question.names, streamNameOf, (of) => report.series(of, question)),
+  },
+  'streams/geo_total': {
+    names: 'streamNames',
+    groupBy: ['streamName', 'country'],
+    show: (rows: Rows, { names }) => ({ geo: report.byName(rows, names, streamNameOf, report.byCountry) }),
+  },
+  'streams/geo_series': {
+    names: 'streamNames',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['streamName', 'slot', 'country'],
+    show: (rows: Rows, question) => ({
+      geo: report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, report.byCountry)),
+    }),
   },
   'tracking/total': {
     names: 'trackingIds',
@@ -53,6 +71,13 @@ export const REPORTS = {
     names: 'streamNames',
     groupBy: ['streamName', 'trackingId'],
     show: (rows: Rows, { names }) => report.byName(rows, names, streamNameOf, report.perTrackingId),
+  },
+  'tracking/streams/series': {
+    names: 'streamNames',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['streamName', 'slot', 'trackingId'],
+    show: (rows: Rows, question) =>
+      report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, report.perTrackingId)),
   },
 } as const satisfies Record<string, Report>
 

@@ -3,9 +3,13 @@ import type { Address } from '../core/access/address.ts'
 import { decide } from '../core/access/decide.ts'
 import { REFUSALS } from '../core/access/refusals.ts'
 import { looksLikeJwt, parseSelfSigned } from '../core/access/selfSigned.ts'
+import { SESSION_LIMITS, type SessionLimitCode } from '../core/sessions/slots.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../core/access/types.ts'
 import { checkStreamName } from '../core/access/streamName.ts'
+import type { AccessLogRow } from '../store/store.ts'
+import type { Noted } from './accessRecorder.ts'
 import type { Context } from './context.ts'
+import { onAir } from './live/revoke.ts'
 import { streamWouldBeSecured } from './readTokens.ts'
 
 /** What an edge knows of somebody who wants to publish or to view. */
@@ -29,29 +33,85 @@ export interface Considered {
   decision: Decision
 }
 
+/** A decision that was carried out. */
+interface Authorized extends Considered {
+  /** The limit that keeps them out, although they have access. */
+  limit: SessionLimitCode | null
+}
+
+/** Null: a slot was reserved for the session. */
+export type ReserveSlot = (considered: Considered) => SessionLimitCode | null
+
 const BIND_ATTEMPTS = 3
 
 /**
- * May they? Decides, writes the effects (a bound address) before anybody is told, and records the decision.
+ * May they? Decides, reserves a slot, writes the effects (a bound address) before anybody is told, and records the
+ * decision. If a limit is reached, no address is bound.
  * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
  */
-export function authorize(ctx: Context, approach: Approach): Promise<Considered> {
-  return authorizeAs(ctx, approach, () => resolveCredential(ctx, approach.presented))
+export function authorize(
+  ctx: Context,
+  approach: Approach,
+  reserveSlot: ReserveSlot = () => null,
+): Promise<Authorized> {
+  return authorizeAs(ctx, approach, () => resolveCredential(ctx, approach.presented), reserveSlot)
 }
 
 /** Finds what somebody has proved. Called again when the token changes under the decision. */
 type Proof = () => Credential | Promise<Credential>
 
 /** As `authorize`, for somebody whose token was presented before. @throws StoreUnavailable as there */
-export async function authorizeAs(ctx: Context, approach: Approach, proof: Proof): Promise<Considered> {
+export async function authorizeAs(
+  ctx: Context,
+  approach: Approach,
+  proof: Proof,
+  reserveSlot: ReserveSlot = () => null,
+): Promise<Authorized> {
   for (let attempt = 1; ; attempt++) {
     const considered = await consider(ctx, approach, proof, ctx.clock.now())
+    const limit = considered.decision.allowed ? reserveSlot(considered) : null
+    if (limit !== null) {
+      record(ctx, 'live', considered, limit)
+      return { ...considered, limit }
+    }
     const settled = await carryOut(ctx, considered)
     if (!settled && attempt < BIND_ATTEMPTS) continue
     const final = settled ?? { ...considered, decision: refuseBinding(considered.decision) }
     record(ctx, 'live', final)
-    return final
+    return { ...final, limit: null }
   }
+}
+
+/**
+ * What `authorize` would decide now, for protocols whose first request only says where the media is. Binds nothing, and
+ * only a refusal is recorded: what is allowed is decided again with the request for the media.
+ */
+export async function preview(ctx: Context, approach: Approach): Promise<Considered> {
+  const considered = await consider(ctx, approach, () => resolveCredential(ctx, approach.presented), ctx.clock.now())
+  if (!considered.decision.allowed) record(ctx, 'live', considered)
+  return considered
+}
+
+/** Records that a limit was reached before anything was decided. Without an account in the path there is no record. */
+export function recordLimit(ctx: Context, approach: Approach, limit: SessionLimitCode): void {
+  const { action, protocol, accountId, streamName, address, origin } = approach
+  if (accountId === null || !ctx.recorder.wants(false)) return
+  const noted: Noted = {
+    accountId,
+    source: 'live',
+    action,
+    protocol,
+    streamName: printable(streamName),
+    tokenId: null,
+    jti: null,
+    address: address.text,
+    origin: origin === null ? null : printable(origin),
+    country: null,
+    allowed: false,
+    code: limit,
+    message: SESSION_LIMITS[limit].text,
+  }
+  ctx.recorder.note(noted, false)
 }
 
 /** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
@@ -108,8 +168,10 @@ function isSecured(ctx: Context, approach: Approach, credential: Credential): bo
   const { action, accountId, streamName } = approach
   if (action !== 'view' || credential.kind !== 'none' || accountId === null) return true
   if (checkStreamName(streamName) !== null) return true
-  const live = ctx.liveStreams(accountId, streamName)
-  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  const live = onAir(ctx, accountId, streamName)
+  const judge = (found: Awaited<typeof live>) =>
+    found ? found.secured : streamWouldBeSecured(ctx, accountId, streamName)
+  return live instanceof Promise ? live.then(judge) : judge(live)
 }
 
 /** From what was presented to what it proves. Synchronous when the token is in memory. */
@@ -182,14 +244,20 @@ function refuseBinding(decision: Decision): Decision {
   return { allowed: false, code: 'address_not_allowed', message: text, tokenId: decision.tokenId, trace }
 }
 
-function record(ctx: Context, source: 'live' | 'check', { request, decision }: Considered): void {
-  if (!ctx.recorder.wants(decision.allowed)) return
+function record(
+  ctx: Context,
+  source: 'live' | 'check',
+  { request, decision }: Considered,
+  limit: SessionLimitCode | null = null,
+): void {
+  const outcome = outcomeOf(decision, limit)
+  if (!ctx.recorder.wants(outcome.allowed)) return
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
   const accountId = request.accountId ?? holder?.accountId
   // A publisher whose token is unknown belongs to nobody's log.
   if (accountId === undefined) return
-  ctx.recorder.note({
+  const noted: Noted = {
     accountId,
     source,
     action: request.action,
@@ -200,10 +268,18 @@ function record(ctx: Context, source: 'live' | 'check', { request, decision }: C
     address: request.address.text,
     origin: request.origin === null ? null : printable(request.origin),
     country: request.country,
-    allowed: decision.allowed,
-    code: decision.allowed ? null : decision.code,
-    message: decision.allowed ? 'Allowed' : decision.message,
-  })
+    ...outcome,
+  }
+  ctx.recorder.note(noted, holder !== undefined || source === 'check')
+}
+
+function outcomeOf(
+  decision: Decision,
+  limit: SessionLimitCode | null,
+): Pick<AccessLogRow, 'allowed' | 'code' | 'message'> {
+  if (limit !== null) return { allowed: false, code: limit, message: SESSION_LIMITS[limit].text }
+  if (decision.allowed) return { allowed: true, code: null, message: 'Allowed' }
+  return { allowed: false, code: decision.code, message: decision.message }
 }
 
 /** What a stranger sent, safe to store and to show: bounded, and control characters made visible. */

@@ -4,6 +4,7 @@ import { invalid, notFound, type Failure } from '../core/errors.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import type { Context } from './context.ts'
 import { type Approach, type Considered, dryRun } from './authorize.ts'
+import { onAir } from './live/revoke.ts'
 
 export interface CheckAnswer {
   allowed: boolean
@@ -36,8 +37,11 @@ export function checkAccess(
     country: question.country,
   }
   const considered = dryRun(ctx, approach, question.atMs ?? ctx.clock.now())
-  const finish = ({ decision }: Considered): Result<CheckAnswer, Failure> =>
-    ok(answerOf(decision, ctx.liveStreams(accountId, question.streamName) !== undefined))
+  const finish = ({ decision }: Considered): Result<CheckAnswer, Failure> | Promise<Result<CheckAnswer, Failure>> => {
+    const live = onAir(ctx, accountId, question.streamName)
+    if (live instanceof Promise) return live.then((found) => ok(answerOf(decision, found !== undefined)))
+    return ok(answerOf(decision, live !== undefined))
+  }
   return considered instanceof Promise ? considered.then(finish) : finish(considered)
 }
 

@@ -1,29 +1,44 @@
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
+import type { SessionSlots } from '../core/sessions/slots.ts'
 import type { LiveSettings } from '../core/live/types.ts'
 import type { Mac } from '../core/page/cursor.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
+import type { SampledLog } from '../base/sampledLog.ts'
 import type { Tally } from '../base/tally.ts'
 import type { Sealer } from '../base/sealer.ts'
 import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
 import type { Live } from '../media/sessions.ts'
-import type { AccessRecorder } from './accessLog.ts'
+import type { AccessRecorder } from './accessRecorder.ts'
 import type { BindingStamps } from './bindings.ts'
 
 /** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
 export type LiveStreams = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
+/** By what is logged: HTTP answers that refuse, other HTTP answers without a secret, and encoders that nobody has admitted. */
+export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders', SampledLog>>
+
+/** The time by which leases are written, and judged. */
+export interface SharedTime {
+  /** Whether it has run evenly for so long: only then has a lease that looks expired not been renewed. */
+  isEven(forMs: number): Promise<boolean>
+}
+
 /** What commands work with. Made once, in `app.ts`. */
 export interface Context {
   readonly store: Store
   readonly cache: AccessCache
+  /** With several nodes it is set by the database, so that all of them agree. */
   readonly clock: Clock
+  readonly time: SharedTime
   readonly random: Random
   readonly log: Logger
+  /** For lines that anybody can cause; none of them can fill the disk. */
+  readonly sampled: SampledLogs
   /** Seals what must be computed with or shown again (token values). */
   readonly sealer: Sealer
   readonly policy: AccessPolicy
@@ -34,6 +49,10 @@ export interface Context {
   readonly liveStreams: LiveStreams
   /** Who is on at this node, and what is on the air. */
   readonly live: Live
+  /** Is this the address of a proxy that the operator trusts? Then many may come from it. */
+  readonly isProxy: (address: Address) => boolean
+  /** Who may take a slot at this node. */
+  readonly slots: SessionSlots
   readonly recorder: AccessRecorder
   /** How deliveries to webhooks by this process have ended. */
   readonly deliveries: Tally

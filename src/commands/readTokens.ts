@@ -82,18 +82,23 @@ async function page(
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
 }
 
-/** Ids of publish tokens that may be used now: active, not expired and, with a name, covering it. Ascending. */
-export async function activeTokenIds(ctx: Context, accountId: string, streamName?: string): Promise<number[]> {
-  const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
-  const covering =
-    streamName === undefined ? usable : usable.filter((t) => t.exact || anyMatches(t.patterns, streamName))
-  return covering.map((t) => t.id).sort((a, b) => a - b)
+/** Ids of the publish tokens that are on the air now, at any node; on one stream, or on any. Ascending. */
+export const activeTokenIds = (ctx: Context, accountId: string, streamName?: string): Promise<number[]> =>
+  ctx.store.read.feeds.tokenIds(accountId, streamName)
+
+/** Ids of the publish tokens that could publish a stream now: active, not expired and covering its name. Ascending. */
+export async function usableTokenIds(ctx: Context, accountId: string, streamName: string): Promise<number[]> {
+  return (await usableTokens(ctx, accountId, streamName)).map(({ id }) => id)
 }
 
 /** Would a feed on this stream, started now, be secured? True when any usable publish token that covers it says so. */
 export async function streamWouldBeSecured(ctx: Context, accountId: string, streamName: string): Promise<boolean> {
+  return (await usableTokens(ctx, accountId, streamName)).some(({ secured }) => secured)
+}
+
+async function usableTokens(ctx: Context, accountId: string, streamName: string) {
   const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
-  return usable.some((t) => t.secured && (t.exact || anyMatches(t.patterns, streamName)))
+  return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName))
 }
 
 function anyMatches(patterns: readonly string[], streamName: string): boolean {

@@ -50,12 +50,25 @@ export async function beginRecording(
   })
 }
 
-/** No more media comes; its file is being made. */
-export const endRecording = (ctx: Context, id: string, endedAtMs: number): Promise<void> =>
+export interface EndedRecording {
+  /** When the last media came. */
+  readonly atMs: number
+  /** Why it ended before its feed; null: it did not. */
+  readonly problem: string | null
+}
+
+/** No more media comes; its file is being made. One that ended early is told of as an error at once: the rest is missing. */
+export const endRecording = (ctx: Context, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
   change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'recording') return
-    await tx.recordings.replace({ ...recording, state: 'processing', endedAtMs, node: ctx.live.node })
+    const endedAtMs = Math.max(atMs, recording.startedAtMs)
+    const cause = problem === null ? {} : { problem: problem.slice(0, PROBLEM_MAX) }
+    const ended = { ...recording, ...cause, state: 'processing' as const, endedAtMs, node: ctx.live.node }
+    await tx.recordings.replace(ended)
+    if (problem !== null) await tell(ctx, tx, ended, 'error')
   })
+
+const PROBLEM_MAX = 1000
 
 export interface RecordedFile {
   readonly bytes: number
@@ -63,13 +76,13 @@ export interface RecordedFile {
   readonly tracks: readonly RecordedTrack[]
 }
 
-/** Its file can be fetched. */
+/** Its file can be fetched. What ended it early stays on record. */
 export const completeRecording = (ctx: Context, id: string, file: RecordedFile): Promise<void> =>
-  finish(ctx, id, { ...file, state: 'completed', problem: null })
+  finish(ctx, id, { ...file, state: 'completed' })
 
 /** There is no file, and why. */
 export const failRecording = (ctx: Context, id: string, problem: string): Promise<void> =>
-  finish(ctx, id, { state: 'error', problem: problem.slice(0, 1000) })
+  finish(ctx, id, { state: 'error', problem: problem.slice(0, PROBLEM_MAX) })
 
 /** Its files are removed: the last of it goes. */
 export const forgetRecording = (ctx: Context, id: string): Promise<void> =>
@@ -88,18 +101,20 @@ export async function abandonedRecordings(
   return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.live.node || !alive.has(node))
 }
 
-type End = Partial<RecordedFile> & ({ state: 'completed'; problem: null } | { state: 'error'; problem: string })
+type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: string })
 
 function finish(ctx: Context, id: string, end: End): Promise<void> {
-  const atMs = ctx.clock.now()
   return change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'processing') return
     const ended = { ...recording, ...end, node: ctx.live.node }
     await tx.recordings.replace(ended)
-    const event = end.state === 'completed' ? 'completed' : 'error'
-    const { accountId } = recording
-    await emitRecording(tx, { accountId, atMs }, { type: 'recording', event, data: recordingData(ended) })
+    await tell(ctx, tx, ended, end.state)
   })
+}
+
+async function tell(ctx: Context, tx: Tx, recording: StoredRecording, event: 'completed' | 'error'): Promise<void> {
+  const on = { accountId: recording.accountId, atMs: ctx.clock.now() }
+  await emitRecording(tx, on, { type: 'recording', event, data: recordingData(recording) })
 }
 
 async function change(

@@ -29,6 +29,7 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
     [keep.accessLogDays, (tx, beforeMs) => tx.accessLog.prune(beforeMs, BATCH)],
     [keep.auditDays, (tx, beforeMs) => tx.audit.prune(beforeMs, BATCH)],
     [keep.deliveryDays, (tx, beforeMs) => tx.deliveries.prune(beforeMs, BATCH)],
+    [keep.deliveryDays, (tx, beforeMs) => tx.channelEvents.prune(beforeMs, BATCH)],
     [keep.sessionDays, (tx, beforeMs) => tx.sessions.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.usage.prune(beforeMs, BATCH)],
     [keep.usageDays, (tx, beforeMs) => tx.served.prune(beforeMs, BATCH)],

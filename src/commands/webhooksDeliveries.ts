@@ -26,7 +26,8 @@ export async function listDeliveries(
   if (!(await ctx.store.read.webhooks.get(accountId, webhookId))) return err(noWebhook(webhookId))
   const page = await walk(mac, {
     scope: { list: 'webhook_deliveries', filters: { accountId, webhookId } },
-    ...read.value,
+    limit: read.value.limit,
+    cursor: read.value.cursor,
     keyOf: (row: Delivery) => [row.id],
     read: ([after], limit) =>
       ctx.store.read.deliveries.page({ webhookId, limit, ...(typeof after === 'string' ? { after } : {}) }),

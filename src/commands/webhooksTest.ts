@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { invalid, notFound, type Failure } from '../core/errors.ts'
 import { exampleEvent, TEST_TYPES } from '../core/webhooks/examples.ts'
-import { isTestType, readWebhookTest } from '../core/webhooks/requests.ts'
+import { readWebhookTest, testTypeOf } from '../core/webhooks/requests.ts'
 import { audit, type Actor, type Context } from './context.ts'
 import { emit } from './webhooksEmit.ts'
 
@@ -9,10 +9,11 @@ import { emit } from './webhooksEmit.ts'
 export async function testWebhooks(
   ctx: Context,
   actor: Actor,
-  type: string,
+  named: string,
   body: unknown,
 ): Promise<Result<true, Failure>> {
-  if (!isTestType(type)) return err(noTestType(type))
+  const type = testTypeOf(named)
+  if (type === undefined) return err(noTestType(named))
   const about = readWebhookTest(body)
   if (!about.ok) return err(invalid(about.error))
   const { accountId } = actor

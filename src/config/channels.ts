@@ -21,11 +21,17 @@ export const channels = {
       default: 'streaming',
       allowed: 'the name of a claim',
       rule: claimName,
-      about: 'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses.',
+      about:
+        'The claim of viewer tokens that holds what they are restricted to; the name that your signer uses. That of hosted services is read too.',
     }),
     allowPrivateSources: toggle({
       default: false,
       about: 'Whether channels may pull from private addresses: for closed networks and tests only.',
+    }),
+    stepDownOnOverload: toggle({
+      default: true,
+      about:
+        'Whether an engine that cannot keep up leaves out its largest renditions until there is room again; it says so.',
     }),
     runRetentionDays: integer({
       default: 400,

@@ -1,6 +1,7 @@
+import { access } from './access.ts'
 import { channels } from './channels.ts'
 import { packaging } from './packaging.ts'
-import { choice, integer, type Key, list, rate, text, toggle } from './keys.ts'
+import { choice, integer, type Key, list, text, toggle } from './keys.ts'
 import {
   address,
   addressOrNetwork,
@@ -14,6 +15,7 @@ import {
   notEmpty,
   storageUrl,
 } from './rules.ts'
+import { sessions } from './sessions.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
@@ -58,6 +60,19 @@ const schema = {
       max: 3600,
       about: 'How long a client may take to send a whole request, in seconds.',
     }),
+    maxConnections: integer({
+      default: 20_000,
+      min: 16,
+      max: 1_000_000,
+      about:
+        'How many HTTP connections may be open at a time; idle ones give way to new ones. Fewer where the limit of open files is low.',
+    }),
+    maxConnectionsPerAddress: integer({
+      default: 4000,
+      min: 0,
+      max: 1_000_000,
+      about: 'How many of them one IPv4 address or IPv6 /64 may have, trusted proxies apart; 0 means any number.',
+    }),
     sendfile: toggle({
       default: true,
       about:
@@ -86,7 +101,7 @@ const schema = {
       default: 10,
       min: 1,
       max: 500,
-      about: 'The most connections to PostgreSQL that one process opens.',
+      about: 'The most connections to PostgreSQL in the pool of one process; a server opens two more beside it.',
     }),
   },
   data: {
@@ -196,6 +211,13 @@ const schema = {
       max: 1_000_000,
       about: 'The most that one publisher is asked to send, in kilobits per second.',
     }),
+    publisherTimeoutSeconds: integer({
+      default: 15,
+      min: 5,
+      max: 30,
+      about:
+        'How long a broadcast goes on while nothing comes from its publisher, in seconds, so that one whose network was away can come back.',
+    }),
     iceServers: list({
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
@@ -209,36 +231,7 @@ const schema = {
       about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
     }),
   },
-  access: {
-    cacheTokens: integer({
-      default: 50_000,
-      min: 100,
-      max: 10_000_000,
-      about: 'How many tokens each process keeps in memory to decide without asking the store.',
-    }),
-    staleSeconds: integer({
-      default: 30,
-      min: 0,
-      max: 3600,
-      about: 'How long decisions go on from memory while the store cannot be reached, in seconds.',
-    }),
-    log: {
-      refusalRate: rate({ default: 1, about: 'The share of refusals that are written to the access log.' }),
-      admissionRate: rate({ default: 0, about: 'The share of admissions that are written to the access log.' }),
-      retentionDays: integer({
-        default: 30,
-        min: 1,
-        max: 3650,
-        about: 'How long the access log is kept, in days.',
-      }),
-      bufferRows: integer({
-        default: 10_000,
-        min: 100,
-        max: 1_000_000,
-        about: 'How many rows of the access log wait in memory to be written; more are counted and dropped.',
-      }),
-    },
-  },
+  ...access,
   audit: {
     retentionDays: integer({
       default: 365,
@@ -274,38 +267,7 @@ const schema = {
       about: 'How often the last use of bound addresses is written to the store, in seconds.',
     }),
   },
-  sessions: {
-    max: integer({
-      default: 10_000,
-      min: 1,
-      max: 1_000_000,
-      about: 'How many broadcasters and viewers one process takes at a time; more are refused with 503.',
-    }),
-    flushSeconds: integer({
-      default: 3,
-      min: 1,
-      max: 10,
-      about: 'How often the bytes of sessions are written, in seconds; a crash loses this much counting, at most 10 s.',
-    }),
-    leaseSeconds: integer({
-      default: 15,
-      min: 5,
-      max: 300,
-      about: 'How long a process is believed to be alive after its last sign of life, in seconds.',
-    }),
-    noViewersSeconds: integer({
-      default: 60,
-      min: 1,
-      max: 3600,
-      about: 'How long after the last viewer left the event `NoActiveViewers` is sent, in seconds.',
-    }),
-    retentionDays: integer({
-      default: 30,
-      min: 1,
-      max: 3650,
-      about: 'How long sessions and feeds that have ended are kept, in days.',
-    }),
-  },
+  ...sessions,
   analytics: {
     retentionDays: integer({
       default: 400,

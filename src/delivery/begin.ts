@@ -1,11 +1,14 @@
 import type { ClaimedDelivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
 import type { EgressRequest } from './egress.ts'
-import { isPaused, skippedBecause } from './fanOut.ts'
+import { isPaused } from '../core/webhooks/route.ts'
+import { LIVE_TYPE } from '../core/webhooksV2/events.ts'
+import { isProbeDue } from '../core/webhooksV2/health.ts'
+import { skippedBecause } from './fanOut.ts'
 import type { Claim } from './lanes.ts'
 import { fixPayload, requestFor, type Sender } from './payload.ts'
 
-/** Rows of a paused webhook that are skipped in one transaction. */
-const SKIPPED_AT_ONCE = 1000
+/** Rows of a paused webhook that are skipped, or made to wait, in one transaction. */
+const ASIDE_AT_ONCE = 1000
 
 /** A delivery that is on record as started and may now be sent, once. */
 export interface Begun {
@@ -27,36 +30,72 @@ interface Prepared {
  * Starts what the claims name: fixes the bytes, makes the rows `started`, and answers what is to be sent. It may be sent
  * only when this transaction is committed.
  * @param cap deliveries under way to one webhook, on all nodes
+ * @returns also how many were put aside, so that there may be more to begin
  */
 export async function begin(
   tx: Tx,
   claims: readonly Claim[],
   how: { sender: Sender; node: string; nowMs: number; cap: number },
-): Promise<{ begun: Begun[]; skipped: number }> {
+): Promise<{ begun: Begun[]; aside: number }> {
   const webhooks = new Map((await tx.webhooks.lockAll(claims.map((one) => one.webhookId))).map((w) => [w.id, w]))
   const prepared: Prepared[] = []
-  let skipped = 0
+  let aside = 0
   for (const { webhookId, take } of claims) {
     const webhook = webhooks.get(webhookId)
-    const paused = webhook === undefined || webhook.active === false || isPaused(webhook, how.nowMs)
-    if (paused) skipped += await skip(tx, webhookId, webhook, how.nowMs)
-    if (!webhook) continue
-    const rows = await tx.deliveries.claim({ webhookId, take, cap: how.cap })
-    // What a person asks for is sent even while the webhook is paused.
-    const wanted = paused ? rows.filter((row) => row.redeliveryOf !== null) : rows
-    prepared.push(...wanted.map((row) => prepare(row, webhook, how.sender, how.nowMs)))
+    if (!webhook) {
+      aside += await skip(tx, webhookId, 'the webhook was deleted', how.nowMs, true)
+      continue
+    }
+    const taken = await takeFor(tx, webhook, { take, ...how })
+    aside += taken.aside
+    prepared.push(...taken.rows.map((row) => prepare(row, webhook, how.sender, how.nowMs)))
   }
   await tx.deliveries.start(how.node, how.nowMs, prepared)
   await tx.deliveries.finish(
     how.node,
     prepared.flatMap((one) => impossible(one, how.nowMs)),
   )
-  return { begun: prepared.flatMap(({ next }) => ('error' in next ? [] : [next])), skipped }
+  return { begun: prepared.flatMap(({ next }) => ('error' in next ? [] : [next])), aside }
 }
 
-function skip(tx: Tx, webhookId: number, webhook: StoredWebhook | undefined, atMs: number): Promise<number> {
-  const reason = webhook ? skippedBecause(webhook) : 'the webhook was deleted'
-  return tx.deliveries.skip({ webhookId, reason, atMs, limit: SKIPPED_AT_ONCE, redeliveriesToo: !webhook })
+interface Taking {
+  readonly take: number
+  readonly cap: number
+  readonly nowMs: number
+}
+
+interface Taken {
+  rows: ClaimedDelivery[]
+  /** What was skipped, or waits for the end of a pause. */
+  aside: number
+}
+
+async function takeFor(tx: Tx, webhook: StoredWebhook, { take, cap, nowMs }: Taking): Promise<Taken> {
+  const paused = isPaused(webhook, nowMs)
+  if (webhook.active === true && paused) return takeProbe(tx, webhook, { take, cap, nowMs })
+  const off = webhook.active === false || paused
+  const aside = off ? await skip(tx, webhook.id, skippedBecause(webhook), nowMs, false) : 0
+  const rows = await tx.deliveries.claim({ webhookId: webhook.id, take, cap })
+  return { rows: off ? rows.filter(isAskedFor) : rows, aside }
+}
+
+/** To a paused webhook of the live interface goes one event a minute; the others wait for the end of the pause. */
+async function takeProbe(tx: Tx, webhook: StoredWebhook, { take, cap, nowMs }: Taking): Promise<Taken> {
+  const webhookId = webhook.id
+  const rows = await tx.deliveries.claim({ webhookId, take, cap })
+  const probe = isProbeDue(webhook.probedAtMs, nowMs) ? rows.find((row) => !isAskedFor(row)) : undefined
+  if (probe) await tx.webhooks.setProbed(webhookId, nowMs)
+  const untilMs = webhook.disabled?.untilMs ?? nowMs
+  const aside = await tx.deliveries.hold({ webhookId, untilMs, except: probe?.id ?? null, limit: ASIDE_AT_ONCE })
+  return { rows: rows.filter((row) => row === probe || isAskedFor(row)), aside }
+}
+
+/** What a person asks for, a redelivery or a test, is sent also while the webhook is paused or not active. */
+const isAskedFor = ({ redeliveryOf, type, attempt }: ClaimedDelivery): boolean =>
+  redeliveryOf !== null || (type === LIVE_TYPE && attempt === null)
+
+function skip(tx: Tx, webhookId: number, reason: string, atMs: number, askedForToo: boolean): Promise<number> {
+  return tx.deliveries.skip({ webhookId, reason, atMs, limit: ASIDE_AT_ONCE, askedForToo })
 }
 
 /** A row that cannot be sent must not stand in the way of the others, so what is thrown becomes how it ended. */

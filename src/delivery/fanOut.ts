@@ -1,17 +1,18 @@
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
+import { eventWithoutSource } from '../base/withoutSource.ts'
 import type { HookType } from '../core/webhooks/events.ts'
-import { routeTo } from '../core/webhooks/route.ts'
-import type { Health } from '../core/webhooks/types.ts'
+import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { LIVE_TYPE, wantsLive } from '../core/webhooksV2/events.ts'
-import type { LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
+import { isProbeDue } from '../core/webhooksV2/health.ts'
+import type { ChannelEvent, LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
 /** Events taken in one transaction; with what they bring to each webhook, a few megabytes. */
 const EVENTS_AT_ONCE = 100
 
 /**
  * Turns events into deliveries: a pending row for each webhook that wants one, a skipped row where it is paused. The
- * events leave the outbox in the same transaction, so each is turned once, whoever does it.
+ * events leave the outbox in the same transaction, so each is turned once, whoever does it. Those of channels are kept.
  * @returns how many events were taken and how many rows wait for sending now
  */
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
@@ -19,17 +20,24 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
   const webhooks = new Map<string, StoredWebhook[]>()
   const liveWebhooks = new Map<string, LiveWebhook[]>()
   const rows: NewDelivery[] = []
+  const kept: ChannelEvent[] = []
   for (const event of events) {
     if (event.type === LIVE_TYPE) {
+      // A server of an earlier version may have written it.
+      event.data = eventWithoutSource(event.data)
       const candidates = liveWebhooks.get(event.accountId) ?? (await tx.liveWebhooks.active(event.accountId))
       liveWebhooks.set(event.accountId, candidates)
-      rows.push(...liveRowsOf(event, candidates, nowMs, random))
+      const { accountId, event: type, data, createdAtMs: atMs } = event
+      const id = timeOrderedId(nowMs, random)
+      kept.push({ id, accountId, atMs, type, data })
+      rows.push(...liveRowsOf(event, id, candidates, nowMs, random))
       continue
     }
     const candidates = webhooks.get(event.accountId) ?? (await tx.webhooks.forAccount(event.accountId))
     webhooks.set(event.accountId, candidates)
     rows.push(...rowsOf(event, candidates, nowMs, random))
   }
+  await tx.channelEvents.insert(kept)
   await tx.deliveries.insert(rows)
   return { events: events.length, pending: rows.filter((row) => row.state === 'pending').length }
 }
@@ -48,25 +56,29 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
   })
 }
 
-/** Events of the live interface are tried again, so their rows count attempts. */
-function liveRowsOf(event: OutboxEvent, webhooks: LiveWebhook[], nowMs: number, random: Random): NewDelivery[] {
+/**
+ * Events of the live interface are tried again, so their rows count attempts. What comes in a pause is skipped, unless the
+ * webhook can be probed with it.
+ */
+function liveRowsOf(
+  event: OutboxEvent,
+  eventId: string,
+  webhooks: LiveWebhook[],
+  nowMs: number,
+  random: Random,
+): NewDelivery[] {
   const { accountId, type, subject, data, createdAtMs } = event
-  const eventId = timeOrderedId(nowMs, random)
   return webhooks
     .filter((webhook) => wantsLive(webhook, event.event))
     .map((webhook): NewDelivery => {
       const id = timeOrderedId(nowMs, random)
       const about = { accountId, type, event: event.event, subject, data, createdAtMs, attempt: 1 as const }
       const row = { id, eventId, webhookId: webhook.lane, ...about }
-      return isPaused(webhook, nowMs)
+      return isPaused(webhook, nowMs) && !isProbeDue(webhook.probedAtMs, nowMs)
         ? { ...row, state: 'skipped', error: skippedBecause(webhook) }
         : { ...row, state: 'pending', error: null }
     })
 }
-
-/** Many failures in a row have switched it off for a while. */
-export const isPaused = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number): boolean =>
-  disabled !== null && nowMs < disabled.untilMs
 
 export function skippedBecause(webhook: Pick<StoredWebhook, 'disabled' | 'active'>): string {
   if (webhook.active === false) return 'the webhook was deactivated'

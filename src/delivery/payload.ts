@@ -1,5 +1,5 @@
 import { renderPayload } from '../core/webhooks/events.ts'
-import { LIVE_TYPE, liveBody, type StoredLiveEvent } from '../core/webhooksV2/events.ts'
+import { eventIdOf, LIVE_TYPE, liveBody, type StoredLiveEvent } from '../core/webhooksV2/events.ts'
 import type { Delivery, Payload, StoredWebhook } from '../store/store.ts'
 import type { EgressRequest } from './egress.ts'
 import { type HeaderProfile, liveSignatureHeaders, signatureHeaders, thumbnailHeaders } from './signature.ts'
@@ -57,8 +57,11 @@ export function requestFor(
   const { profile, userAgent, openSecret } = sender
   const { body, contentType, headers } = payload
   const secret = openSecret(webhook.secretSealed)
-  const signing = { profile, secret, id: eventId, timestampMs: atMs, body }
-  const signature = type === LIVE_TYPE ? liveSignatureHeaders(signing) : signatureHeaders(signing)
+  const signing = { profile, secret, timestampMs: atMs, body }
+  const signature =
+    type === LIVE_TYPE
+      ? liveSignatureHeaders({ ...signing, id: eventIdOf(eventId) })
+      : signatureHeaders({ ...signing, id: eventId })
   return {
     url: webhook.url,
     method: 'POST',

@@ -34,7 +34,7 @@ const RESOLVE_MS = 5000
  * ffmpeg dial the address that was judged: what a name server answers later reaches nobody.
  */
 export function reachSources({ clock, log, allowPrivate, ...rest }: SourceDialling): ReachSource {
-  if (allowPrivate) return async (url) => ok({ url, options: [], close: () => undefined })
+  if (allowPrivate) return async (url) => ok({ url, options: {}, close: () => undefined })
   const how: Dialling = {
     clock,
     resolve: rest.resolver ?? publicNames(),
@@ -69,7 +69,7 @@ async function throughTls(source: string, url: URL, how: Dialling, log: Logger):
   const door = createServer({ pauseOnConnect: true }, (local) => {
     door.close()
     carry(local, new URL(`https://${url.host}/`), how, stopping.signal).catch((error: unknown) => {
-      log.info({ host: url.host, reason: failureFrom('connect', error).message }, 'a source is not there, or is gone')
+      log.info({ reason: failureFrom('connect', error).message }, 'a source is not there, or is gone')
     })
   })
   const port = await listenOn(door)

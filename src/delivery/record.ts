@@ -3,7 +3,8 @@ import type { Health } from '../core/webhooks/types.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
 import { retryAfterMs } from '../core/webhooksV2/events.ts'
-import type { DeliveryEnd, Tx } from '../store/store.ts'
+import { afterLiveAttempt, type AttemptResult } from '../core/webhooksV2/health.ts'
+import type { DeliveryEnd, StoredWebhook, Tx } from '../store/store.ts'
 import { failureOf, type Outcome } from './outcome.ts'
 
 export interface Ended {
@@ -60,15 +61,34 @@ export async function record(tx: Tx, node: string, ended: readonly Ended[], rand
   const ids = [...new Set(ended.map((one) => one.webhookId))]
   for (const webhook of await tx.webhooks.lockAll(ids)) {
     const mine = ended.filter((one) => one.counts && one.webhookId === webhook.id)
-    const health = mine.reduce((now, { end }) => afterAttempt(now, end.error, end.endedAtMs), webhook as Health)
+    const health = mine.reduce((now, one) => healthAfter(webhook, now, one), webhook as Health)
     const same = health.failuresInRow === webhook.failuresInRow && health.disabled === webhook.disabled
-    if (!same) await tx.webhooks.setHealth(webhook.id, health)
+    if (same) continue
+    await tx.webhooks.setHealth(webhook.id, health)
+    if (webhook.active !== undefined) await followPause(tx, webhook, health, mine.at(-1)?.end.endedAtMs ?? 0)
   }
   await tx.deliveries.finish(
     node,
     ended.map(({ end }) => end),
   )
   for (const one of ended) await tryAgain(tx, one, random)
+}
+
+function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = null }: Ended): Health {
+  if (active === undefined) return afterAttempt(now, end.error, end.endedAtMs)
+  return afterLiveAttempt(now, resultOf(end, attempt), end.error, end.endedAtMs)
+}
+
+/** What a person asked for is no event that is given up. */
+function resultOf({ state }: DeliveryEnd, attempt: number | null): AttemptResult {
+  if (state === 'delivered') return 'delivered'
+  return attempt !== null && retryAfterMs(attempt) === null ? 'given_up' : 'to_be_retried'
+}
+
+/** The first probe comes a minute after the pause began; when the pause ends early, what waited for its end goes on. */
+async function followPause(tx: Tx, before: StoredWebhook, { disabled }: Health, atMs: number): Promise<void> {
+  if (disabled) await tx.webhooks.setProbed(before.id, atMs)
+  else if (before.disabled) await tx.deliveries.resume(before.id, before.disabled.untilMs, atMs)
 }
 
 /** What failed and is not the last attempt gets another, later. */

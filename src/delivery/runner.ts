@@ -3,13 +3,14 @@ import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Tally } from '../base/tally.ts'
-import type { Store } from '../store/store.ts'
+import type { Leases, Store } from '../store/store.ts'
 import { begin, type Begun } from './begin.ts'
 import { Bell } from './bell.ts'
 import type { Egress } from './egress.ts'
 import { fanOut } from './fanOut.ts'
 import { type Claim, claim, type Due, emptyLanes, finish, type LaneLimits, type Lanes, saturated } from './lanes.ts'
 import type { Sender } from './payload.ts'
+import { offerProbes } from './probes.ts'
 import { brokenOff, type Ended, endOf, record, tooLate } from './record.ts'
 
 export interface RunnerOptions extends Sender {
@@ -23,8 +24,12 @@ export interface RunnerOptions extends Sender {
   /** Counts how attempts have ended. */
   readonly ended?: Tally
   readonly limits?: LaneLimits
-  /** How long a node is believed to be alive after its last sign of life. Default 30000. */
+  /** How long others believe that this node sends after its lease was renewed. Default 30000. */
   readonly leaseMs?: number
+  /** Renews the lease, beside all that is done here. */
+  readonly leases: Leases
+  /** The time by which leases are judged. */
+  readonly time: { isEven(forMs: number): Promise<boolean> }
   /** How long `stop` waits for what is under way. Default 15000, the limit of a whole exchange. */
   readonly drainMs?: number
 }
@@ -32,7 +37,7 @@ export interface RunnerOptions extends Sender {
 export interface Runner {
   /** There may be something to send. Cheap; call it after each commit that wrote to the outbox or asked for a redelivery. */
   wake(): void
-  /** Begins. Rejects with StoreUnavailable when the store does not take the first sign of life. */
+  /** Begins. Rejects with StoreUnavailable when the store does not take the lease. */
   start(): Promise<void>
   /** Begins nothing more, waits for what is under way, and records it. Idempotent. */
   stop(): Promise<void>
@@ -69,7 +74,7 @@ class DeliveryRunner implements Runner {
   readonly #ended: Ended[] = []
   #lanes: Lanes
   #loops: Promise<unknown> = Promise.resolve()
-  #lease: Promise<void> = Promise.resolve()
+  #sweeping: Promise<void> = Promise.resolve()
   #unwatch = (): void => undefined
   #stopped: Promise<void> | null = null
 
@@ -85,9 +90,12 @@ class DeliveryRunner implements Runner {
   }
 
   async start(): Promise<void> {
-    await this.#signOfLife()
-    this.#unwatch = this.#how.store.watch(() => this.wake())
-    this.#lease = this.#keepLease()
+    const { nodeId: id, store, leases } = this.#how
+    await store.transaction((tx) => tx.deliveries.renew(id, this.#leaseMs))
+    leases.keep({ kind: 'deliveries', id, leaseMs: this.#leaseMs })
+    await this.#sweep()
+    this.#unwatch = store.watch(() => this.wake())
+    this.#sweeping = this.#keepSweeping()
     this.#loops = Promise.all([
       this.#loop(this.#routing, () => this.#route()),
       this.#loop(this.#claiming, () => this.#claim()),
@@ -107,14 +115,15 @@ class DeliveryRunner implements Runner {
     await this.#loops
     await this.#drain()
     this.#idle.abort()
-    await this.#lease
+    await this.#sweeping
     // What cannot be written now is given up by the next node that looks.
     await this.#attempt(() => this.#sayGoodbye())
   }
 
   async #sayGoodbye(): Promise<void> {
     while (this.#ended.length > 0) await this.#record()
-    await this.#how.store.transaction((tx) => tx.deliveries.keepAlive(this.#how.nodeId, 0))
+    await this.#how.leases.release(this.#how.nodeId)
+    await this.#how.store.transaction((tx) => tx.deliveries.leave(this.#how.nodeId))
   }
 
   async #drain(): Promise<void> {
@@ -148,6 +157,7 @@ class DeliveryRunner implements Runner {
 
   async #route(): Promise<boolean> {
     const { store, clock, random } = this.#how
+    if (await offerProbes(store, clock.now(), random)) this.#claiming.ring()
     await this.#releaseRetries()
     // A read first: a look at an empty outbox then costs no transaction.
     if ((await store.read.outbox.pending(1)).length === 0) return false
@@ -171,11 +181,11 @@ class DeliveryRunner implements Runner {
     this.#lanes = lanes
     const begun = await this.#begin(claims)
     for (const one of begun.begun) this.#send(one, begun.sinceMs)
-    return begun.begun.length + begun.skipped > 0
+    return begun.begun.length + begun.aside > 0
   }
 
   /** Places that were claimed and not needed are given back, also when the store fails. */
-  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; skipped: number; sinceMs: number }> {
+  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; aside: number; sinceMs: number }> {
     const { store, clock, nodeId: node } = this.#how
     const sinceMs = clock.monotonic()
     const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#lanes.limits.perLane }
@@ -236,24 +246,22 @@ class DeliveryRunner implements Runner {
     return true
   }
 
-  async #keepLease(): Promise<void> {
+  async #keepSweeping(): Promise<void> {
     const { clock } = this.#how
     while (!this.#idle.signal.aborted) {
       await clock.sleep(this.#leaseMs / 6, this.#idle.signal).catch(() => undefined)
-      if (!this.#idle.signal.aborted) await this.#attempt(() => this.#signOfLife())
+      if (!this.#idle.signal.aborted) await this.#attempt(() => this.#sweep())
     }
   }
 
-  /** Says that this node is alive, and gives up what dead ones had begun. */
-  async #signOfLife(): Promise<void> {
-    const { store, clock, nodeId } = this.#how
+  /** Gives up what dead nodes had begun. */
+  async #sweep(): Promise<void> {
+    const { store, clock, time } = this.#how
+    if (!(await time.isEven(this.#leaseMs))) return
     const nowMs = clock.now()
     const retryId = () => timeOrderedId(nowMs, this.#how.random)
     const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE, retryId }
-    const lost = await store.transaction(async (tx) => {
-      await tx.deliveries.keepAlive(nodeId, nowMs + this.#leaseMs)
-      return tx.deliveries.expire(expiry)
-    })
+    const lost = await store.transaction((tx) => tx.deliveries.expire(expiry))
     if (lost > 0) this.#how.log.warn({ lost }, 'deliveries were under way when a server stopped; they are unknown now')
   }
 }

@@ -53,23 +53,27 @@ export interface Signing {
 /** The signature of the profile, and the three headers of Standard Webhooks beside it. */
 export function signatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const key = keyOf(secret)
-  const seconds = Math.floor(timestampMs / 1000)
-  return {
-    [profile.signature]: signBody(body, key),
-    'webhook-id': id,
-    'webhook-timestamp': String(seconds),
-    'webhook-signature': signStandard(id, seconds, body, key),
-  }
+  return { [profile.signature]: signBody(body, key), ...standardHeaders(id, timestampMs, body, key) }
 }
 
 /**
  * What webhooks of the live interface carry: `t=<seconds>,h=<hex>`, HMAC-SHA256 over `<t>.<body>`, keyed with the secret
- * as it is shown.
+ * as it is shown; and the three headers of Standard Webhooks beside it.
  */
-export function liveSignatureHeaders({ profile, secret, timestampMs, body }: Signing): Record<string, string> {
+export function liveSignatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const seconds = Math.floor(timestampMs / 1000)
   const hash = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')
-  return { [profile.streamingSignature]: `t=${seconds},h=${hash}` }
+  const standard = standardHeaders(id, timestampMs, body, keyOf(secret))
+  return { [profile.streamingSignature]: `t=${seconds},h=${hash}`, ...standard }
+}
+
+function standardHeaders(id: string, timestampMs: number, body: Uint8Array, key: Uint8Array): Record<string, string> {
+  const seconds = Math.floor(timestampMs / 1000)
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': signStandard(id, seconds, body, key),
+  }
 }
 
 /** The headers with which a thumbnail says whose image it is. */

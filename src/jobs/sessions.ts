@@ -6,13 +6,14 @@ import type { Job } from './timers.ts'
 const SWEEP_MS = 5_000
 
 export interface SessionJobOptions {
-  tendMs: number
+  flushMs: number
   noViewersMs: number
 }
 
 /** The timers of a process that holds sessions. */
-export const sessionJobs = (ctx: Context, node: ServingNode, { tendMs, noViewersMs }: SessionJobOptions): Job[] => [
-  { name: 'tend sessions', everyMs: tendMs, run: () => node.tend() },
+export const sessionJobs = (ctx: Context, node: ServingNode, { flushMs, noViewersMs }: SessionJobOptions): Job[] => [
+  { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
+  { name: 'look at what other nodes did', everyMs: flushMs, run: () => node.reconcile() },
   { name: 'sweep up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'notice streams without viewers',

@@ -13,8 +13,11 @@ export interface Engine {
   publish(request: PublishOffer): Promise<Negotiated>
   /** Answers a viewer's SDP offer. The viewer gets the room's source, and the next one when that is replaced. */
   view(request: ViewOffer): Promise<Negotiated>
-  /** Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). */
-  patch(sessionId: string, fragment: string): Promise<Patched>
+  /**
+   * Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). Without `mayRestart` only candidates
+   * with the `a=ice-ufrag` of the current ICE session are taken; everything else is 428.
+   */
+  patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched>
   /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */
   end(sessionId: string): Promise<void>
   /**
@@ -61,7 +64,7 @@ export type Negotiated =
 /** `answer` is a fragment, present after an ICE restart. */
 export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
-  | { readonly ok: false; readonly status: 400 | 404 | 422; readonly problem: string }
+  | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
 
 /** Why a session is over. */
 export type EndReason =
@@ -77,8 +80,17 @@ export type EngineEvent =
   /** The transport is up: media flows from here on. */
   | { readonly kind: 'connected'; readonly sessionId: string; readonly address: string }
   | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly Track[] }
-  /** Totals since the session began, at least every second while they grow, and once more before `ended`. */
-  | { readonly kind: 'bytes'; readonly sessionId: string; readonly bytesIn: number; readonly bytesOut: number }
+  /**
+   * Totals since the session began, at least every second while they grow, and once more before `ended`. `silentMs`: how long
+   * ago its last media came; 0 for viewers.
+   */
+  | {
+      readonly kind: 'bytes'
+      readonly sessionId: string
+      readonly bytesIn: number
+      readonly bytesOut: number
+      readonly silentMs: number
+    }
   /** Exactly once for each session that was begun. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
   /** A process of the engine ended by itself; its sessions were reported `ended` before. */

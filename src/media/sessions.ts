@@ -1,5 +1,7 @@
+import { Batches } from '../base/batches.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
+import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
 
@@ -28,6 +30,8 @@ export interface FeedElsewhere extends Pick<FeedFacts, 'accountId' | 'streamName
 export interface LiveEntry {
   readonly session: LiveSession
   readonly cut: Cut
+  /** Released when the session is removed here, however it ended. */
+  readonly slot: SessionSlot
   /** What was decided on, to decide again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
@@ -36,6 +40,8 @@ export interface LiveEntry {
   tokenVersion: number | null
   /** Totals so far. */
   bytes: Bytes
+  /** When media last came from this publisher; null before the first, and for viewers. */
+  mediaAtMs: number | null
   /** Totals as last written. */
   written: Bytes
   /** Set once, when we end it: everybody who wants the end waits for the same one. */
@@ -50,10 +56,13 @@ export interface Leaving {
 }
 
 const NOTHING: ReadonlySet<LiveEntry> = new Set()
+/** Ends in one transaction. That of a publisher costs an event and more. */
+const PUBLISHERS_AT_ONCE = 50
+const VIEWERS_AT_ONCE = 500
 
 /**
  * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
- * knows the same, durably. Bounded: `isFull` is asked before anybody is let in.
+ * knows the same, durably. Bounded: each session has a slot (`core/sessions/slots.ts`).
  */
 export class Live {
   /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
@@ -65,23 +74,19 @@ export class Live {
   /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new LiveCounts()
-  readonly #max: number
+  /** Ends on their way into the store, by what ended: the end of a feed does not wait for those of its viewers. */
+  readonly ends = { publish: new Batches<Leaving>(PUBLISHERS_AT_ONCE), view: new Batches<Leaving>(VIEWERS_AT_ONCE) }
+  /** Totals on their way into the store. */
+  readonly writing = new Batches<'totals'>(1)
   readonly #entries = new Map<string, LiveEntry>()
   readonly #byToken = new Index<number>()
   readonly #feeds = new Map<string, Map<string | null, LiveFeed>>()
   readonly #listeners = new Set<(feed: LiveFeed, what: 'started' | 'ended') => void>()
-  #elsewhere: ReadonlyMap<string, FeedElsewhere[]> = new Map()
-
-  constructor(maxSessions: number) {
-    this.#max = maxSessions
-  }
+  #elsewhere: ReadonlyMap<string, readonly FeedElsewhere[]> = new Map()
+  #knowsAll = true
 
   get size(): number {
     return this.#entries.size
-  }
-
-  get isFull(): boolean {
-    return this.#entries.size + this.leaving.size >= this.#max
   }
 
   /** Is this session still on? An edge asks after it has attached the media of somebody who may have been cut before. */
@@ -108,10 +113,11 @@ export class Live {
     if (tokenId !== null) this.#byToken.add(tokenId, entry)
   }
 
-  /** Forgets a session and its feed. */
+  /** Forgets a session and its feed, and releases its slot. */
   remove(sessionId: string): void {
     const entry = this.#entries.get(sessionId)
     if (!entry) return
+    entry.slot.release()
     const { tokenId, accountId, streamName } = entry.session
     this.#entries.delete(sessionId)
     if (tokenId !== null) this.#byToken.remove(tokenId, entry)
@@ -173,19 +179,28 @@ export class Live {
 
   /** The feed of one source at another node, as `feed` chooses it. */
   elsewhere(accountId: string, streamName: string, sourceId: string | null): FeedElsewhere | undefined {
-    const there = this.#elsewhere.get(streamKey(accountId, streamName)) ?? []
-    return there.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? there[0] : undefined)
+    return chooseSource(this.#elsewhere.get(streamKey(accountId, streamName)) ?? [], sourceId)
+  }
+
+  /** False: there are more feeds at other nodes than are kept, so that one that is not found may be there all the same. */
+  get knowsAll(): boolean {
+    return this.#knowsAll
   }
 
   /** Takes note of what is on the air at other nodes. */
-  setElsewhere(feeds: readonly FeedElsewhere[]): void {
+  setElsewhere(feeds: readonly FeedElsewhere[], knowsAll: boolean): void {
     this.#elsewhere = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
+    this.#knowsAll = knowsAll
   }
 
   #tell(feed: LiveFeed, what: 'started' | 'ended'): void {
     for (const listener of this.#listeners) listener(feed, what)
   }
 }
+
+/** The feed of one source; without a source id the one without an id, or else the first. */
+export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: readonly F[], sourceId: string | null) =>
+  feeds.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? feeds[0] : undefined)
 
 /** `accountId/streamName`, as people write a stream. */
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`

@@ -20,7 +20,10 @@ export function announcingStore(store: Store, announce: () => void): Store {
     watch: (listener) => store.watch(listener),
     changedElsewhere: () => store.changedElsewhere(),
     changesSince: (cursor) => store.changesSince(cursor),
+    diskSpace: () => store.diskSpace(),
     ping: () => store.ping(),
+    time: () => store.time(),
+    connections: () => store.connections(),
     close: () => store.close(),
   }
 }

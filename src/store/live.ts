@@ -120,7 +120,11 @@ export interface LiveReads {
       find(id: string): Promise<Distribution | undefined>
     }
   distributionKeys: { list(distributionId: string): Promise<DistributionKey[]> }
-  served: { sum(query: ServedQuery): Promise<ServedSum[]> }
+  served: {
+    sum(query: ServedQuery): Promise<ServedSum[]>
+    /** Whether there is anything of this channel or distribution of the account, which may be deleted. */
+    exists(accountId: string, of: { channelId: string } | { distributionId: string }): Promise<boolean>
+  }
   abrLadders: Owned<AbrLadder> & { list(accountId: string): Promise<AbrLadder[]> }
 }
 

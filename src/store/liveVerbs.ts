@@ -34,7 +34,10 @@ export function liveReadsOf(session: Session): LiveReads {
       find: (id) => distributions.findDistribution(session, id),
     },
     distributionKeys: { list: (distributionId) => distributions.distributionKeysOf(session, distributionId) },
-    served: { sum: (query) => served.sumServed(session, query) },
+    served: {
+      sum: (query) => served.sumServed(session, query),
+      exists: (accountId, of) => served.existsServed(session, accountId, of),
+    },
     abrLadders: {
       get: (accountId, id) => ladders.getAbrLadder(session, accountId, id),
       list: (accountId) => ladders.listAbrLadders(session, accountId),

@@ -14,11 +14,15 @@ export interface StoredLife extends Pick<EngineLife, 'idleSinceMs' | 'failures' 
   channelId: string
   /** Somebody wants it to run: a server that comes back brings it up again. */
   wanted: boolean
-  /** The process that runs it, and until when it is believed to be alive. */
+  /** The process that runs it. */
   node: string | null
-  aliveUntilMs: number | null
+  /** The lease of that process has run out, by the time of the database. */
+  isExpired: boolean
   runId: string | null
 }
+
+/** What is written of it. The lease is written by `take` and `renew` alone. */
+export type LifeRecord = Omit<StoredLife, 'isExpired'>
 
 /** One start-to-stop period of one engine. */
 export interface Run {
@@ -29,6 +33,8 @@ export interface Run {
   config: RunConfig
   start: Cause
   stop: Cause | null
+  /** Who asked for it while a scheduler ran it, so that it goes on when the occurrence ends; the `id` of a cause. */
+  keptBy: string | null
   startedAtMs: number
   endedAtMs: number | null
   /** The last moment at which it is known to have run. */
@@ -37,7 +43,7 @@ export interface Run {
 
 /** What the engine was made of when it was started. */
 export interface RunConfig {
-  ingest: { type: string; url?: string }
+  ingest: { type: string }
   abrLadderId: string
   drm: boolean
 }
@@ -107,22 +113,50 @@ export interface LiveWebhook extends Health {
   active: boolean
   /** Sealed under `webhook:secret`. */
   secretSealed: Uint8Array
+  /** When it was probed last in a pause, or paused. */
+  probedAtMs?: number
   createdAtMs: number
   updatedAtMs: number
 }
 
-/** An attempt that has ended. `body`: what was sent. */
+/** An attempt that has ended, or was skipped. */
 export interface LoggedAttempt extends Delivery {
+  /** When it began, or was skipped. */
+  loggedAtMs: number
   attempt: number
+  /** What was sent; null: nothing was. */
   body: Uint8Array | null
+  /** The event's JSON, while there is no body. */
+  data: string
+}
+
+/** Something that happened to a channel or one of its parts, as the outbox had it: `data` is JSON. */
+export interface ChannelEvent {
+  id: string
+  accountId: string
+  atMs: number
+  /** `engine.playing`, … */
+  type: string
+  data: string
+}
+
+export interface ChannelEventQuery {
+  accountId: string
+  types?: readonly string[]
+  fromMs?: number
+  untilMs?: number
+  descending: boolean
+  /** Strictly behind it, in the direction of the list. */
+  after?: { atMs: number; id: string }
+  limit: number
 }
 
 export interface LogQuery {
   lane: number
   fromMs?: number
   untilMs?: number
-  /** Strictly older than this id. */
-  after?: string
+  /** Strictly older. */
+  after?: { atMs: number; id: string }
   limit: number
 }
 
@@ -137,6 +171,8 @@ export interface RunReads {
     page(query: RunQuery): Promise<Run[]>
     /** Oldest first. */
     within(query: RunsWithin): Promise<Run[]>
+    /** Whether there are any of this channel or engine of the account, which may be deleted. */
+    exist(accountId: string, of: { channelId: string } | { engineId: string }): Promise<boolean>
   }
   schedulers: {
     get(accountId: string, id: string): Promise<Scheduler | undefined>
@@ -150,23 +186,34 @@ export interface RunReads {
     get(accountId: string, id: string): Promise<LiveWebhook | undefined>
     /** Newest first. */
     page(query: Newest & { accountId: string }): Promise<LiveWebhook[]>
-    /** Attempts that have ended, newest first. */
+    /** Attempts that have ended, and what was skipped, newest first by `loggedAtMs`. */
     log(query: LogQuery): Promise<LoggedAttempt[]>
+    /** Lanes of those that are paused and active, and have not been probed since. */
+    probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]>
+  }
+  channelEvents: {
+    /** By `atMs`, then id. */
+    page(query: ChannelEventQuery): Promise<ChannelEvent[]>
   }
 }
 
 export interface RunTx {
   lives: {
     get(engineId: string): Promise<StoredLife | undefined>
-    put(life: StoredLife): Promise<void>
+    /** Writes all but the lease, which may be renewed meanwhile. Without a node there is no lease. */
+    put(life: LifeRecord): Promise<void>
+    /** From now on this node runs the engine, with a lease of this length. */
+    take(engineId: string, node: string, leaseMs: number): Promise<void>
+    /** Renews the leases of all engines of a node, and notes that their runs go on. */
+    renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
-    /** This node is still alive: its engines stay its own, and their runs are known to go on. */
-    beat(node: string, nowMs: number, aliveUntilMs: number): Promise<void>
   }
   runs: {
     insert(run: Run): Promise<void>
     get(id: string): Promise<Run | undefined>
     end(id: string, stop: Cause, endedAtMs: number): Promise<void>
+    /** Puts on record who asked for it to go on. */
+    keep(id: string, by: string): Promise<void>
     /** Those that ended before; answers how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
@@ -175,6 +222,8 @@ export interface RunTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<Scheduler | undefined>
     replace(scheduler: Scheduler): Promise<void>
+    /** Those of the account that are not terminated and name this channel; reads and locks them, in the order of their ids. */
+    lockNaming(accountId: string, channelId: string): Promise<Scheduler[]>
     /** With what it skipped. */
     delete(id: string): Promise<void>
     /** Active ones of the account, but for this one. */
@@ -193,5 +242,10 @@ export interface RunTx {
     /** Active ones of an account. */
     active(accountId: string): Promise<LiveWebhook[]>
     count(accountId: string): Promise<number>
+  }
+  channelEvents: {
+    insert(events: readonly ChannelEvent[]): Promise<void>
+    /** Those that happened before; answers how many. */
+    prune(beforeMs: number, limit: number): Promise<number>
   }
 }

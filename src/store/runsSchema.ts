@@ -4,7 +4,9 @@ import type { Flag } from './schema.ts'
 export interface RunTables {
   engine_lives: EngineLifeTable
   runs: RunTable
+  run_actors: RunActorTable
   schedulers: SchedulerTable
+  channel_events: { id: string; account_id: string; at_ms: number; type: string; data: string }
   scheduler_skips: { scheduler_id: string; start_ms: number; end_ms: number | null; at_ms: number; reason: string }
 }
 
@@ -36,6 +38,14 @@ export interface RunTable {
   started_at_ms: number
   ended_at_ms: number | null
   heartbeat_at_ms: number
+}
+
+/** The names of those who had to do with a run; absent where none of them is known. */
+export interface RunActorTable {
+  run_id: string
+  start_name: string | null
+  stop_name: string | null
+  kept_by: string | null
 }
 
 export interface SchedulerTable {

@@ -1,5 +1,6 @@
 import type { RunReads, RunTx } from './runs.ts'
 import type { Session } from './session.ts'
+import * as events from './tables/channelEvents.ts'
 import * as lives from './tables/lives.ts'
 import * as webhooks from './tables/liveWebhooks.ts'
 import * as runs from './tables/runs.ts'
@@ -12,6 +13,7 @@ export function runReadsOf(session: Session): RunReads {
     runs: {
       page: (query) => runs.pageRuns(session, query),
       within: (query) => runs.runsWithin(session, query),
+      exist: (accountId, of) => runs.existRuns(session, accountId, of),
     },
     schedulers: {
       get: (accountId, id) => schedulers.getScheduler(session, accountId, id),
@@ -23,7 +25,9 @@ export function runReadsOf(session: Session): RunReads {
       get: (accountId, id) => webhooks.getLiveWebhook(session, accountId, id),
       page: (query) => webhooks.pageLiveWebhooks(session, query),
       log: (query) => webhooks.pageLog(session, query),
+      probesDue: (query) => webhooks.liveProbesDue(session, query),
     },
+    channelEvents: { page: (query) => events.pageChannelEvents(session, query) },
   }
 }
 
@@ -33,13 +37,15 @@ export function runTxOf(session: Session): RunTx {
     lives: {
       get: (engineId) => lives.getLife(session, engineId),
       put: (life) => lives.putLife(session, life),
+      take: (engineId, node, leaseMs) => lives.takeEngine(session, engineId, node, leaseMs),
+      renew: (node, leaseMs) => lives.renewEngines(session, node, leaseMs),
       delete: (engineId) => lives.deleteLife(session, engineId),
-      beat: (node, nowMs, aliveUntilMs) => lives.beatNode(session, node, nowMs, aliveUntilMs),
     },
     runs: {
       insert: (run) => runs.insertRun(session, run),
       get: (id) => runs.getRun(session, id),
       end: (id, stop, endedAtMs) => runs.endRun(session, id, stop, endedAtMs),
+      keep: (id, by) => runs.keepRun(session, id, by),
       prune: (beforeMs, limit) => runs.pruneRuns(session, beforeMs, limit),
     },
     schedulers: {
@@ -47,6 +53,7 @@ export function runTxOf(session: Session): RunTx {
       lock: (accountId, id) => schedulers.lockScheduler(session, accountId, id),
       replace: (scheduler) => schedulers.replaceScheduler(session, scheduler),
       delete: (id) => schedulers.deleteScheduler(session, id),
+      lockNaming: (accountId, channelId) => schedulers.lockSchedulersNaming(session, accountId, channelId),
       otherActive: (accountId, id) => schedulers.otherActiveSchedulers(session, accountId, id),
       count: (accountId) => schedulers.countSchedulers(session, accountId),
       skip: (rows) => schedulers.skipOccurrences(session, rows),
@@ -58,6 +65,10 @@ export function runTxOf(session: Session): RunTx {
       replace: (webhook) => webhooks.replaceLiveWebhook(session, webhook),
       active: (accountId) => webhooks.activeLiveWebhooks(session, accountId),
       count: (accountId) => webhooks.countLiveWebhooks(session, accountId),
+    },
+    channelEvents: {
+      insert: (rows) => events.insertChannelEvents(session, rows),
+      prune: (beforeMs, limit) => events.pruneChannelEvents(session, beforeMs, limit),
     },
   }
 }

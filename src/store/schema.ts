@@ -147,6 +147,8 @@ export interface WebhookTable {
   events: string | null
   active: Flag | null
   updated_at_ms: number | null
+  /** When it was probed last in a pause, or paused. */
+  probed_at_ms: number | null
 }
 
 export interface DeliveryTable {
@@ -272,4 +274,7 @@ export interface AccessLogTable {
   allowed: Flag
   code: string | null
   message: string
+  count: number
+  /** Null: of one that was written by an earlier version, and never repeated. */
+  last_at_ms: number | null
 }

@@ -2,45 +2,49 @@ import type { Session } from './session.ts'
 import type { Reads, Tx } from './store.ts'
 import {
   endFeed,
-  endFeedOfSession,
   endFeedsOfNode,
+  endFeedsOfSessions,
   feedsElsewhere,
+  feedsElsewhereOf,
   insertFeed,
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
+  tokensOnAir,
 } from './tables/feeds.ts'
-import { beatNode, deleteNode, holdNode, insertNode, listNodes, lockDeadNode } from './tables/nodes.ts'
+import { deleteNode, giveUpNode, holdNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
-  endSession,
+  countSessions,
   endSessionsOfNode,
   getSession,
   insertSession,
   kickedSessions,
+  kickSession,
   kickSessions,
   pageSessions,
   pruneSessionsAndFeeds,
 } from './tables/sessions.ts'
-import { countUsage } from './tables/usage.ts'
+import { countUsage, endSessions } from './tables/usage.ts'
 import { pruneUsage, sumUsage } from './tables/usageReads.ts'
 import { beginViewing, desertedStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of live sessions inside a transaction. */
 export const sessionTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: {
-    insert: (node) => insertNode(session, node),
-    beat: (id, seenAtMs, aliveUntilMs) => beatNode(session, id, seenAtMs, aliveUntilMs),
+    insert: (node, leaseMs) => insertNode(session, node, leaseMs),
+    renew: (id, leaseMs) => renewNode(session, id, leaseMs),
     hold: (id) => holdNode(session, id),
-    lockDead: (node) => lockDeadNode(session, node),
+    giveUp: (id, isKnownDead) => giveUpNode(session, id, isKnownDead),
     delete: (id) => deleteNode(session, id),
   },
   sessions: {
     insert: (live, node) => insertSession(session, live, node),
     attach: (id, feedId) => attachFeed(session, id, feedId),
-    end: (id, atMs, reason) => endSession(session, id, atMs, reason),
-    endOfNode: (node, atMs, reason) => endSessionsOfNode(session, node, atMs, reason),
-    kick: (which, reason) => kickSessions(session, which, reason),
+    end: (ends) => endSessions(session, ends),
+    endOfNode: (node, end) => endSessionsOfNode(session, node, end),
+    kick: (which, reason) => kickSession(session, which, reason),
+    kickAll: (scope, reason, limit) => kickSessions(session, scope, reason, limit),
     count: (totals, atMs) => countUsage(session, totals, atMs),
     prune: (beforeMs, limit) => pruneSessionsAndFeeds(session, beforeMs, limit),
   },
@@ -49,7 +53,7 @@ export const sessionTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | '
     lockOpen: (stream) => lockOpenFeeds(session, stream),
     lastEnd: (stream) => lastFeedEnd(session, stream),
     end: (id, atMs) => endFeed(session, id, atMs),
-    endOfSession: (id, atMs) => endFeedOfSession(session, id, atMs),
+    endOfSessions: (ends) => endFeedsOfSessions(session, ends),
     endOfNode: (node, atMs) => endFeedsOfNode(session, node, atMs),
   },
   viewing: {
@@ -69,11 +73,14 @@ export const sessionReadsOf = (
   sessions: {
     get: (id) => getSession(session, id),
     page: (query) => pageSessions(session, query),
+    count: (scope) => countSessions(session, scope),
     kicked: (node, limit) => kickedSessions(session, node, limit),
   },
   feeds: {
+    tokenIds: (accountId, streamName) => tokensOnAir(session, accountId, streamName),
     open: (limit) => openFeeds(session, limit),
     elsewhere: (node, limit) => feedsElsewhere(session, node, limit),
+    elsewhereOf: (node, stream) => feedsElsewhereOf(session, node, stream),
   },
   usage: { sum: (query) => sumUsage(session, query) },
   viewing: { deserted: (beforeMs, limit) => desertedStreams(session, beforeMs, limit) },

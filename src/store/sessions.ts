@@ -19,6 +19,10 @@ export interface StoredFeed extends FeedFacts {
   readonly node: string
 }
 
+export interface EndedFeed extends StoredFeed {
+  readonly endedAtMs: number
+}
+
 /** Who is on. All given filters hold. */
 export interface SessionQuery {
   readonly accountId: string
@@ -32,19 +36,36 @@ export interface SessionQuery {
   readonly limit: number
 }
 
-/** A process that serves. */
-export interface Node {
+/** A process that begins to serve. */
+export interface NewNode {
   /** New at each start. */
   readonly id: string
   /** The machine and the data directory: a process that starts there knows which others of that place are dead. */
   readonly place: string
   readonly pid: number
-  /** Its last sign of life. */
-  readonly seenAtMs: number
-  /** Believed to be alive until then. */
-  readonly aliveUntilMs: number
   /** Where clients reach it; null when that was not configured. */
   readonly url: string | null
+}
+
+/** A process that serves. Times are those of the database. */
+export interface Node extends NewNode {
+  /** When its lease was last renewed. */
+  readonly seenAtMs: number
+  /** Its lease has run out. */
+  readonly isExpired: boolean
+}
+
+/** Sessions of a stream, or without its name of the whole account. */
+export interface SessionScope {
+  readonly accountId: string
+  readonly streamName?: string
+}
+
+/** How a session ended: its last totals, when, and why. */
+export interface SessionEnd extends Bytes {
+  readonly id: string
+  readonly atMs: number
+  readonly reason: string
 }
 
 export interface Stream {
@@ -79,15 +100,24 @@ export interface SessionReads {
   get(id: string): Promise<StoredSession | undefined>
   /** Those that are on, newest first. */
   page(query: SessionQuery): Promise<StoredSession[]>
+  /** How many are on. */
+  count(scope: SessionScope): Promise<number>
   /** Sessions of a node that are to be ended. */
   kicked(node: string, limit: number): Promise<{ id: string; reason: string }[]>
 }
 
+/** A feed of another node, with the address at which clients reach that. */
+export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
+
 export interface FeedReads {
+  /** The tokens of the feeds that are on the air, on all nodes; of one stream, or of all of the account. Ascending. */
+  tokenIds(accountId: string, streamName?: string): Promise<number[]>
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
-  /** Those of all other nodes. */
-  elsewhere(node: string, limit: number): Promise<(StoredFeed & Pick<Node, 'url'>)[]>
+  /** Those of all other nodes, oldest first. */
+  elsewhere(node: string, limit: number): Promise<RemoteFeed[]>
+  /** Those of one stream at other nodes, oldest first. */
+  elsewhereOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }
 
 export interface NodeReads {
@@ -100,13 +130,17 @@ export interface ViewingReads {
 }
 
 export interface NodeTx {
-  insert(node: Node): Promise<void>
-  /** A sign of life. False: the node was given up, and its sessions were ended. */
-  beat(id: string, seenAtMs: number, aliveUntilMs: number): Promise<boolean>
+  /** With a lease of this length, from now on. */
+  insert(node: NewNode, leaseMs: number): Promise<void>
+  /** Renews the lease. False: the node was given up, and its sessions are ended. */
+  renew(id: string, leaseMs: number): Promise<boolean>
   /** Keeps others from giving the node up until the transaction ends. False: it was given up. */
   hold(id: string): Promise<boolean>
-  /** Locks a node, if it still is what it was when it was found dead. */
-  lockDead(node: Node): Promise<boolean>
+  /**
+   * Locks a node whose lease has run out, or that is known to be dead, and gives it up for good: its lease is never
+   * renewed again. Answers when it was last seen; undefined: it lives, is gone, or another node is at it.
+   */
+  giveUp(id: string, isKnownDead: boolean): Promise<number | undefined>
   delete(id: string): Promise<void>
 }
 
@@ -114,15 +148,18 @@ export interface SessionTx {
   insert(session: LiveSession, node: string): Promise<void>
   /** Notes that the session's media has begun. Undefined: it has ended. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
-  /** Ends a session that is on; undefined: it was not. */
-  end(id: string, atMs: number, reason: string): Promise<StoredSession | undefined>
-  /** Ends all of a node; answers how many. None ends before it began. */
-  endOfNode(node: string, atMs: number, reason: string): Promise<number>
-  /** Asks the nodes to end sessions that are on; answers how many were not asked for before. */
-  kick(which: { accountId: string; id: string } | Stream, reason: string): Promise<StoredSession[]>
+  /** Ends those of the sessions that are on, with their last totals, which count as by `count`. */
+  end(ends: readonly SessionEnd[]): Promise<void>
+  /** Ends at most `limit` sessions of a node, publishers first; answers how many. None ends before it began. */
+  endOfNode(node: string, end: { atMs: number; reason: string; limit: number }): Promise<number>
+  /** Asks its node to end a session that is on. Undefined: it was asked before, or there is none. */
+  kick(which: { accountId: string; id: string }, reason: string): Promise<StoredSession | undefined>
+  /** Asks the nodes to end at most `limit` sessions of a scope; answers how many were not asked before. */
+  kickAll(scope: SessionScope, reason: string, limit: number): Promise<number>
   /**
    * Writes totals and adds what is new in them to the hour of `atMs`, by stream, protocol, token, tracking id and
    * country. Totals only rise: to write the same ones again changes nothing. Answers the ids of those that had ended.
+   * The hours are shared by all nodes: let this be the last of its transaction, so that they are held for a moment only.
    */
   count(totals: readonly (Bytes & { id: string })[], atMs: number): Promise<string[]>
   /** Deletes at most `limit` sessions and feeds that ended earlier; answers how many. */
@@ -137,9 +174,10 @@ export interface FeedTx {
   /** When a feed of the stream ended last; null: never, as far as is known. */
   lastEnd(stream: Stream): Promise<number | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
-  endOfSession(sessionId: string, atMs: number): Promise<StoredFeed | undefined>
+  /** Ends the feeds of sessions that have one on the air. */
+  endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]>
   /** Ends all of a node, none before it began. */
-  endOfNode(node: string, atMs: number): Promise<(StoredFeed & { endedAtMs: number })[]>
+  endOfNode(node: string, atMs: number): Promise<EndedFeed[]>
 }
 
 export interface ViewingTx {

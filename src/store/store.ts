@@ -1,5 +1,6 @@
-import type { RefusalCode, TokenKind, Action, Protocol } from '../core/access/types.ts'
+import type { TokenKind } from '../core/access/types.ts'
 import type { Token } from '../core/tokens/types.ts'
+import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
   FeedTx,
@@ -12,6 +13,7 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
+import type { Connections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { LiveReads, LiveTx } from './live.ts'
 import type { RunReads, RunTx } from './runs.ts'
@@ -28,23 +30,15 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
+export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
+
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
-export type { Node, SessionQuery, StoredFeed, StoredSession, Stream, UsageQuery } from './sessions.ts'
-export type {
-  StoredLife,
-  Run,
-  RunConfig,
-  RunQuery,
-  ScheduledChannel,
-  Scheduler,
-  SchedulerSort,
-  SchedulerQuery,
-  SkippedOccurrence,
-  LiveWebhook,
-  LoggedAttempt,
-  LogQuery,
-  RunsWithin,
-} from './runs.ts'
+export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
+export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type { Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
+export type { LifeRecord, Run, RunConfig, RunQuery, RunsWithin, ScheduledChannel, StoredLife } from './runs.ts'
+export type { ChannelEvent, ChannelEventQuery, LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
+export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
 export type {
   StoredIngest,
@@ -84,8 +78,14 @@ export interface Store {
   /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
    * `reset` is true when the position is too old to answer and everything cached must be dropped. */
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
+  /** The disk that the data is on; null: that of a database server, which cannot be asked. */
+  diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
+  /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */
+  time(): Promise<number>
+  /** Null where there are none. */
+  connections(): Promise<Connections | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }
@@ -93,6 +93,13 @@ export interface Store {
 /** The database cannot be reached or cannot write now. Becomes a 503 with Retry-After; nothing was written. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+  /** There is no room left on its disk. */
+  readonly isDiskFull: boolean
+
+  constructor(message: string, { isDiskFull = false, ...options }: ErrorOptions & { isDiskFull?: boolean } = {}) {
+    super(message, options)
+    this.isDiskFull = isDiskFull
+  }
 }
 
 /** A unique value exists already. `what` names it in the words of the interface. */
@@ -202,41 +209,6 @@ export interface AuditRow {
   after: string | null
 }
 
-/** One recorded decision. `id` is 22 time-ordered characters made by the writer. */
-export interface AccessLogRow {
-  id: string
-  accountId: string
-  atMs: number
-  /** `live`: somebody really connected. `check`: a dry run through the API or the command line. */
-  source: 'live' | 'check'
-  action: Action
-  protocol: Protocol
-  streamName: string
-  tokenId: number | null
-  jti: string | null
-  address: string
-  origin: string | null
-  country: string | null
-  allowed: boolean
-  code: RefusalCode | null
-  message: string
-}
-
-export interface AccessLogQuery {
-  accountId: string
-  tokenId?: number
-  streamName?: string
-  address?: string
-  code?: string
-  allowed?: boolean
-  /** Inclusive and exclusive, epoch milliseconds. */
-  fromMs?: number
-  untilMs?: number
-  /** Rows strictly older than this position; newest first. */
-  after?: { atMs: number; id: string }
-  limit: number
-}
-
 /** Reads answer undefined for what does not exist; they never throw for it. */
 export interface Reads extends LiveReads, RunReads {
   accounts: {
@@ -261,12 +233,12 @@ export interface Reads extends LiveReads, RunReads {
     /** One page by offset, ties broken by id. The same cost near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
     count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
-    /** Publish tokens that could be used now: active and not expired. With `streamName`: those that name it exactly,
-     * and all that have patterns (`patterns` holds theirs; the caller matches them). */
+    /** Publish tokens that could be used now, active and not expired, and that name the stream exactly or have patterns
+     * (`patterns` holds theirs; the caller matches them). By id. */
     usable(
       accountId: string,
       nowMs: number,
-      streamName?: string,
+      streamName: string,
     ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
   }
   bindings: {
@@ -276,9 +248,7 @@ export interface Reads extends LiveReads, RunReads {
   revocations: {
     list(tokenId: number): Promise<string[]>
   }
-  accessLog: {
-    page(query: AccessLogQuery): Promise<AccessLogRow[]>
-  }
+  accessLog: AccessLogReads
   outbox: {
     /** Oldest first; for the delivery rooms and for tests. */
     pending(limit: number): Promise<(OutboxEvent & { id: number })[]>
@@ -375,14 +345,18 @@ export interface Tx extends LiveTx, RunTx {
   recordings: RecordingTx
   usage: UsageTx
   deliveries: DeliveryTx
+  /** Takes the sources of pulls out of records of earlier versions, of at most so many; answers how many it looked at. */
+  leftSources: {
+    ofAudit(limit: number): Promise<number>
+    ofRuns(limit: number): Promise<number>
+    /** Of deliveries that were made before, each once. */
+    ofDeliveries(untilMs: number, limit: number): Promise<number>
+    ofEngines(): Promise<void>
+  }
   audit: {
     append(row: AuditRow): Promise<void>
     /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
-  accessLog: {
-    append(rows: readonly AccessLogRow[]): Promise<void>
-    /** Deletes at most `limit` rows that are older; answers how many it deleted. */
-    prune(beforeMs: number, limit: number): Promise<number>
-  }
+  accessLog: AccessLogTx
 }

@@ -19,8 +19,16 @@ import {
   skipDeliveries,
   startDeliveries,
 } from './tables/deliveries.ts'
-import { giveUpDeliveries, releaseRetries, retryDelivery } from './tables/deliveryRetries.ts'
-import { expireDeliveries, keepNodeAlive } from './tables/deliveryNodes.ts'
+import {
+  giveUpDeliveries,
+  holdDeliveries,
+  offerProbe,
+  releaseRetries,
+  resumeDeliveries,
+  retryDelivery,
+} from './tables/deliveryRetries.ts'
+import { expireDeliveries, removeSender, renewSender } from './tables/deliveryNodes.ts'
+import * as left from './tables/leftSources.ts'
 import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
@@ -34,6 +42,7 @@ import {
   lockWebhooks,
   replaceWebhook,
   setWebhookHealth,
+  setWebhookProbed,
   webhooksOf,
 } from './tables/webhooks.ts'
 
@@ -83,6 +92,12 @@ export function txOf(session: Session): Tx {
     ...liveTxOf(session),
     webhooks: webhookVerbs(session),
     deliveries: deliveryVerbs(session),
+    leftSources: {
+      ofAudit: (limit) => left.removeAuditSources(session, limit),
+      ofRuns: (limit) => left.removeRunSources(session, limit),
+      ofDeliveries: (untilMs, limit) => left.removeDeliveredSources(session, untilMs, limit),
+      ofEngines: () => left.removeToldSources(session),
+    },
     audit: {
       append: (row) => appendAudit(session, row),
       prune: (beforeMs, limit) => pruneAudit(session, beforeMs, limit),
@@ -111,6 +126,7 @@ function webhookVerbs(session: Session): Tx['webhooks'] {
     forAccount: (accountId) => webhooksOf(session, accountId),
     replace: (webhook) => replaceWebhook(session, webhook),
     setHealth: (id, health) => setWebhookHealth(session, id, health),
+    setProbed: (id, atMs) => setWebhookProbed(session, id, atMs),
     delete: async (id) => {
       await deleteWebhook(session, id)
       await deletePendingDeliveries(session, id)
@@ -126,10 +142,14 @@ function deliveryVerbs(session: Session): Tx['deliveries'] {
     start: (node, atMs, claimed) => startDeliveries(session, node, atMs, claimed),
     finish: (node, ends) => finishDeliveries(session, node, ends),
     skip: (input) => skipDeliveries(session, input),
+    hold: (input) => holdDeliveries(session, input),
+    resume: (webhookId, untilMs, nowMs) => resumeDeliveries(session, webhookId, untilMs, nowMs),
+    offerProbe: (input) => offerProbe(session, input),
     retry: (input) => retryDelivery(session, input),
     release: (nowMs, limit) => releaseRetries(session, nowMs, limit),
     giveUp: (webhookId, reason, atMs) => giveUpDeliveries(session, webhookId, reason, atMs),
-    keepAlive: (node, untilMs) => keepNodeAlive(session, node, untilMs),
+    renew: (node, leaseMs) => renewSender(session, node, leaseMs),
+    leave: (node) => removeSender(session, node),
     expire: (input) => expireDeliveries(session, input),
     prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),
   }

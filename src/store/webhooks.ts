@@ -7,6 +7,8 @@ export interface StoredWebhook extends Webhook {
   secretSealed: Uint8Array
   /** Of a webhook of the live interface: whether it is to be told anything. Absent: it is of the token interface. */
   active?: boolean
+  /** Of the live interface: when it was probed last in a pause, or paused. */
+  probedAtMs?: number
 }
 
 export interface WebhookListQuery {
@@ -116,6 +118,7 @@ export interface WebhookTx {
   /** Writes the whole record over the old one. The row must be locked. */
   replace(webhook: StoredWebhook): Promise<void>
   setHealth(id: number, health: Health): Promise<void>
+  setProbed(id: number, atMs: number): Promise<void>
   /** Removes the webhook and what is pending for it; what was sent stays until it is pruned. */
   delete(id: number): Promise<void>
 }
@@ -131,23 +134,31 @@ export interface DeliveryTx {
   start(node: string, atMs: number, claimed: readonly { id: string; payload: Payload }[]): Promise<void>
   /** Writes how deliveries that this node started have ended; a late truth replaces `unknown`. */
   finish(node: string, ends: readonly DeliveryEnd[]): Promise<void>
-  /** Makes the oldest pending rows of a webhook `skipped`, those that a person asked for only with `redeliveriesToo`. */
-  skip(input: {
-    webhookId: number
-    reason: string
-    atMs: number
-    limit: number
-    redeliveriesToo: boolean
-  }): Promise<number>
+  /** Makes the oldest pending rows of a webhook `skipped`, those that a person asked for only with `askedForToo`. */
+  skip(input: { webhookId: number; reason: string; atMs: number; limit: number; askedForToo: boolean }): Promise<number>
+  /** Makes the oldest pending rows of a webhook wait until then, but for `except` and for those that a person asked for. */
+  hold(input: { webhookId: number; untilMs: number; except: string | null; limit: number }): Promise<number>
+  /** What was made to wait until then need not wait any longer. */
+  resume(webhookId: number, untilMs: number, nowMs: number): Promise<number>
+  /**
+   * Unless something of a paused webhook is pending: makes the oldest that waits pending or, when nothing does, sends what it
+   * failed to get last once more, as a row with this id. The webhook's row must be locked.
+   */
+  offerProbe(input: { webhookId: number; id: string; atMs: number }): Promise<void>
   /** Another attempt of a delivery that counts them, with the same bytes; false when it does not. */
   retry(input: { of: string; id: string; atMs: number; notBeforeMs: number }): Promise<boolean>
   /** Makes at most `limit` waiting attempts pending whose time has come; answers how many. */
   release(nowMs: number, limit: number): Promise<number>
   /** Makes everything of a webhook `skipped` that has not begun. */
   giveUp(webhookId: number, reason: string, atMs: number): Promise<number>
-  /** This node is alive until then. */
-  keepAlive(node: string, untilMs: number): Promise<void>
-  /** Makes started rows `unknown` whose node is not alive, or that began before `startedBeforeMs`; answers how many. */
+  /** Takes or renews the lease of a node that sends. */
+  renew(node: string, leaseMs: number): Promise<void>
+  /** The node sends nothing more. */
+  leave(node: string): Promise<void>
+  /**
+   * Makes started rows `unknown` whose node has no lease that still runs, by the time of the database, or that began
+   * before `startedBeforeMs`; answers how many.
+   */
   expire(input: {
     nowMs: number
     startedBeforeMs: number

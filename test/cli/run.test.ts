@@ -88,7 +88,7 @@ describe('refusals', () => {
   it.each([
     [['token', 'create'], '--label is required (or --body)'],
     [['token', 'create', '--label', 'A'], '--stream or --regex is required (or --body)'],
-    [['token', 'create', '--body', '{'], '--body is not JSON'],
+    [['token', 'create', '--body', '{'], '--body is not valid JSON'],
     [['token', 'create', '--body', '{}', '--secure'], '--body is the whole body; leave out --secure'],
     [['token', 'create', '--body', '{}', '--ip', '192.0.2.1'], '--body is the whole body; leave out --ip'],
     [['token', 'create', '--body', '{}', '--bind', '0'], '--body is the whole body; leave out --bind'],
@@ -98,6 +98,12 @@ describe('refusals', () => {
     const { status, stderr } = await run(argv)
     expect(status).toBe(2)
     expect(stderr).toContain(message)
+  })
+
+  it('name a property of --body that comes twice, before the store is opened', async () => {
+    const body = '{"label":"a","allowedIpAddresses":["192.0.2.1"],"allowedIpAddresses":[]}'
+    const { status, stderr } = await run(['token', 'create', '--body', body])
+    expect([status, stderr]).toEqual([1, expect.stringContaining('allowedIpAddresses: comes twice')])
   })
 
   it('refuse a password of several lines, which would be cut in silence', async () => {

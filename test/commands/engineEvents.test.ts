@@ -51,7 +51,7 @@ test('bytes are counted, and a viewer that connects is no feed', async () => {
   await until(() => onAir('seen'))
   const viewer = (await view(at, { streamName: 'seen' })).session.id
   connected(viewer)
-  engine.tell({ kind: 'bytes', sessionId: viewer, bytesIn: 10, bytesOut: 2000 })
+  engine.tell({ kind: 'bytes', sessionId: viewer, bytesIn: 10, bytesOut: 2000, silentMs: 0 })
   expect(at.ctx.live.get(viewer)?.bytes).toEqual({ bytesIn: 10, bytesOut: 2000 })
   expect(at.ctx.live.feedsOf(at.accountId, 'seen')).toHaveLength(1)
 })

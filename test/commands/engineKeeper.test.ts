@@ -12,6 +12,7 @@ import { deleteEngine } from '../../src/commands/v2/engines.ts'
 import { startChannel, stopChannel } from '../../src/commands/v2life/start.ts'
 import type { Actor } from '../../src/commands/context.ts'
 import { silentLog } from '../support/app.ts'
+import { unrenewed } from '../support/leases.ts'
 
 /** Does nothing by itself; a test says what happens. */
 class Scripted implements Transcoder {
@@ -51,14 +52,17 @@ afterAll(async () => {
 })
 
 let nodes = 0
-function keeperWith(transcoder: Scripted, isGone = (): boolean => false) {
+function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = app.ctx.time) {
   const node = `node ${(nodes += 1)}`
-  const keeper = new EngineKeeper(app.ctx, { transcoder, node, isGone, leaseMs: 15_000 })
+  const keeper = new EngineKeeper(
+    { ...app.ctx, time },
+    { transcoder, load: { warningFor: () => null }, node, isGone, leaseMs: 15_000, leases: unrenewed },
+  )
   /** Looks until nothing more comes of it. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.tend()
   }
-  return { keeper, settle }
+  return { keeper, settle, node }
 }
 
 async function makeChannel(timeout = 0): Promise<{ channelId: string; engineId: string }> {
@@ -75,14 +79,14 @@ const runsOf = (engineId: string) => app.ctx.store.read.runs.page({ engineId, li
 async function started(settings: { timeout?: number } = {}) {
   const made = await makeChannel(settings.timeout)
   const transcoder = new Scripted()
-  const { keeper, settle } = keeperWith(transcoder)
+  const { keeper, settle, node } = keeperWith(transcoder)
   await startChannel(app.ctx, actor, made.channelId)
   await settle()
   const tell = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
     transcoder.jobs.get(made.engineId)?.(event)
     await keeper.tend()
   }
-  return { ...made, transcoder, keeper, settle, tell }
+  return { ...made, transcoder, keeper, settle, tell, node }
 }
 
 describe('a node', () => {
@@ -117,27 +121,37 @@ describe('a node', () => {
   })
 
   test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
-    const { engineId, tell } = await started()
-    const seenAtMs = clock.now()
+    const { engineId, tell, node } = await started()
     await tell({ kind: 'ready' })
+    const lastMs = await app.ctx.store.time()
+    await app.ctx.store.transaction((tx) => tx.lives.renew(node, 15_000))
     clock.advance(1000)
     const other = new Scripted()
     const { settle, keeper } = keeperWith(other, () => true)
     await settle()
     const [now, before] = await runsOf(engineId)
-    expect(before).toMatchObject({ endedAtMs: seenAtMs, start: { type: 'api' }, stop: { type: 'error' } })
+    expect(before).toMatchObject({ start: { type: 'api' }, stop: { type: 'error' } })
+    expect(before?.endedAtMs).toBeGreaterThanOrEqual(lastMs)
+    expect(before?.endedAtMs).toBeLessThanOrEqual(await app.ctx.store.time())
     expect(now).toMatchObject({ endedAtMs: null, start: { type: 'api', id: 'credential:7' } })
     expect(other.launches).toHaveLength(1)
     await keeper.stop()
   })
 
   test('leaves alone what another one runs, until that has been silent for long', async () => {
-    const { engineId, channelId } = await started()
+    const { engineId, channelId, node } = await started()
     const other = new Scripted()
-    const { settle, keeper } = keeperWith(other)
+    let isEven = true
+    const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
+    // What this node takes for the time has no part in it.
+    clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
-    clock.advance(15_001)
+    await app.ctx.store.transaction((tx) => tx.lives.renew(node, -1))
+    isEven = false
+    await settle()
+    expect(other.launches).toEqual([])
+    isEven = true
     await settle()
     expect(other.launches.map((job) => job.engineId)).toContain(engineId)
     await stopChannel(app.ctx, actor, channelId)

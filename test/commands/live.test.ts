@@ -2,7 +2,11 @@ import { createHmac } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { admitPublisher } from '../../src/commands/live/admit.ts'
 import { closeSession } from '../../src/commands/live/close.ts'
+import type { Context } from '../../src/commands/context.ts'
 import { goLive } from '../../src/commands/live/goLive.ts'
+import { startNode } from '../../src/commands/live/nodes.ts'
+import { lookElsewhere } from '../../src/commands/live/revoke.ts'
+import { Live } from '../../src/media/sessions.ts'
 import {
   admit,
   approachOf,
@@ -16,6 +20,8 @@ import {
   until,
   view,
 } from '../support/live.ts'
+import { crowd } from '../support/crowd.ts'
+import { unrenewed } from '../support/leases.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
@@ -200,6 +206,25 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
   })
 
+  it('end 2,500 at a time when their stream is stopped, and their node is told as often as it takes', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token, streamName: 'crowded' })
+    await crowd(at.ctx, at.accountId, 'crowded', 2_500)
+    const { cursor } = await at.ctx.store.changesSince(null)
+    const stop = () => at.call('POST', '/api/stream/stop', { streamId: `${at.accountId}/crowded` })
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'Stream' })
+    const { changes } = await at.ctx.store.changesSince(cursor)
+    expect(changes.filter(({ kind }) => kind === 'kick')).toHaveLength(2)
+    expect(publisher.cuts).toEqual(['stopped'])
+    const stream = { accountId: at.accountId, streamName: 'crowded' }
+    expect([await at.ctx.store.read.sessions.count(stream), at.ctx.live.size]).toEqual([0, 0])
+    const audited = (await at.ctx.store.read.audit.recent(at.accountId, 10)).filter(
+      ({ action }) => action === 'stream.stop',
+    )
+    expect(audited.map(({ before }) => before)).toEqual(['{"sessions":2501}'])
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'None' })
+  })
+
   it('are not held back by one whose edge does not answer', async () => {
     const { token } = await makeToken(at, 'publish')
     let release = (): void => undefined
@@ -229,6 +254,51 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     await until(() => isOver(at, id))
     const stored = admitted.ok ? await at.ctx.store.read.sessions.get(admitted.session.id) : undefined
     expect(stored).toMatchObject({ endReason: 'token_deleted' })
+  })
+})
+
+describe('nodes on one SQLite file', () => {
+  let place: Place
+  let at: LiveNode
+  beforeAll(async () => {
+    place = await newPlace('SQLite')
+    at = await startLiveNode({ url: place.url })
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  it('give up none while the time by which leases are judged has just jumped', async () => {
+    const other = await startLiveNode({ url: place.url })
+    await at.ctx.store.transaction((tx) => tx.nodes.renew(other.ctx.live.node, -1))
+    const options = { place: 'third', pid: 1, isRunning: () => true, leaseMs: 15_000, leases: unrenewed, url: null }
+    let isEven = false
+    const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }
+    const third = await startNode({ ...at.ctx, live: new Live(), time }, options)
+    const count = async () => (await at.ctx.store.read.nodes.list()).length
+    await third.sweep()
+    expect(await count()).toBe(3)
+    isEven = true
+    await third.sweep()
+    expect(await count()).toBe(2)
+    await third.stop()
+    await other.crash()
+  })
+
+  it('know when they do not know all feeds of the others', async () => {
+    const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
+    let count = 10_000
+    const { read } = at.ctx.store
+    const feeds = { ...read.feeds, elsewhere: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
+    const ctx = { ...at.ctx, store: { ...at.ctx.store, read: { ...read, feeds } } } as unknown as Context
+    await lookElsewhere(ctx)
+    expect(ctx.live.knowsAll).toBe(true)
+    count += 1
+    await lookElsewhere(ctx)
+    expect(ctx.live.knowsAll).toBe(false)
+    await lookElsewhere(at.ctx)
+    expect(ctx.live.knowsAll).toBe(true)
   })
 })
 

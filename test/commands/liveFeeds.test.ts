@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { admitPublisher } from '../../src/commands/live/admit.ts'
 import { closeSession } from '../../src/commands/live/close.ts'
+import { countBytes } from '../../src/commands/live/count.ts'
 import { goLive } from '../../src/commands/live/goLive.ts'
 import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
 import {
@@ -18,6 +19,7 @@ import {
   until,
   view,
 } from '../support/live.ts'
+import { ending } from '../conformance/store.samples.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const IDLE_MS = 60_000
@@ -71,6 +73,53 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     })
     expect(Number(ended?.data['ended'])).toBe(Number(started?.data['started']) + 1000)
     expect(await names()).toHaveLength(2)
+  })
+
+  it('ended a lost publisher when it was given up, and not with its last media', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await publish(at, { presented: token })
+    clock.advance(5000)
+    const mediaMs = clock.now()
+    countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(1000)
+    // What its own reports add is no media.
+    countBytes(at.ctx, session.id, { bytesIn: 1100, bytesOut: 0, silentMs: 1000 })
+    clock.advance(15_000)
+    await closeSession(at.ctx, session.id, 'lost')
+    const [, ended] = await events()
+    expect(ended).toMatchObject({ name: 'feeds ended', data: { ended: mediaMs } })
+    expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endedAtMs: mediaMs })
+  })
+
+  it('end a publisher that never sent anything not before it started, and one that sends with its last moment', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session: sending } = await publish(at, { presented: token, streamName: 'sending' })
+    countBytes(at.ctx, sending.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(1500)
+    await closeSession(at.ctx, sending.id, 'left')
+    const { session: early } = await admit(at, { presented: token, streamName: 'early' })
+    countBytes(at.ctx, early.id, { bytesIn: 10, bytesOut: 0 })
+    clock.advance(5000)
+    await goLive(at.ctx, early.id, silentMedia)
+    const startedMs = clock.now()
+    await closeSession(at.ctx, early.id, 'lost')
+    const ends = (await events()).filter(({ name }) => name === 'feeds ended').map(({ data }) => data['ended'])
+    expect(ends).toEqual([startedMs - 5000, startedMs])
+  })
+
+  it('tell of a feed that is replaced while its network is away: it ended with its last media, and the new one starts now', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await publish(at, { presented: token })
+    clock.advance(3000)
+    const mediaMs = clock.now()
+    countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(8000)
+    await publish(at, { presented: token })
+    await until(() => !at.ctx.live.has(session.id) && at.ctx.live.leaving.size === 0)
+    const [, ended, started] = await events()
+    expect(ended).toMatchObject({ name: 'feeds ended', data: { ended: mediaMs } })
+    expect(started).toMatchObject({ name: 'feeds started', data: { started: clock.now() } })
+    expect(await names()).toHaveLength(3)
   })
 
   it('tell of a replaced feed: its end, then the new start, and the times say so too', async () => {
@@ -175,11 +224,34 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     at.ctx.cache.forgetToken(id)
     expect(at.ctx.live.unchecked.has(id)).toBe(true)
     await until(async () => {
-      await at.node.tend()
+      await at.node.reconcile()
       return (await names()).includes('feeds ended')
     })
     expect(publisher.cuts).toEqual(['token_deleted'])
     expect(at.ctx.live.unchecked.size).toBe(0)
+  })
+
+  it('are none for a publisher who is over on record, and the feed that has its place stays', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const there = await publish(at, { presented: token })
+    // As another node does, which took this one for dead.
+    await at.ctx.store.transaction((tx) => tx.sessions.end([ending(late.session.id, clock.now(), 'lost')]))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect([there.cuts, await names()]).toEqual([[], ['feeds started']])
+  })
+
+  it('are none at a node that is being given up', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const { node } = at.ctx.live
+    await at.ctx.store.transaction((tx) => tx.nodes.giveUp(node, true))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect(await names()).toEqual([])
+    await at.ctx.store.transaction(async (tx) => {
+      await tx.nodes.delete(node)
+      await tx.nodes.insert({ id: node, place: 'here', pid: 1, url: null }, 1e12)
+    })
   })
 
   it('do not tell of more names than anybody has', async () => {

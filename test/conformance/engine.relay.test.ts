@@ -3,7 +3,15 @@ import { createRelayEngine } from '../../src/media/relay/engine.ts'
 import { silentLog } from '../support/app.ts'
 import { engineConformance } from './engine.ts'
 
-const config = { host: '', udpPort: 0, processes: 1, publicAddresses: [], maxBitrate: 2_500_000, maxSessions: 1000 }
+const config = {
+  host: '',
+  udpPort: 0,
+  processes: 1,
+  publicAddresses: [],
+  maxBitrate: 2_500_000,
+  maxSessions: 1000,
+  publisherSilentMs: 2000,
+}
 
 engineConformance('the relay', {
   create: () => createRelayEngine({ log: silentLog, now: () => performance.now(), config }),

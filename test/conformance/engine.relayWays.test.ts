@@ -16,6 +16,7 @@ const config = {
   publicAddresses: [],
   maxBitrate: 2_500_000,
   maxSessions: 1000,
+  publisherSilentMs: 15_000,
 }
 const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config })
 const events: EngineEvent[] = []

@@ -91,6 +91,21 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
       expect(other).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('H264') })
     })
 
+    test('a trickle of the current ICE session needs no condition; without one nothing restarts ICE', async () => {
+      const sessionId = id()
+      const publisher = await publish(sessionId)
+      const ufrag = /a=ice-ufrag:(\S+)/.exec(publisher.pc.localDescription?.sdp ?? '')?.[1] ?? ''
+      const pwd = 'a=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\r\n'
+      const trickle = `a=ice-ufrag:${ufrag}\r\n${pwd}m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
+      expect(await engine.patch(sessionId, trickle, false)).toEqual({ ok: true, answer: null, etag: ufrag })
+      const restart = `a=ice-ufrag:EsAw\r\n${pwd}`
+      for (const fragment of [restart, pwd, 'a=end-of-candidates\r\n'])
+        expect(await engine.patch(sessionId, fragment, false)).toMatchObject({ ok: false, status: 428 })
+      expect(await engine.patch(sessionId, restart, true)).toMatchObject({ ok: true, etag: 'EsAw' })
+      // What was trickled for the session before is late.
+      expect(await engine.patch(sessionId, trickle, false)).toMatchObject({ ok: false, status: 428 })
+    })
+
     test('ending a session stops its media before the promise resolves, and nobody else', async () => {
       await publish(id())
       const [cutId, otherId] = [id(), id()]

@@ -6,7 +6,7 @@ import { LIFE_LISTS, newLoggedWebhook } from './listsLife.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.live.ts'
 import { newRecording } from './store.recordings.ts'
-import { accessRow, newWebhook } from './store.samples.ts'
+import { accessRow, ending, newWebhook } from './store.samples.ts'
 
 /** What the items of a list belong to; made anew for each walk. */
 export interface Ground {
@@ -136,7 +136,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
       await store.transaction((tx) => tx.sessions.insert(session, 'elsewhere'))
       return { id: session.id, key: [session.id] }
     },
-    remove: async ({ store }, id) => void (await store.transaction((tx) => tx.sessions.end(id, 10, 'left'))),
+    remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
   },
   recordings: {
     path: () => '/api/recordings',

@@ -23,6 +23,7 @@ export async function addRun(
     config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
     start: { type: 'api', id: 'credential:1' },
     stop: null,
+    keptBy: null,
     startedAtMs,
     endedAtMs: null,
     heartbeatAtMs: startedAtMs,
@@ -91,16 +92,36 @@ export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store
 
 export async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
   const webhookId = logged.get(accountId)?.lane ?? 0
-  const own = `${atMs}${randomBytes(11).toString('hex').slice(1)}`
-  const event = { type: 'live', event: 'channel.created', subject: null, data: '{}', error: null, createdAtMs: atMs }
+  // A retry is made before later events, and begins after them: the log is in the order of times, not of ids.
+  const own = randomBytes(11).toString('hex')
+  const event = {
+    type: 'live',
+    event: 'channel.created',
+    subject: null,
+    data: '{"object":{}}',
+    error: null,
+    createdAtMs: atMs,
+  }
   const payload = { body: Buffer.from('{}'), contentType: 'application/json', headers: {} }
   const end = { statusCode: 200, durationMs: 1, answer: '', error: null, endedAtMs: atMs }
+  if (atMs % 4 === 0) {
+    const skipped = { ...event, state: 'skipped' as const, error: 'it was paused' }
+    await store.transaction((tx) => tx.deliveries.insert([{ id: own, eventId: own, webhookId, accountId, ...skipped }]))
+    return { id: `lg_${own}`, key: [atMs, own] }
+  }
   await store.transaction(async (tx) => {
     await tx.deliveries.insert([{ id: own, eventId: own, webhookId, accountId, state: 'pending', ...event }])
     await tx.deliveries.start('node', atMs, [{ id: own, payload }])
     await tx.deliveries.finish('node', [{ id: own, state: 'delivered', ...end }])
   })
-  return { id: `lg_${own}`, key: [own] }
+  return { id: `lg_${own}`, key: [atMs, own] }
+}
+
+export async function addEvent({ store, accountId }: Ground, atMs: number, type = 'channel.created'): Promise<Item> {
+  const own = randomBytes(11).toString('hex')
+  const data = '{"object":{"type":"channel","id":"ch_1","name":"x"},"data":null}'
+  await store.transaction((tx) => tx.channelEvents.insert([{ id: own, accountId, atMs, type, data }]))
+  return { id: `ev_${own}`, key: [atMs, own] }
 }
 
 export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
@@ -129,6 +150,7 @@ export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
       return newest(webhook)
     },
   },
+  'events of channels': { path: () => '/v2/logs', order: 'desc', add: (ground, atMs) => addEvent(ground, atMs) },
   'log of a webhook': {
     path: ({ accountId }) => `/v2/webhooks/${loggedWebhookId(accountId)}/logs`,
     order: 'desc',

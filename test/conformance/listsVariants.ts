@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { SORTS } from '../../src/core/schedule/requests.ts'
 import type { Scheduler, SchedulerSort } from '../../src/store/store.ts'
 import type { Ground, ListCase } from './lists.ts'
-import { addAttempt, addRun, addScheduler, loggedWebhookId, newest } from './listsLife.ts'
+import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsLife.ts'
 import { newChannel } from './store.live.ts'
 
 /** The lists with their filters and orders. Of every three items two are on the list, and the third is there beside it. */
@@ -115,6 +115,14 @@ export const VARIANT_LISTS: Readonly<Record<string, ListCase>> = {
     add: async (ground, atMs) => {
       const item = await addAttempt(ground, atMs)
       return atMs < 6 ? item : null
+    },
+  },
+  'events of channels by time and type, oldest first': {
+    path: () => `/v2/logs?sortDirection=asc&type=channel.created,channel.deleted&startDate=${at(2)}&endDate=${at(8)}`,
+    order: 'asc',
+    add: async (ground, atMs) => {
+      const item = await addEvent(ground, atMs, isOn(atMs) ? 'channel.deleted' : 'channel.updated')
+      return isOn(atMs) && atMs >= 2 && atMs < 8 ? item : null
     },
   },
 }

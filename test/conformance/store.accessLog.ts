@@ -75,6 +75,15 @@ export function accessLogSuite(stores: Stores): void {
       expect(await stores.store.read.accessLog.page({ accountId, limit: 1_000 })).toHaveLength(250)
     })
 
+    test('a row that is written again takes the new count and the new last time, and nothing else', async () => {
+      const accountId = newAccount()
+      const row = accessRow({ accountId, code: 'token_expired', allowed: false })
+      await append([row, accessRow({ accountId })])
+      await append([{ ...row, count: 3, lastAtMs: row.atMs + 5, message: 'another' }])
+      const page = await stores.store.read.accessLog.page({ accountId, limit: 10, code: 'token_expired' })
+      expect(page).toEqual([{ ...row, count: 3, lastAtMs: row.atMs + 5 }])
+    })
+
     test('pruning takes the oldest, no more than asked, and says how many', async () => {
       const accountId = newAccount()
       const at = (n: number) => -1_000 + n

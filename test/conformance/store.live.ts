@@ -64,6 +64,7 @@ export function newDistribution(channel: Channel, over: Partial<Distribution> = 
       refererBlocking: { enabled: false, allowedDomains: [], allowNativeApps: false },
       rewriteSegmentUrls: false,
     },
+    closedWithoutKey: true,
     createdAtMs: AT,
     updatedAtMs: AT,
     ...over,

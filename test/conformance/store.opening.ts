@@ -1,7 +1,17 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteQueryCompiler,
+} from 'kysely'
 import { expect } from 'vitest'
+import { up } from '../../src/store/migrations/0012_access_log_repeats.ts'
 import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -27,6 +37,47 @@ export async function expectNewerRefused(url: string, execute: (sql: string) => 
   const opening = openStore({ url, log: quiet })
   await expect(opening).rejects.toBeInstanceOf(DatabaseTooNew)
   await expect(opening).rejects.toThrow('9999_future')
+}
+
+/** A row that was there before the access log counted repeats, and one that a node of that version writes beside this one. */
+export async function expectAccessLogUpgrade(
+  url: string,
+  execute: (sql: string) => Promise<void>,
+  engine: 'sqlite' | 'postgres',
+): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  const earlier = (id: string, atMs: number) =>
+    execute(`insert into access_log (account_id, at_ms, id, source, action, protocol, stream_name, address, allowed, message)
+      values ('early', ${atMs}, '${id}', 'live', 'view', 'hls', 'show', '192.0.2.1', 0, 'no')`)
+  for (const column of ['count', 'last_at_ms']) await execute(`alter table access_log drop column "${column}"`)
+  await earlier('before', 7)
+  for (const sql of await statementsOf(up, engine)) await execute(sql)
+  await earlier('beside', 8)
+  const store = await openStore({ url, log: quiet })
+  expect(await store.read.accessLog.page({ accountId: 'early', limit: 10 })).toMatchObject([
+    { id: 'beside', count: 1, atMs: 8, lastAtMs: 8 },
+    { id: 'before', count: 1, atMs: 7, lastAtMs: 7 },
+  ])
+  await store.close()
+}
+
+/** What a migration runs. */
+async function statementsOf(
+  migration: (db: Kysely<unknown>) => Promise<void>,
+  engine: 'sqlite' | 'postgres',
+): Promise<string[]> {
+  const statements: string[] = []
+  const db = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => (engine === 'sqlite' ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (of) => new PostgresIntrospector(of),
+      createQueryCompiler: () => (engine === 'sqlite' ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+    log: ({ query }) => void statements.push(query.sql),
+  })
+  await migration(db)
+  return statements
 }
 
 /** What was queued is finished, everything later is refused, and closing twice is harmless. */

@@ -4,7 +4,12 @@ import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
-import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import {
+  expectAccessLogUpgrade,
+  expectConcurrentOpens,
+  expectNewerRefused,
+  expectOrderlyClose,
+} from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -52,6 +57,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
 
     test('is migrated once when several nodes start together', () => expectConcurrentOpens(database.url))
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
+    test('counts what earlier versions have in the access log once', () =>
+      expectAccessLogUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is told although its transaction began early and committed late', async () => {
@@ -113,6 +120,25 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expect(attempts).toBeGreaterThanOrEqual(3)
       expect(await store.read.tokens.get(a.id)).toMatchObject({ version: 2 })
       expect(await store.read.tokens.get(b.id)).toMatchObject({ version: 2 })
+      await store.close()
+    })
+
+    test('a pool whose connections are all in use says so, and what changed is read all the same', async () => {
+      const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
+      const listener = vi.fn()
+      store.watch(listener)
+      await vi.waitFor(() => expect(listener).toHaveBeenCalled(), { timeout: 30_000 })
+      const { cursor } = await store.changesSince(null)
+      let release: () => void = () => undefined
+      const held = store.transaction(async (tx) => {
+        await tx.changes.append({ kind: 'token', accountId: 'a', id: 1, atMs: 1 })
+        await new Promise<void>((resolve) => (release = resolve))
+      })
+      const waiting = store.read.accounts.list()
+      expect(await store.changesSince(cursor)).toMatchObject({ reset: false })
+      await expect(waiting).rejects.toThrow('all 1 connections of this process to the database are in use')
+      release()
+      await held
       await store.close()
     })
 

@@ -1,63 +1,25 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LiveWebhook, NewDelivery, Scheduler, StoredLife } from '../../src/store/store.ts'
+import type { LifeRecord } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.live.ts'
-import { newRun } from './store.samples.ts'
+import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
 
-const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
-  id: id('sc'),
-  accountId: 'nobody',
-  name: 'Daily',
-  enabled: true,
-  status: 'idle',
-  channels: [{ channelId: 'ch_1' }],
-  startDate: '2030-01-01',
-  startTime: '10:00',
-  endDate: null,
-  endTime: '11:00',
-  recurrence: null,
-  timeZone: 'UTC',
-  occurrence: null,
-  seenUntilMs: AT,
-  nextAtMs: AT + 1000,
-  createdAtMs: AT,
-  updatedAtMs: AT,
-  ...over,
-})
-
-const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<LiveWebhook, 'lane'> => ({
-  id: id('wh'),
-  accountId,
-  name: 'Hook',
-  description: null,
-  url: 'https://x.example/',
-  events: ['*'],
-  active: true,
-  secretSealed: new Uint8Array([1]),
-  failuresInRow: 0,
-  disabled: null,
-  createdAtMs: AT,
-  updatedAtMs: AT,
-  ...over,
-})
-
-/** What every store promises of runs, schedulers and the live interface's webhooks. */
+/** What every store promises of runs and schedulers. */
 export function runsSuite(stores: Stores): void {
   livesAndRuns(stores)
   schedulers(stores)
-  webhooks(stores)
 }
 
 function livesAndRuns(stores: Stores): void {
   describe('lives and runs', () => {
     test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
       const run = newRun()
-      const life: StoredLife = {
+      const life: LifeRecord = {
         engineId: run.engineId,
         accountId: 'nobody',
         channelId: run.channelId,
@@ -66,19 +28,28 @@ function livesAndRuns(stores: Stores): void {
         idleSinceMs: AT,
         retryAtMs: null,
         node: 'node 1',
-        aliveUntilMs: AT,
         runId: run.id,
       }
       await stores.store.transaction(async (tx) => {
         await tx.runs.insert(run)
         await tx.lives.put({ ...life, failures: 3 })
         await tx.lives.put(life)
-        await tx.lives.beat('node 1', AT + 5, AT + 500)
       })
-      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, aliveUntilMs: AT + 500 })
-      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, aliveUntilMs: AT + 500 })
-      const [beaten] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
-      expect(beaten).toEqual({ ...run, heartbeatAtMs: AT + 5 })
+      const isExpired = async () => (await stores.other.read.lives.get(life.engineId))?.isExpired
+      // It was never taken.
+      expect(await isExpired()).toBe(true)
+      const atMs = await stores.store.time()
+      await stores.store.transaction((tx) => tx.lives.renew('node 1', 60_000))
+      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, isExpired: false })
+      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, isExpired: false })
+      const [renewed] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
+      expect(renewed).toEqual({ ...run, heartbeatAtMs: expect.any(Number) as number })
+      expect(renewed?.heartbeatAtMs).toBeGreaterThanOrEqual(atMs)
+      // To write the rest leaves the lease as it is, and to take the engine begins another.
+      await stores.store.transaction((tx) => tx.lives.put({ ...life, failures: 1 }))
+      expect(await isExpired()).toBe(false)
+      await stores.store.transaction((tx) => tx.lives.take(life.engineId, 'node 2', -1))
+      expect(await stores.other.read.lives.get(life.engineId)).toMatchObject({ node: 'node 2', isExpired: true })
       await stores.store.transaction(async (tx) => {
         await tx.runs.end(run.id, { type: 'timeout', id: '' }, AT + 9)
         await tx.runs.end(run.id, { type: 'api', id: 'late' }, AT + 99)
@@ -96,7 +67,7 @@ function livesAndRuns(stores: Stores): void {
         { wanted: true, node: null },
         { wanted: false, node: 'node 2' },
         { wanted: false, node: null },
-      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, aliveUntilMs: null, runId: null }))
+      ].map((one) => ({ ...idle, ...one, engineId: newEngine(channel).id, runId: null }))
       const left = () =>
         stores.store.transaction(async (tx) => {
           const found: boolean[] = []
@@ -239,112 +210,4 @@ function schedulers(stores: Stores): void {
       expect((await stores.other.read.schedulers.page(query)).map(({ name }) => name)).toEqual(['c'])
     })
   })
-}
-
-function webhooks(stores: Stores): void {
-  describe("the live interface's webhooks", () => {
-    test('stand beside those of the token interface and are not seen by it', async () => {
-      const accountId = account()
-      const one = newWebhook(accountId, { description: 'x' })
-      await stores.store.transaction(async (tx) => {
-        await tx.liveWebhooks.insert(one)
-        await tx.liveWebhooks.insert(newWebhook(accountId, { active: false, createdAtMs: AT - 1 }))
-      })
-      const found = await stores.other.read.liveWebhooks.get(accountId, one.id)
-      expect(found).toEqual({ ...one, lane: expect.any(Number) })
-      expect(await stores.other.read.webhooks.forAccount(accountId)).toEqual([])
-      const page = await stores.other.read.liveWebhooks.page({ accountId, limit: 1 })
-      const rest = await stores.other.read.liveWebhooks.page({ accountId, limit: 5, after: { atMs: AT, id: one.id } })
-      expect([page.map(({ id }) => id), rest.length]).toEqual([[one.id], 1])
-      await stores.store.transaction(async (tx) => {
-        expect((await tx.liveWebhooks.active(accountId)).map(({ id }) => id)).toEqual([one.id])
-        expect(await tx.liveWebhooks.count(accountId)).toBe(2)
-        if (found) await tx.liveWebhooks.replace({ ...found, active: false, events: ['channel.created'] })
-      })
-      expect(await stores.other.read.liveWebhooks.get(accountId, one.id)).toMatchObject({ active: false })
-    })
-
-    test('a failed attempt is followed by another, which waits for its time; one of the token interface is not', async () => {
-      const accountId = account()
-      const { lane, row } = await withDelivery(stores, accountId)
-      const { attempt: _never, ...plain } = row('plain')
-      const counted = row('live')
-      const retry = { id: `${counted.id}2`, atMs: AT, notBeforeMs: AT + 5000 }
-      await stores.store.transaction(async (tx) => {
-        await tx.deliveries.insert([counted, plain])
-        const bytes = { body: new TextEncoder().encode('{}'), contentType: 'application/json', headers: {} }
-        const ids = [counted.id, plain.id]
-        await tx.deliveries.start(
-          'node 2',
-          AT,
-          ids.map((one) => ({ id: one, payload: bytes })),
-        )
-        const failed = {
-          state: 'failed',
-          endedAtMs: AT,
-          statusCode: 500,
-          durationMs: 1,
-          answer: '',
-          error: 'no',
-        } as const
-        await tx.deliveries.finish(
-          'node 2',
-          ids.map((one) => ({ id: one, ...failed })),
-        )
-        expect(await tx.deliveries.retry({ of: counted.id, ...retry })).toBe(true)
-        expect(await tx.deliveries.retry({ of: plain.id, ...retry, id: 'never' })).toBe(false)
-      })
-      const due = async () =>
-        (await stores.other.read.deliveries.due({ after: lane - 1, without: [], upTo: 9, limit: 1 }))[0]
-      expect([await due(), await stores.other.read.deliveries.isRetryDue(AT + 4999)]).toEqual([undefined, false])
-      expect(await stores.other.read.deliveries.isRetryDue(AT + 5000)).toBe(true)
-      expect(await stores.store.transaction((tx) => tx.deliveries.release(AT + 5000, 10))).toBe(1)
-      expect(await due()).toEqual({ webhookId: lane, rows: 1 })
-      const [claimed] = await stores.store.transaction((tx) =>
-        tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }),
-      )
-      expect(claimed).toMatchObject({ id: retry.id, attempt: 2, payload: { contentType: 'application/json' } })
-      const log = await stores.other.read.liveWebhooks.log({ lane, limit: 10, fromMs: AT, untilMs: AT + 1 })
-      expect(log.map(({ id: one, attempt }) => [one, attempt])).toContainEqual([counted.id, 1])
-      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))).toBe(1)
-      expect(await due()).toBeUndefined()
-    })
-
-    test('an attempt that a dead node had begun is tried again', async () => {
-      const { lane, row } = await withDelivery(stores, account())
-      const one = row('lost')
-      await stores.store.transaction(async (tx) => {
-        await tx.deliveries.insert([one])
-        const payload = { body: new Uint8Array([1]), contentType: 'x/y', headers: {} }
-        await tx.deliveries.start(`dead ${one.id}`, AT, [{ id: one.id, payload }])
-        const retryId = () => `${one.id}9`
-        await tx.deliveries.expire({ nowMs: AT, startedBeforeMs: 0, reason: 'dead', limit: 100, retryId })
-        await tx.deliveries.release(AT + 5000, 100)
-      })
-      const [again] = await stores.store.transaction((tx) => tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }))
-      expect(again).toMatchObject({ id: `${one.id}9`, attempt: 2 })
-      await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))
-    })
-  })
-}
-
-async function withDelivery({ store }: Stores, accountId: string) {
-  const webhook = newWebhook(accountId)
-  await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
-  const lane = (await store.read.liveWebhooks.get(accountId, webhook.id))?.lane ?? 0
-  const row = (event: string): NewDelivery & { attempt: 1 } => ({
-    id: randomBytes(10).toString('hex'),
-    eventId: id('e'),
-    webhookId: lane,
-    accountId,
-    type: 'live',
-    event,
-    subject: null,
-    createdAtMs: AT,
-    error: null,
-    state: 'pending',
-    data: '{}',
-    attempt: 1,
-  })
-  return { lane, row }
 }

@@ -1,6 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { StoreLog } from '../../src/store/log.ts'
-import type { AccessLogRow, AuditRow, Run, Store, StoredToken, StoredWebhook } from '../../src/store/store.ts'
+import type {
+  AccessLogRow,
+  AuditRow,
+  Run,
+  Scheduler,
+  SessionEnd,
+  Store,
+  StoredToken,
+  StoredWebhook,
+} from '../../src/store/store.ts'
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -74,6 +83,8 @@ export function accessRow(over: Partial<AccessLogRow>): AccessLogRow {
     allowed: true,
     code: null,
     message: 'admitted',
+    count: 1,
+    lastAtMs: over.atMs ?? 1_750_000_000_000,
     ...over,
   }
 }
@@ -101,8 +112,39 @@ export const newRun = (over: Partial<Run> = {}): Run => ({
   config: { ingest: { type: 'rtmp-push' }, abrLadderId: 'ab_default', drm: false },
   start: { type: 'api', id: 'credential:1' },
   stop: null,
+  keptBy: null,
   startedAtMs: 1_750_000_000_000,
   endedAtMs: null,
   heartbeatAtMs: 1_750_000_000_000,
   ...over,
+})
+
+export const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
+  id: `sc_${randomBytes(11).toString('hex')}`,
+  accountId: 'nobody',
+  name: 'Daily',
+  enabled: true,
+  status: 'idle',
+  channels: [{ channelId: 'ch_1' }],
+  startDate: '2030-01-01',
+  startTime: '10:00',
+  endDate: null,
+  endTime: '11:00',
+  recurrence: null,
+  timeZone: 'UTC',
+  occurrence: null,
+  seenUntilMs: 1_750_000_000_000,
+  nextAtMs: 1_750_000_001_000,
+  createdAtMs: 1_750_000_000_000,
+  updatedAtMs: 1_750_000_000_000,
+  ...over,
+})
+
+/** The end of a session that moved nothing. */
+export const ending = (id: string, atMs: number, reason: string): SessionEnd => ({
+  id,
+  atMs,
+  reason,
+  bytesIn: 0,
+  bytesOut: 0,
 })

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { LiveSession } from '../../src/core/sessions/types.ts'
-import { Conflict, type Node, type StoredFeed } from '../../src/store/store.ts'
-import { insert, newAccount } from './store.samples.ts'
+import { Conflict, type NewNode, type StoredFeed } from '../../src/store/store.ts'
+import { ending, insert, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 const HOUR_MS = 3_600_000
@@ -52,8 +52,8 @@ export function sessionsSuite(stores: Stores): void {
       const fresh = { ...made, node: 'n', feedId: null, endedAtMs: null, endReason: null, kick: null }
       expect(await get(made.id)).toEqual({ ...fresh, bytesIn: 0, bytesOut: 0 })
       expect(await write((tx) => tx.sessions.attach(made.id, 'f'))).toMatchObject({ feedId: 'f' })
-      expect(await write((tx) => tx.sessions.end(made.id, 2000, 'left'))).toMatchObject({ endedAtMs: 2000 })
-      expect(await write((tx) => tx.sessions.end(made.id, 3000, 'lost'))).toBeUndefined()
+      await write((tx) => tx.sessions.end([ending(made.id, 2000, 'left')]))
+      await write((tx) => tx.sessions.end([ending(made.id, 3000, 'lost')]))
       expect(await write((tx) => tx.sessions.attach(made.id, 'g'))).toBeUndefined()
       expect(await get(made.id)).toMatchObject({ endedAtMs: 2000, endReason: 'left', feedId: 'f' })
       expect(await get('nobody')).toBeUndefined()
@@ -63,7 +63,7 @@ export function sessionsSuite(stores: Stores): void {
       const mine = newAccount()
       const ids = ['a', 'b', 'c', 'd'].map((letter) => `${mine}${letter}`)
       for (const id of ids) await admitted({ id, accountId: mine, tokenId: 3, streamName: 'x' })
-      await write((tx) => tx.sessions.end(`${mine}b`, 2000, 'left'))
+      await write((tx) => tx.sessions.end([ending(`${mine}b`, 2000, 'left')]))
       const page = async (query: object) =>
         (await stores.store.read.sessions.page({ accountId: mine, limit: 10, ...query })).map(({ id }) => id)
       expect(await page({})).toEqual([ids[3], ids[2], ids[0]])
@@ -79,22 +79,43 @@ export function sessionsSuite(stores: Stores): void {
       const node = randomBytes(4).toString('hex')
       const { streamName } = stream()
       const [one, two] = [await admitted({ streamName }, node), await admitted({ streamName }, node)]
-      const kick = (which: { id: string } | { streamName: string }) =>
-        write((tx) => tx.sessions.kick({ accountId, ...which }, 'kicked'))
-      expect(await kick({ id: one.id })).toMatchObject([{ id: one.id }])
-      expect(await write((tx) => tx.sessions.kick({ accountId: 'other', id: two.id }, 'kicked'))).toEqual([])
+      const kick = (id: string, of = accountId) => write((tx) => tx.sessions.kick({ accountId: of, id }, 'kicked'))
+      const kickStream = (limit = 10) => write((tx) => tx.sessions.kickAll({ accountId, streamName }, 'stopped', limit))
+      expect(await stores.other.read.sessions.count({ accountId, streamName })).toBe(2)
+      expect(await kick(one.id)).toMatchObject({ id: one.id })
+      expect([await kick(one.id), await kick(two.id, 'other')]).toEqual([undefined, undefined])
       expect(await stores.other.read.sessions.kicked(node, 10)).toEqual([{ id: one.id, reason: 'kicked' }])
-      expect(await kick({ streamName })).toMatchObject([{ id: two.id }])
-      expect(await kick({ streamName })).toEqual([])
-      await write((tx) => tx.sessions.end(one.id, 1, 'kicked'))
-      expect(await stores.other.read.sessions.kicked(node, 10)).toMatchObject([{ id: two.id }])
+      for (let n = 0; n < 3; n++) await admitted({ streamName }, node)
+      expect([await kickStream(3), await kickStream(3), await kickStream(3)]).toEqual([3, 1, 0])
+      await write((tx) => tx.sessions.end([ending(one.id, 1, 'kicked')]))
+      const kicked = await stores.other.read.sessions.kicked(node, 10)
+      expect(kicked.map(({ reason }) => reason)).toEqual(Array(4).fill('stopped'))
+      expect(kicked).toContainEqual({ id: two.id, reason: 'stopped' })
     })
 
-    test('of a node end together, none before it began', async () => {
+    test('are counted and kicked by account too, and none of another', async () => {
+      const [mine, theirs] = [newAccount(), newAccount()]
+      for (const streamName of ['a', 'a', 'b']) await admitted({ accountId: mine, streamName })
+      await admitted({ accountId: theirs, streamName: 'a' })
+      const count = (scope: object) => stores.other.read.sessions.count({ accountId: mine, ...scope })
+      expect([await count({}), await count({ streamName: 'a' })]).toEqual([3, 2])
+      const kickAll = () => write((tx) => tx.sessions.kickAll({ accountId: mine }, 'stopped', 2))
+      expect([await kickAll(), await kickAll(), await kickAll()]).toEqual([2, 1, 0])
+    })
+
+    test('of a node end in batches, publishers first, none before it began', async () => {
       const node = randomBytes(4).toString('hex')
       const [early, late] = [await admitted({ startedAtMs: 100 }, node), await admitted({ startedAtMs: 900 }, node)]
       const { id } = await admitted({}, `${node}x`)
-      expect(await write((tx) => tx.sessions.endOfNode(node, 500, 'lost'))).toBe(2)
+      const publisher = await admitted(
+        { startedAtMs: 100, action: 'publish', id: `z${randomBytes(8).toString('hex')}` },
+        node,
+      )
+      const endSome = (limit: number) =>
+        write((tx) => tx.sessions.endOfNode(node, { atMs: 500, reason: 'lost', limit }))
+      expect(await endSome(1)).toBe(1)
+      expect(await get(publisher.id)).toMatchObject({ endedAtMs: 500, endReason: 'lost' })
+      expect([await endSome(5), await endSome(5)]).toEqual([2, 0])
       expect(await get(early.id)).toMatchObject({ endedAtMs: 500, endReason: 'lost' })
       expect(await get(late.id)).toMatchObject({ endedAtMs: 900 })
       expect(await get(id)).toMatchObject({ endedAtMs: null })
@@ -102,8 +123,8 @@ export function sessionsSuite(stores: Stores): void {
 
     test('and feeds are pruned when they ended long ago', async () => {
       const [old, fresh, open] = [await admitted(), await admitted(), await admitted()]
-      await write((tx) => tx.sessions.end(old.id, 10, 'left'))
-      await write((tx) => tx.sessions.end(fresh.id, 30, 'left'))
+      await write((tx) => tx.sessions.end([ending(old.id, 10, 'left')]))
+      await write((tx) => tx.sessions.end([ending(fresh.id, 30, 'left')]))
       while ((await write((tx) => tx.sessions.prune(20, 1))) > 0);
       expect(await Promise.all([old, fresh, open].map(({ id }) => get(id)))).toMatchObject([
         undefined,
@@ -141,7 +162,7 @@ export function sessionsSuite(stores: Stores): void {
       await count(one.id, 5, 30 * HOUR_MS + 1)
       await count(one.id, 7, 31 * HOUR_MS)
       await count(two.id, 1, 31 * HOUR_MS)
-      await write((tx) => tx.sessions.end(two.id, 1, 'left'))
+      await write((tx) => tx.sessions.end([ending(two.id, 1, 'left')]))
       expect(await count(two.id, 99, 31 * HOUR_MS)).toEqual([two.id])
       const query = { accountId: mine, fromMs: 0, untilMs: 48 * HOUR_MS, limit: 10 }
       const sum = (more: object) => stores.store.read.usage.sum({ ...query, groupBy: [], slot: 'hour', ...more })
@@ -155,6 +176,22 @@ export function sessionsSuite(stores: Stores): void {
       expect(await sum({ streamNames: ['b'], groupBy: ['streamName'] })).toMatchObject([{ bytesIn: 1 }])
       expect(await sum({ untilMs: 31 * HOUR_MS })).toMatchObject([{ bytesIn: 5 }])
       expect(await sum({ accountId: 'nobody' })).toMatchObject([{ bytesIn: 0 }])
+    })
+
+    test('that 250 sessions end with are counted once, in the hours in which they end', async () => {
+      const mine = newAccount()
+      const made: LiveSession[] = []
+      for (let n = 0; n < 250; n++) made.push(await admitted({ accountId: mine, streamName: 's' }))
+      const ends = made.map(({ id }, n) => ({ ...ending(id, (n % 2) * HOUR_MS + n, 'left'), bytesIn: 3, bytesOut: 5 }))
+      await write((tx) => tx.sessions.count(ends.slice(0, 10), 0))
+      const end = (store = stores.store) => store.transaction((tx) => tx.sessions.end(ends))
+      await Promise.all([end(), end(stores.other)])
+      expect(await get(made[249]?.id ?? '')).toMatchObject({ endedAtMs: HOUR_MS + 249, endReason: 'left', bytesOut: 5 })
+      const query = { accountId: mine, fromMs: 0, untilMs: 2 * HOUR_MS, slot: 'hour', limit: 10 } as const
+      expect(await stores.store.read.usage.sum({ ...query, groupBy: ['slot'] })).toMatchObject([
+        { slotMs: 0, bytesIn: 130 * 3, bytesOut: 130 * 5 },
+        { slotMs: HOUR_MS, bytesIn: 120 * 3, bytesOut: 120 * 5 },
+      ])
     })
 
     test('may be more than 32 bits hold', async () => {
@@ -175,13 +212,31 @@ export function sessionsSuite(stores: Stores): void {
       expect(await write((tx) => tx.feeds.lastEnd(first))).toBeNull()
       expect(await write((tx) => tx.feeds.end(first.feedId, 2000))).toEqual(first)
       expect(await write((tx) => tx.feeds.end(first.feedId, 3000))).toBeUndefined()
-      expect(await write((tx) => tx.feeds.endOfSession(first.sessionId, 3000))).toBeUndefined()
+      const endOf = (id: string, atMs: number) => write((tx) => tx.feeds.endOfSessions([{ id, atMs }]))
+      expect(await endOf(first.sessionId, 3000)).toEqual([])
       await write((tx) => tx.feeds.insert(second))
       expect(await write((tx) => tx.feeds.lockOpen(first))).toHaveLength(2)
       expect(await write((tx) => tx.feeds.lastEnd(first))).toBe(2000)
       const open = await stores.other.read.feeds.open(10_000)
       expect(open.filter((one) => one.streamName === streamName)).toHaveLength(2)
-      expect(await write((tx) => tx.feeds.endOfSession(second.sessionId, 4000))).toEqual(second)
+      expect(await endOf(second.sessionId, 4000)).toEqual([{ ...second, endedAtMs: 4000 }])
+    })
+
+    test('on the air name their tokens, each once, of a stream or of the whole account', async () => {
+      const of = { accountId: newAccount(), streamName: 'x' }
+      const first = feed({ ...of, sourceId: 'a', tokenId: 12 })
+      const rest = [
+        feed({ ...of, sourceId: 'b', tokenId: 9 }),
+        feed({ ...of, sourceId: 'c', tokenId: 12 }),
+        feed({ ...of, streamName: 'y', tokenId: 7 }),
+        feed({ accountId: newAccount(), streamName: 'x', tokenId: 1 }),
+      ]
+      for (const one of [first, ...rest]) await write((tx) => tx.feeds.insert(one))
+      const { feeds } = stores.other.read
+      expect(await feeds.tokenIds(of.accountId, 'x')).toEqual([9, 12])
+      expect(await feeds.tokenIds(of.accountId)).toEqual([7, 9, 12])
+      for (const { feedId } of rest) await write((tx) => tx.feeds.end(feedId, 2000))
+      expect(await feeds.tokenIds(of.accountId)).toEqual([12])
     })
 
     test('of a node end together, none before it began', async () => {
@@ -208,7 +263,7 @@ export function sessionsSuite(stores: Stores): void {
       const desert = (store = stores.store, beforeMs = 5000) =>
         store.transaction((tx) => tx.viewing.desert(watched, beforeMs))
       expect(await desert()).toBe(false)
-      for (const { id } of joined) await write((tx) => tx.sessions.end(id, 4000, 'left'))
+      for (const { id } of joined) await write((tx) => tx.sessions.end([ending(id, 4000, 'left')]))
       expect(await stores.store.read.viewing.deserted(3999, 1000)).not.toContainEqual(watched)
       expect(await desert(stores.store, 3999)).toBe(false)
       expect(await stores.store.read.viewing.deserted(4000, 1000)).toContainEqual(watched)
@@ -231,27 +286,40 @@ export function sessionsSuite(stores: Stores): void {
   })
 
   describe('nodes', () => {
-    const node = (over: Partial<Node> = {}): Node => ({
-      id: randomBytes(4).toString('hex'),
-      place: 'p',
-      pid: 1,
-      seenAtMs: 10,
-      aliveUntilMs: 20,
-      url: 'https://one.example',
-      ...over,
+    const node = (): NewNode => ({ id: randomBytes(4).toString('hex'), place: 'p', pid: 1, url: 'https://one.example' })
+    const find = async (id: string) => (await stores.other.read.nodes.list()).find((one) => one.id === id)
+    const renew = (id: string, leaseMs: number) => write((tx) => tx.nodes.renew(id, leaseMs))
+    const giveUp = (id: string, isKnownDead = false) => write((tx) => tx.nodes.giveUp(id, isKnownDead))
+
+    test('have a lease by the time of the database, and are given up when it has run out', async () => {
+      const made = node()
+      const beforeMs = await stores.store.time()
+      await write((tx) => tx.nodes.insert(made, 60_000))
+      const seen = await find(made.id)
+      expect(seen).toEqual({ ...made, isExpired: false, seenAtMs: expect.any(Number) as number })
+      expect(seen?.seenAtMs).toBeGreaterThanOrEqual(beforeMs)
+      expect(seen?.seenAtMs).toBeLessThanOrEqual(await stores.store.time())
+      expect(await write((tx) => tx.nodes.hold(made.id))).toBe(true)
+      expect(await giveUp(made.id)).toBeUndefined()
+      expect(await renew(made.id, -1)).toBe(true)
+      expect(await find(made.id)).toMatchObject({ isExpired: true })
+      // Late, but before anybody gave it up.
+      expect(await renew(made.id, 60_000)).toBe(true)
+      expect(await giveUp(made.id)).toBeUndefined()
+      expect(await renew(made.id, -1)).toBe(true)
+      expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
-    test('beat while they are there; a dead one is locked only as it was found', async () => {
+    test('that are given up never come back, whatever is left to do for those who gave them up', async () => {
       const made = node()
-      await write((tx) => tx.nodes.insert(made))
-      expect(await stores.other.read.nodes.list()).toContainEqual(made)
-      expect(await write((tx) => tx.nodes.hold(made.id))).toBe(true)
-      expect(await write((tx) => tx.nodes.beat(made.id, 30, 40))).toBe(true)
-      expect(await write((tx) => tx.nodes.lockDead(made))).toBe(false)
-      expect(await write((tx) => tx.nodes.lockDead({ ...made, aliveUntilMs: 40 }))).toBe(true)
-      await write((tx) => tx.nodes.delete(made.id))
-      expect(await write((tx) => tx.nodes.beat(made.id, 50, 60))).toBe(false)
+      await write((tx) => tx.nodes.insert(made, 60_000))
+      expect(await giveUp(made.id, true)).toEqual(expect.any(Number))
+      expect(await renew(made.id, 60_000)).toBe(false)
       expect(await write((tx) => tx.nodes.hold(made.id))).toBe(false)
+      expect(await giveUp(made.id)).toEqual(expect.any(Number))
+      await write((tx) => tx.nodes.delete(made.id))
+      expect(await renew(made.id, 60_000)).toBe(false)
+      expect(await giveUp(made.id, true)).toBeUndefined()
     })
   })
 

@@ -1,12 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/base/clock.ts'
+import { removeLeftSources } from '../../src/commands/leftSources.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
-import { expectConcurrentOpens, expectNewerRefused, expectOrderlyClose } from './store.opening.ts'
+import {
+  expectAccessLogUpgrade,
+  expectConcurrentOpens,
+  expectNewerRefused,
+  expectOrderlyClose,
+} from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
@@ -50,7 +57,29 @@ describe('a SQLite file', () => {
 
   test('is migrated once when several processes start together', () => expectConcurrentOpens(file))
   test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
+  test('counts what earlier versions have in the access log once', () =>
+    expectAccessLogUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))
+
+  test('has nothing left in it of what was taken out of a row', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const before = (n: number) => JSON.stringify({ name: 'x', url: `rtmp://a.example/app/key-of-this-test-${n}` })
+    const rows = Array.from({ length: 100 }, (_, n) => ({ ...auditRow('nobody', 'in_1'), before: before(n) }))
+    await store.transaction(async (tx) => {
+      for (const row of rows) await tx.audit.append({ ...row, action: 'ingest.updated' })
+    })
+    await removeLeftSources({ store, clock: systemClock })
+    await store.close()
+    expect(readFileSync(file, 'latin1').includes('key-of-this-test')).toBe(false)
+  })
+
+  test('says how much room its disk has', async () => {
+    const store = await openStore({ url: file, log: quiet })
+    const { freeBytes = 0, totalBytes = 0 } = (await store.diskSpace()) ?? {}
+    expect(freeBytes).toBeGreaterThan(0)
+    expect(totalBytes).toBeGreaterThanOrEqual(freeBytes)
+    await store.close()
+  })
 
   test('in memory is refused, because reads would not see writes', async () => {
     await expect(openStore({ url: ':memory:', log: quiet })).rejects.toThrow('needs a file')
@@ -122,7 +151,8 @@ describe('a full disk', () => {
       const fill = async () => {
         for (; acknowledged < 1_000; acknowledged += 1) await append(acknowledged)
       }
-      await expect(fill()).rejects.toBeInstanceOf(StoreUnavailable)
+      await expect(fill()).rejects.toMatchObject({ name: 'StoreUnavailable', isDiskFull: true })
+      expect(await store.diskSpace()).toMatchObject({ totalBytes: 1_048_576 })
       const group = await Promise.allSettled(Array.from({ length: 5 }, (_, n) => append(n)))
       expect(group.every((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailable)).toBe(
         true,

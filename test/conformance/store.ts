@@ -3,8 +3,11 @@ import type { Store } from '../../src/store/store.ts'
 import { accessLogSuite } from './store.accessLog.ts'
 import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
+import { channelWebhooksSuite } from './store.channelWebhooks.ts'
+import { deletedSuite } from './store.deleted.ts'
 import { liveSuite } from './store.live.ts'
 import { runsSuite } from './store.runs.ts'
+import { leftSourcesSuite } from './store.leftSources.ts'
 import { peopleSuite } from './store.people.ts'
 import { sessionsSuite } from './store.sessions.ts'
 import { recordingsSuite } from './store.recordings.ts'
@@ -47,9 +50,12 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     changesSuite(opened)
     accessLogSuite(opened)
     webhooksSuite(opened)
+    deletedSuite(opened)
     sessionsSuite(opened)
     recordingsSuite(opened)
     liveSuite(opened)
     runsSuite(opened)
+    channelWebhooksSuite(opened)
+    leftSourcesSuite(opened)
   })
 }

@@ -51,11 +51,12 @@ async function start(command: string, file: string, language: string): Promise<n
 }
 
 /** The status of a callback, signed with `secret`; null when nobody answered. */
-async function send(port: number, secret: string): Promise<number | null> {
-  const made = exampleEvent('Feeds', { accountId: 'a1b2c3', nowMs: Date.now() })
-  if (made.kind !== 'event') throw new Error('expected an event')
-  const body = renderPayload(made.event, Date.now())
-  const headers = signatureHeaders({ profile: headerProfile(), secret, id: 'evt_1', timestampMs: Date.now(), body })
+async function send(port: number, secret: string, type: 'Feeds' | 'Thumbnail' = 'Feeds'): Promise<number | null> {
+  const made = exampleEvent(type, { accountId: 'a1b2c3', nowMs: Date.now() })
+  const body = made.kind === 'event' ? renderPayload(made.event, Date.now()) : Buffer.from(made.image)
+  const contentType = made.kind === 'event' ? 'application/json' : 'image/jpeg'
+  const signed = signatureHeaders({ profile: headerProfile(), secret, id: 'evt_1', timestampMs: Date.now(), body })
+  const headers = { ...signed, 'content-type': contentType }
   const outcome = await egress.send({ url: `http://127.0.0.1:${port}/`, method: 'POST', headers, body })
   return outcome.kind === 'answered' ? outcome.status : null
 }
@@ -67,11 +68,20 @@ describe('the receiver of the documentation', () => {
     const port = await start(process.execPath, 'receiver.ts', 'ts')
     expect(await send(port, SECRET)).toBe(204)
     expect(await send(port, Buffer.alloc(32, 8).toString('base64'))).toBe(400)
+    await takesThumbnails(port)
   })
 
   test.skipIf(!hasPython)('in Python does so too', { timeout: 30_000 }, async () => {
     const port = await start('python3', 'receiver.py', 'python')
     expect(await send(port, SECRET)).toBe(204)
     expect(await send(port, Buffer.alloc(32, 8).toString('base64'))).toBe(400)
+    await takesThumbnails(port)
   })
 })
+
+/** An image is no JSON: it is verified all the same, and the next event is taken. */
+async function takesThumbnails(port: number): Promise<void> {
+  expect(await send(port, SECRET, 'Thumbnail')).toBe(204)
+  expect(await send(port, Buffer.alloc(32, 8).toString('base64'), 'Thumbnail')).toBe(400)
+  expect(await send(port, SECRET)).toBe(204)
+}

@@ -1,4 +1,6 @@
-"""A WebRTC peer that is no browser: `publish URL TOKEN` or `watch URL`. Prints a JSON line when media flows."""
+"""A WebRTC peer that is no browser: `publish URL TOKEN` or `watch URL`. Prints a JSON line when media flows: ten pictures with
+their width, ten frames of sound with their samples, decoded.
+"""
 
 import asyncio
 import json
@@ -42,7 +44,13 @@ async def publish(url, token):
     await asyncio.Event().wait()
 
 
+def size(frame):
+    """Pixels across, or samples."""
+    return getattr(frame, "width", None) or frame.samples
+
+
 async def watch(url):
+    """The usual offer: both media, whatever the stream has."""
     pc = RTCPeerConnection()
     counts = {"video": 0, "audio": 0}
 
@@ -51,8 +59,8 @@ async def watch(url):
             while True:
                 frame = await track.recv()
                 counts[track.kind] += 1
-                if min(counts.values()) >= 10 and track.kind == "video":
-                    say(**counts, width=frame.width, height=frame.height)
+                if counts[track.kind] == 10:
+                    say(**{track.kind: size(frame)})
         except MediaStreamError:
             pass
 

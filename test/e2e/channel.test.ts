@@ -1,4 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, type ExpectStatic, test } from 'vitest'
 import { encoder } from './encoder.ts'
 import type { Peer } from './peer.ts'
@@ -16,11 +19,25 @@ const LADDER = {
   ],
 }
 
+/** A ladder that the ffmpeg of this stage cannot keep up with, as long as all of it is made. */
+const HEAVY = { ...LADDER, video: LADDER.video.map((rung) => ({ ...rung, bitrate: rung.bitrate - 1 })) }
+const SLOW = `#!/bin/sh
+case "$*" in *"v:1"*"-b:v:0 299999"*|*"-b:v:0 299999"*"v:1"*) exec ffmpeg -readrate 0.6 "$@";; esac
+exec ffmpeg "$@"
+`
+
 let stage: Stage
+let dir: string
 beforeAll(async () => {
-  stage = await setStage()
+  dir = await mkdtemp(join(tmpdir(), 'sluice-e2e-channel-'))
+  const ffmpeg = join(dir, 'ffmpeg')
+  await writeFile(ffmpeg, SLOW, { mode: 0o755 })
+  stage = await setStage({ SLUICE_FFMPEG_PATH: ffmpeg })
 })
-afterAll(() => stage.close())
+afterAll(async () => {
+  await stage.close()
+  await rm(dir, { recursive: true })
+})
 
 function viewerToken(channelId: string): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -173,6 +190,30 @@ test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg
       ({ frames, currentTime }: Played) => currentTime > before.bufferedTo + 1 && frames > before.frames + 25,
       'all that was there is shown, and a second more',
     )
+  await stage.v2('POST', `/channels/${channel.id}/stop`)
+  await broadcast.stop()
+}, 240_000)
+
+test.concurrent('a viewer in hls.js goes on in the smaller size when an engine that cannot keep up leaves out the larger one', async ({
+  expect,
+}) => {
+  const ladder = await stage.v2('POST', '/abr', HEAVY)
+  const channel = await stage.v2('POST', '/channels', {
+    name: 'Stage',
+    ingests: [{ name: 'Camera', type: 'rtmp-push', engines: [{ name: 'Main', quality: { abrLadderId: ladder.id } }] }],
+    distributions: [{ name: 'all', latencies: { hls: 6 } }],
+  })
+  await stage.v2('POST', `/channels/${channel.id}/start`)
+  const broadcast = encoder(stage.ingest(channel.ingests[0].streamKey))
+  const viewer = await stage.peer()
+  const segment = segmentOf(viewer)
+  const url = `${stage.server.url}/v2/distributions/${channel.distributions[0].id}/hls/main.m3u8`
+  await expect.poll(() => viewer.hls({ url }), SOON).toBe('ok')
+  await expect.poll(async () => (await viewer.played()).width, SOON).toBe(320)
+  const engineOf = () => stage.v2('GET', `/engines/${channel.engines[0].id}`)
+  await expect.poll(async () => (await engineOf()).statusMessage, SOON).toMatch(/leaves out 180p/)
+  await expect.poll(async () => [segment().launch, (await viewer.played()).width], SOON).toEqual([1, 160])
+  await goesOn(viewer, expect)
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
 }, 240_000)

@@ -38,6 +38,13 @@ test('the page broadcasts a test picture, links to it, plays it, and says why no
   expect(await figure(watching, 'watch', 'First frame')).toMatch(/ m?s$/)
   await expect.poll(() => figure(page, 'broadcast', 'Bitrate'), SOON).toMatch(/bit\/s$/)
 
+  // A viewer whose session is ended is told so at once, and goes on when it is let in again.
+  const { data } = await stage.api('GET', '/api/sessions')
+  const viewer = (data as { id: string; action: string }[]).find(({ action }) => action === 'view')
+  await stage.api('DELETE', `/api/sessions/${viewer?.id}`)
+  await watching.waitForSelector('#watch .badge:text("Connection ended")')
+  await watching.waitForSelector('#watch .badge[data-state=live]')
+
   await stage.api('DELETE', `/api/publish_token/${id}`)
   await page.waitForSelector('#broadcast .badge[data-state=idle]')
   await watching.waitForSelector('#watch .badge[data-state=waiting]')

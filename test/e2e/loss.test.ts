@@ -79,6 +79,56 @@ test.each(['vp8', 'h264'])(
   300_000,
 )
 
+interface Session {
+  id: string
+  action: string
+  streamName: string
+}
+
+/** Who is on, by what they do. */
+async function sessionsOf(stream: string): Promise<Record<string, string>> {
+  const all = (await stage.api('GET', '/api/sessions')).data as Session[]
+  return Object.fromEntries(all.filter(({ streamName }) => streamName === stream).map(({ action, id }) => [action, id]))
+}
+
+/** The network is away until `until` holds. */
+async function away(until: () => Promise<boolean>): Promise<void> {
+  way.lose(1)
+  await expect.poll(until, { timeout: 30_000, interval: 100 }).toBe(true)
+  way.lose(0)
+}
+
+test('a network that is away until the browser notices ended the broadcast, and a restart of ICE came too late', async () => {
+  way.lose(0)
+  const { token } = await stage.token('publish', { streams: [{ streamName: 'tunnel' }], record: true })
+  const [publisher, viewer] = [await farPeer(), await stage.peer()]
+  expect(await publisher.publish({ url: stage.whip('tunnel'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
+  await viewer.watchSoon({ url: stage.whep('tunnel') })
+  await viewer.plays()
+  const before = await sessionsOf('tunnel')
+  await away(async () => (await publisher.state()) === 'disconnected')
+  expect(await publisher.restart('"*"')).toMatchObject({ status: 200 })
+  await viewer.plays()
+  await expect.poll(() => publisher.state(), SOON).toBe('connected')
+  expect(await sessionsOf('tunnel')).toEqual(before)
+  expect(Object.keys(before).toSorted()).toEqual(['publish', 'view'])
+  const recordings = (await stage.api('GET', '/api/recordings?streamName=tunnel')).data as { state: string }[]
+  expect(recordings.map(({ state }) => state)).toEqual(['recording'])
+  await Promise.all([publisher.stop(), viewer.close()])
+}, 120_000)
+
+test('a publisher and a viewer whose router forgets them go on from their new ports', async () => {
+  way.lose(0)
+  const [publisher, viewer] = await onAir('vp8')
+  const before = await sessionsOf('vp8')
+  for (let times = 0; times < 2; times++) {
+    way.rebind()
+    await viewer.plays()
+  }
+  expect(await sessionsOf('vp8')).toEqual(before)
+  await Promise.all([publisher.stop(), viewer.close()])
+}, 120_000)
+
 test('an encoder such as OBS, which sends lost packets again on the same SSRC: no freeze', async () => {
   way.lose(0.03)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })

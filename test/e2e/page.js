@@ -1,6 +1,6 @@
 // What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
 const { testPicture } = await import('/demo/picture.js')
-const { publish, watch } = await import('/demo/webrtc.js')
+const { over, publish, watch } = await import('/demo/webrtc.js')
 
 let held = null
 
@@ -62,7 +62,10 @@ async function attempt(begin) {
   }
 }
 
-const picture = ({ label, scale = 0.25 }) => testPicture(() => label, scale).media
+function picture({ label, scale = 0.25, only }) {
+  const { media } = testPicture(() => label, scale)
+  return only ? new MediaStream(media.getTracks().filter(({ kind }) => kind === only)) : media
+}
 const camera = () => navigator.mediaDevices.getUserMedia({ video: { width: 320, height: 180 }, audio: true })
 
 globalThis.peer = {
@@ -71,6 +74,11 @@ globalThis.peer = {
     const said = await attempt(() => watch(wish))
     if (said === 'ok') document.querySelector('video').srcObject = held.media
     return said
+  },
+  /** Publishes or watches with another project's client, see `clients.js`. */
+  async foreign(begin, wish) {
+    held = await begin({ ...wish, media: picture(wish) })
+    return 'ok'
   },
   /** Plays HLS with hls.js; `ok` as soon as the master playlist is there. */
   async hls({ url, token }) {
@@ -145,8 +153,11 @@ globalThis.peer = {
     await held.stop()
     return { bytesSent, bytesReceived }
   },
-  state: () => held.pc.connectionState,
-  dtls: () => held.pc.getTransceivers()[0].sender.transport.state,
+  /** Resolves when the connection is over, with what `connectionState` says then. */
+  async over() {
+    await over(held.pc)
+    return held.pc.connectionState
+  },
   stop: () => held.stop(),
   /** The picture as 8 numbers, to see whether it moves. */
   colours() {

@@ -35,6 +35,8 @@ export interface Wish {
   scale?: number
   /** Broadcasts the camera and the microphone, as the browser makes them up, instead of the test picture. */
   camera?: boolean
+  /** Broadcasts this medium alone. */
+  only?: 'audio' | 'video'
   /** As `sendEncodings` takes them. */
   encodings?: readonly object[]
 }
@@ -84,6 +86,11 @@ export class Peer<T extends Tab = Page> {
     await expect.poll(() => this.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
   }
 
+  /** Publishes or watches with a client that the page holds under this name. */
+  foreign(client: string, wish: Wish): Promise<string> {
+    return this.#call(`peer.foreign(${client}, ${JSON.stringify({ label: 'test', ...wish })})`)
+  }
+
   /** HLS, in the player of the page. */
   hls(wish: Wish): Promise<string> {
     return this.#call(`peer.hls(${JSON.stringify(wish)})`)
@@ -127,9 +134,19 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.remoteUfrag()')
   }
 
+  /** `connectionState`. */
+  state(): Promise<string> {
+    return this.#call('peer.state()')
+  }
+
   /** Says goodbye, and what was carried until then. */
   carried(): Promise<{ bytesSent: number; bytesReceived: number }> {
     return this.#call('peer.carried()')
+  }
+
+  /** Resolves when the page knows that its connection is over, with what `connectionState` says then. */
+  over(): Promise<string> {
+    return this.#call('peer.over()')
   }
 
   /** Says goodbye. */

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AIORTC, aiortc } from './aiortc.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage, type Token } from './sluice.ts'
 
@@ -97,11 +95,27 @@ describe('tokens', () => {
     const [taken, kept] = [await subscribeToken(), await subscribeToken()]
     const [leaving, staying] = [await view('club', taken), await view('club', kept)]
     await Promise.all([leaving.plays(), staying.plays()])
+    const over = leaving.over()
     expect((await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)).status).toBe(200)
+    // The page knows before the browser does.
+    expect(await over).toBe('connected')
     await leaving.stands()
     await staying.plays()
     const again = await leaving.watch({ url: stage.whep('club'), token: taken.token })
     expect(again).toBe('401 Unauthorized: Invalid token')
+    await closeAll()
+  })
+
+  test('a stream of sound alone is heard with the usual offer of both, and a page knows at once that its token is gone', async () => {
+    const speaker = await open()
+    const { token } = await publishToken({ subscribeRequiresAuth: true })
+    expect(await speaker.publish({ url: stage.whip('talk'), token, only: 'audio' })).toBe('ok')
+    const taken = await subscribeToken()
+    const listener = await view('talk', taken)
+    await expect.poll(async () => (await listener.figures()).audioEnergy, { timeout: 30_000 }).toBeGreaterThan(0)
+    const over = listener.over()
+    await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)
+    expect(await over).toBe('connected')
     await closeAll()
   })
 
@@ -137,21 +151,4 @@ test('a relay process that is killed takes its sessions along, is told of, and i
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)
   await closeAll()
-})
-
-describe.skipIf(!existsSync(AIORTC))('a peer that is no browser', () => {
-  test('publishes to a browser, and watches one', async () => {
-    const token = await publishToken()
-    const publisher = aiortc('publish', stage.whip('snake'), token.token)
-    await publisher.says('connected')
-    const viewer = await view('snake')
-    await viewer.plays()
-    publisher.stop()
-    await broadcast('film', token, { codec: 'vp8' })
-    await view('film')
-    const watcher = aiortc('watch', stage.whep('film'))
-    expect(await watcher.says('video')).toMatchObject({ width: expect.any(Number) as number })
-    watcher.stop()
-    await closeAll()
-  })
 })

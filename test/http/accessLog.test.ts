@@ -65,7 +65,7 @@ it('pages by a cursor that holds while rows are added, and refuses one that is n
   }
 })
 
-it.each(['limit=0', 'limit=101', 'tokenId=x', 'address=1.2.3', 'code=nope', 'allowed=yes', 'from=soon', 'page=1'])(
+it.each(['limit=0', 'limit=101', 'tokenId=x', 'address=1.2.3', 'code=nope', 'allowed=yes', 'from=soon'])(
   'refuses the query %s by name',
   async (query) => {
     const answer = await sluice.call('GET', `/api/access/log?${query}`)
@@ -73,3 +73,34 @@ it.each(['limit=0', 'limit=101', 'tokenId=x', 'address=1.2.3', 'code=nope', 'all
     expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
   },
 )
+
+it('a flood of refusals is folded and bounded, and says so; of an account that does not exist there is nothing', async () => {
+  const made = await sluice.call('POST', '/api/publish_token', {
+    label: 'vip',
+    streams: [{ streamName: 'vip.*', isRegex: true }],
+    subscribeRequiresAuth: true,
+  })
+  expect(made.status).toBe(200)
+  const watch = (account: string, stream: string, origin: string) =>
+    sluice.call('GET', `/hls/${account}/${stream}/index.m3u8`, undefined, { authorization: '', origin })
+  const flood = (times: number, ask: (at: number) => Promise<{ status: number }>) =>
+    Promise.all(Array.from({ length: times }, (_, at) => ask(at)))
+  const answers = await flood(200, () => watch(sluice.accountId, 'vip', 'https://same.example'))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
+  await flood(300, (at) => watch(sluice.accountId, `vip-${at}`, `https://${at}.example`))
+  await flood(200, (at) => watch('nosuch', `vip-${at}`, 'https://same.example'))
+
+  const { data } = await log('?streamName=vip')
+  expect(data).toMatchObject([{ count: 200, code: 'invalid_token', origin: 'https://same.example' }])
+  expect(Date.parse(data[0].lastAt)).toBeGreaterThanOrEqual(Date.parse(data[0].at))
+  const page = (accountId: string) => sluice.app.ctx.store.read.accessLog.page({ accountId, limit: 10_000 })
+  const rows = await page(sluice.accountId)
+  // A quarter of `access.log.rowsPerMinute` for one address.
+  expect(rows.filter(({ address }) => address === '127.0.0.1').length).toBeLessThanOrEqual(65)
+  expect(await page('nosuch')).toEqual([])
+
+  const metrics = await (await fetch(`${sluice.base}/metrics`)).text()
+  const counted = (name: string) => Number(new RegExp(`^sluice_access_log_${name} (\\d+)$`, 'm').exec(metrics)?.[1])
+  expect(counted('folded_total')).toBeGreaterThanOrEqual(199)
+  expect(counted('dropped_total{reason="address_budget"}')).toBeGreaterThanOrEqual(200)
+})

@@ -94,10 +94,31 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
   it('are not found under the other kind or a made-up id', async () => {
     const other = kind === 'publish' ? 'subscribe' : 'publish'
     const { id } = (await create(kind, minimal)).json.data
-    for (const path of [`/api/${other}_token/${id}`, `/api/${kind}_token/999999`, `/api/${kind}_token/x`]) {
+    const [huge, base] = ['9'.repeat(40), `/api/${kind}_token`]
+    for (const path of [`/api/${other}_token/${id}`, `${base}/999999`, `${base}/0`, `${base}/-1`, `${base}/${huge}`]) {
       const answer = await sluice.call('GET', path)
       expect(answer.status).toBe(404)
       expect(answer.json).toMatchObject({ status: 'fail', data: { tokenId: expect.stringContaining('No ') } })
+    }
+  })
+
+  it.each(['list_by_cluster?cluster=x', 'x', '1e3', '1.0', '%31x', 'x/bound_ips', 'ab'.repeat(32)])(
+    'have nothing at a path whose word is no integer: %s',
+    async (word) => {
+      const path = `/api/${kind}_token/${word}`
+      const { status, json } = await sluice.call('GET', path)
+      expect([status, json]).toEqual([
+        404,
+        { status: 'fail', data: { message: `Nothing is at ${path.split('?')[0]}` } },
+      ])
+      expect((await sluice.call('PATCH', path, {})).status).toBe(404)
+    },
+  )
+
+  it('are not offered the methods of an id at the path of a list', async () => {
+    for (const method of ['DELETE', 'POST']) {
+      const answer = await sluice.call(method, `/api/${kind}_token/list`)
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     }
   })
 
@@ -116,20 +137,14 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect(newest.json.data[0].label).toBe('list b')
   })
 
-  it.each([
-    'page=0',
-    'itemsOnPage=101',
-    'itemsOnPage=0',
-    'page=1.5',
-    'sortBy=Id',
-    'isDescending=1',
-    'pag=1',
-    'page=1&page=2',
-  ])('refuse the list query %s by name', async (query) => {
-    const answer = await sluice.call('GET', `/api/${kind}_token/list?${query}`)
-    expect(answer.status).toBe(400)
-    expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
-  })
+  it.each(['page=0', 'itemsOnPage=101', 'itemsOnPage=0', 'page=1.5', 'sortBy=Id', 'isDescending=1', 'page=1&page=2'])(
+    'refuse the list query %s by name',
+    async (query) => {
+      const answer = await sluice.call('GET', `/api/${kind}_token/list?${query}`)
+      expect(answer.status).toBe(400)
+      expect(Object.keys(answer.json.data.errors)).toEqual([query.split('=')[0]])
+    },
+  )
 })
 
 async function check(kind: string, token: string) {
@@ -144,24 +159,26 @@ async function check(kind: string, token: string) {
 }
 
 describe('publish tokens only', () => {
-  it('are named as active while they may be used', async () => {
+  it('are named as usable while they may be used, and as active only when they publish', async () => {
     const exact = (await create('publish', { label: 'x', streams: [{ streamName: 'active-1' }] })).json.data.id
     const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] }))
       .json.data.id
-    const active = async () =>
-      (await sluice.call('GET', `/api/publish_token/active?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
-    expect(await active()).toEqual([exact, pattern])
+    const get = (path: string) => sluice.call('GET', `/api/publish_token/${path}`)
+    const idsOf = async (path: string) =>
+      (await get(`${path}?streamId=${sluice.accountId}/active-1`)).json.data.tokenIds
+    expect([await idsOf('usable'), await idsOf('active')]).toEqual([[exact, pattern], []])
     const disabled = await sluice.call('PATCH', '/api/publish_token/disable', { tokenIds: [exact, 123456] })
     expect(disabled.json.data).toEqual({
       successfulTokens: [exact],
       failedTokens: [{ tokenId: 123456, errorMessage: 'No publish token with id: 123456' }],
     })
-    expect(await active()).toEqual([pattern])
-    const all = (await sluice.call('GET', '/api/publish_token/active/all')).json.data.tokenIds
-    expect(all).toContain(pattern)
-    expect(all).not.toContain(exact)
-    expect((await sluice.call('GET', '/api/publish_token/active')).status).toBe(400)
-    expect((await sluice.call('GET', '/api/publish_token/active?streamId=zzzzzz/show')).status).toBe(404)
+    expect(await idsOf('usable')).toEqual([pattern])
+    expect((await get('active/all')).json.data.tokenIds).toEqual([])
+    for (const path of ['active', 'usable']) {
+      expect((await get(path)).status).toBe(400)
+      expect((await get(`${path}?streamId=zzzzzz/show`)).status).toBe(404)
+      expect((await get(`${path}?streamId=${sluice.accountId}/`)).json.data.errors).toHaveProperty('streamId')
+    }
   })
 
   it('answer with a warning when countries are ruled and no database is there', async () => {

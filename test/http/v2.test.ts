@@ -302,8 +302,8 @@ describe('an ABR ladder', () => {
     const all = await live.made('GET', '/abr')
     expect(all[0]).toEqual(changed)
     expect(all.at(-1)).toMatchObject({ id: 'ab_default' })
-    for (const method of ['PATCH', 'DELETE']) {
-      expect(await live.v2(method, '/abr/ab_default', { name: 'mine' })).toMatchObject({ status: 409 })
+    for (const [method, body] of [['PATCH', { name: 'mine' }], ['DELETE']] as const) {
+      expect(await live.v2(method, '/abr/ab_default', body)).toMatchObject({ status: 409 })
     }
     const twice = await live.v2('POST', '/abr', {
       name: 'x',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createCredential, deleteCredential } from '../../src/commands/credentials.ts'
 import { newRun } from '../conformance/store.samples.ts'
 import { strangerOf, type LiveClient, runLive, WHOLE_CHANNEL } from '../support/v2.ts'
 
@@ -94,8 +95,8 @@ describe('the bytes of a channel', () => {
     await live.v2('DELETE', `/distributions/${extra.id}`)
     const [february] = await bytesOf('start=2026-02-01&end=2026-03-01&resolution=month&groupBy=distribution')
     expect(february.records).toEqual([{ id: extra.id, amount: 9 }])
-    const own = `/distributions/${extra.id}/analytics/bytes-transferred?${TIME}&resolution=day`
-    expect((await live.v2('GET', own)).status).toBe(404)
+    const own = `/distributions/${extra.id}/analytics/bytes-transferred?start=2026-02-01&end=2026-03-01&resolution=month`
+    expect((await report(own))[0].records).toEqual([{ id: extra.id, amount: 9 }])
   })
 })
 
@@ -202,4 +203,55 @@ test('a report refuses what it does not take, what is another account’s, and w
   expect(await answer(`${at}/viewing-minutes?${TIME}&resolution=day`, foreign)).toEqual([404, 'not_found', undefined])
   expect(await answer(`${at}/viewing-minutes/browsers?${TIME}`)).toEqual([501, 'not_supported', undefined])
   expect(await answer(`${at}/insights/viewers?period=day`)).toEqual([501, 'not_supported', undefined])
+})
+
+test('what a deleted channel served and ran stays readable for its account, and what never did anything is not there', async () => {
+  const { app: running, accountId } = live.running
+  const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+  const idle = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+  const [engineId, distributionId] = [made.engines[0].id, made.distributions[0].id]
+  const times = { startedAtMs: FIRST, endedAtMs: FIRST + 600_000, heartbeatAtMs: FIRST }
+  const of = { accountId, channelId: made.id, distributionId, country: 'NZ', trackingId: '' }
+  await running.ctx.store.transaction(async (tx) => {
+    await tx.runs.insert(newRun({ accountId, channelId: made.id, engineId, ...times }))
+    await tx.served.add([{ ...of, slotMs: FIRST, bytesOut: 700, viewedMs: 60_000 }])
+  })
+  const paths = [
+    `/channels/${made.id}/runs`,
+    `/engines/${engineId}/runs`,
+    `/engines/${engineId}/last-run`,
+    ...['transcoding-minutes', 'bytes-transferred', 'viewing-minutes'].map(
+      (name) => `/channels/${made.id}/analytics/${name}?${TIME}&resolution=month`,
+    ),
+    `/distributions/${distributionId}/analytics/bytes-transferred?${TIME}&resolution=month`,
+    `/distributions/${distributionId}/analytics/bytes-transferred/countries?${TIME}`,
+  ]
+  const answers = () =>
+    Promise.all(paths.map((path) => live.v2('GET', path).then(({ status, json }) => [status, json])))
+  const before = await answers()
+  expect(before.map(([status]) => status)).toEqual(paths.map(() => 200))
+  await live.v2('DELETE', `/channels/${made.id}`)
+  expect((await live.v2('GET', `/channels/${made.id}`)).status).toBe(404)
+  expect(await answers()).toEqual(before)
+  const stranger = { authorization: await strangerOf(live) }
+  for (const path of paths) expect((await live.v2('GET', path, undefined, stranger)).status).toBe(404)
+  await live.v2('DELETE', `/channels/${idle.id}`)
+  expect((await live.v2('GET', `/channels/${idle.id}/runs`)).status).toBe(404)
+  expect((await live.v2('GET', `/engines/${idle.engines[0].id}/last-run`)).status).toBe(404)
+})
+
+test('a run names who started and stopped it, also when that credential is gone', async () => {
+  const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
+  const { app: running, accountId } = live.running
+  const actor = { accountId, name: 'cli', address: null, requestId: null }
+  const robot = await createCredential(running.ctx, actor, 'night robot', 'write')
+  if (!robot.ok) throw new Error(JSON.stringify(robot.error))
+  const authorization = `Basic ${Buffer.from(robot.value.value).toString('base64')}`
+  for (const verb of ['start', 'stop']) {
+    expect((await live.v2('POST', `/channels/${made.id}/${verb}`, undefined, { authorization })).status).toBe(204)
+  }
+  await deleteCredential(running.ctx, actor, robot.value.credential.id)
+  const run = await live.made('GET', `/engines/${made.engines[0].id}/last-run`)
+  expect(run).toMatchObject({ startType: 'api', startName: 'night robot', stopName: 'night robot' })
+  expect(run.startId).toBe(`credential:${robot.value.credential.id}`)
 })

@@ -29,6 +29,7 @@ const OPEN = {
   ipBlocking: { enabled: false, mode: 'deny', cidrs: [] },
   refererBlocking: { enabled: false, allowedDomains: [], allowNativeApps: false },
   rewriteSegmentUrls: false,
+  tokenRequired: false,
   keys: [],
 }
 

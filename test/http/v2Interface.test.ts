@@ -65,7 +65,7 @@ describe('the interface', () => {
       status: 'stopped',
       ingests: made.ingests.map(({ id, type }: { id: string; type: string }) => ({ id, protocol: type.split('-')[0] })),
       engines: made.engines.map(({ id }: { id: string }) => ({ id, status: 'stopped' })),
-      distributions: [{ id: made.distributions[0].id, status: 'disabled' }],
+      distributions: [{ id: made.distributions[0].id, status: 'disabled', viewers: 0 }],
     })
     const theirs = await live.v2('GET', `/monitoring/channels/${made.id}`, undefined, { authorization: stranger })
     expect(theirs.status).toBe(404)
@@ -80,7 +80,7 @@ describe('the interface', () => {
     expect(await codes('PUT', '/channels')).toEqual([405, 'method_not_allowed'])
     expect((await live.v2('PUT', '/channels')).headers.get('allow')).toBe('GET, HEAD, POST')
     expect(await codes('POST', '/channels', '{"name":')).toEqual([400, 'invalid_body'])
-    expect(await codes('POST', '/channels', '{"name":"a","__proto__":{}}')).toEqual([400, 'invalid_body'])
+    expect(await codes('POST', '/channels', '{"name":"a","__proto__":{}}')).toEqual([400, 'validation_failed'])
     expect(await codes('POST', '/channels', 'name=a', { 'content-type': 'text/plain' })).toEqual([
       415,
       'unsupported_media_type',
@@ -91,9 +91,13 @@ describe('the interface', () => {
     expect(await codes('GET', `/channels/${'x'.repeat(600)}`)).toEqual([414, 'uri_too_long'])
     expect(await codes('GET', '/channels/%00')).toEqual([404, 'not_found'])
     expect(await codes('GET', '/channels/%zz')).toEqual([404, 'not_found'])
-    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x', '/logs']) {
+    for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }
+    // Whatever the body is: the one that hosted services take here is no JSON.
+    const binary = { 'content-type': 'application/octet-stream' }
+    const metadata = `/channels/ch_x/instream-metadata/9f3f3a4e-7a53-4f4e-9f3c-0a0b0c0d0e0f`
+    expect(await codes('POST', metadata, 'x'.repeat(70_000), binary)).toEqual([501, 'not_supported'])
     expect(await live.made('GET', '/channels?status=ready,deleting,deleted')).toEqual([])
     expect(await codes('GET', '/channels?status=gone')).toEqual([400, 'validation_failed'])
     for (const limit of ['0', '101', '-1', '1.5', 'many', '']) {
@@ -114,7 +118,8 @@ describe('the interface', () => {
 
   it('records who changed what, without secrets', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
-    await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2' })
+    const url = 'srt://studio.example.com:9000/path-key-1?passphrase=0123456789'
+    await live.made('PATCH', `/ingests/${made.ingests[1].id}`, { name: 'Studio 2', url })
     await live.made('POST', `/ingests/${made.ingests[0].id}/rotate-key`)
     await live.made('DELETE', `/channels/${made.id}`)
     const rows = await live.running.app.ctx.store.read.audit.recent(live.running.accountId, 9)
@@ -132,6 +137,9 @@ describe('the interface', () => {
     for (const row of rows)
       expect(row).toMatchObject({ actor: expect.stringMatching(/^credential:\d+$/), address: '127.0.0.1' })
     const text = JSON.stringify(rows)
-    for (const secret of [made.ingests[0].streamKey, '0123456789']) expect(text).not.toContain(secret)
+    for (const secret of [made.ingests[0].streamKey, '0123456789', 'studio.example.com', 'path-key-1']) {
+      expect(text).not.toContain(secret)
+    }
+    expect(JSON.parse(rows[2]?.after ?? '')).toMatchObject({ name: 'Studio 2', sourceChanged: true })
   })
 })

@@ -69,6 +69,8 @@ const linesOf = (playlist: string): string[] =>
 const beside = (path: string, uri: string): string => new URL(uri, `http://x${path}`).href.slice('http://x'.length)
 const change = (stage: Stage, body: object) => live.made('PATCH', `/distributions/${stage.id}`, body)
 
+const warningOf = ({ headers }: Answer): string | null => headers.get('x-service-warning')
+
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds
 
@@ -261,6 +263,34 @@ describe('viewer tokens', () => {
     }
   })
 
+  it('open nothing when the last key is deleted by itself, until the distribution is opened on purpose', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const keys = `/distributions/${stage.id}/security/keys`
+    const segment = path.replace('main.m3u8', `${stage.engineIds[1]}/0/7.m4s`)
+    const token = jwt({})
+    expect((await play(`${segment}?token=${token}`)).status).toBe(200)
+    const isRequired = async () => (await live.made('GET', `/distributions/${stage.id}`)).security.tokenRequired
+    const [{ id }] = await live.made('GET', keys)
+    const last = await live.v2('DELETE', `${keys}/${id}`)
+    expect([last.status, warningOf(last)]).toEqual([204, expect.stringMatching(/^This was the last key: nobody can/)])
+    // Another edit does not open it either.
+    await change(stage, { name: 'edited', security: { rewriteSegmentUrls: true } })
+    expect([await codeOf(path), await codeOf(segment), await isRequired()]).toEqual([
+      [403, 'token_required'],
+      [403, 'token_required'],
+      true,
+    ])
+    expect(await codeOf(`${path}?token=${token}`)).toEqual([403, 'invalid_token'])
+
+    const added = await live.made('POST', keys, { key: SECRET })
+    expect((await play(`${path}?token=${token}`)).status).toBe(200)
+    expect(warningOf(await live.v2('DELETE', `${keys}/${added.id}`))).toContain('last key')
+    const opened = await live.v2('DELETE', keys)
+    expect([opened.status, warningOf(opened)]).toEqual([204, expect.stringMatching(/everybody can watch/)])
+    expect([(await play(path)).status, (await play(segment)).status, await isRequired()]).toEqual([200, 200, false])
+  })
+
   it('hold in all their parts, or are refused with the reason', async () => {
     const stage = await secured()
     const path = masterOf(stage)
@@ -275,6 +305,14 @@ describe('viewer tokens', () => {
     expect(await asked(jwt({ geo: { cc: ['NZ'] } }))).toEqual([403, 'country_not_allowed'])
     expect(await asked(jwt({ geo: { rgn: ['CA'] } }))).toEqual([403, 'country_not_allowed'])
     expect(await asked(jwt({ surprise: true }))).toEqual([403, 'invalid_token'])
+    const under = (name: string, more = {}) => jwt({}, { streaming: undefined, [name]: { ch: ['ch_other'] }, ...more })
+    expect(await asked(under('optiview'))).toEqual([403, 'channel_not_allowed'])
+    expect(await asked(under('optiview', { streaming: {} }))).toEqual([403, 'invalid_token'])
+    expect(await asked(under('Streaming'))).toEqual([403, 'invalid_token'])
+    const { json } = await play(`${path}?token=${under('Streaming')}`)
+    expect(json.message).toBe(
+      'The token is not valid: Streaming is not read; restrictions stand under streaming or optiview',
+    )
     expect(await asked(jwt({ hw: ['tv'] }), { 'user-agent': 'Mozilla/5.0 (iPhone)' })).toEqual([
       403,
       'device_not_allowed',

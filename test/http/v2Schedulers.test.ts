@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
+import { EngineKeeper } from '../../src/commands/v2life/keeper.ts'
 import { runSchedulers } from '../../src/commands/v2life/occurrences.ts'
+import { unrenewed } from '../support/leases.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
 
 const NOON = Date.parse('2030-03-30T12:00:00Z')
@@ -125,6 +127,91 @@ describe('a scheduler', () => {
     expect(await runsOf(engineIds[0])).toEqual(['09:00-now api'])
     await live.v2('POST', `/channels/${id}/stop`)
     expect(await runsOf(engineIds[0])).toEqual(['09:00-11:00 api api'])
+  })
+
+  test('leaves running what a person started once more while it ran, also after a crash, until a person stops it', async () => {
+    const { id, engineIds } = await channelWith(2)
+    const times = {
+      startDate: '2030-06-10',
+      startTime: '10:00',
+      endTime: '11:00',
+      recurrence: 'RRULE:FREQ=DAILY;COUNT=2',
+    }
+    const scheduler = await made({ name: 'Overtime', channels: [{ channelId: id }], ...times })
+    await at('2030-06-10T10:00:00Z')
+    expect((await live.v2('POST', `/engines/${engineIds[0]}/start`)).status).toBe(204)
+    const { store } = live.running.app.ctx
+    const life = await store.read.lives.get(engineIds[0] ?? '')
+    // As if the node had died: another one takes the engine, in a new run.
+    const keeper = new EngineKeeper(live.running.app.ctx, {
+      transcoder: { launch: () => undefined, kill: async () => undefined, isRunning: () => true },
+      load: { warningFor: () => null },
+      node: 'another node',
+      isGone: () => true,
+      leaseMs: 15_000,
+      leases: unrenewed,
+    })
+    await keeper.tend()
+    expect((await store.read.lives.get(engineIds[0] ?? ''))?.runId).not.toBe(life?.runId)
+    await at('2030-06-10T11:00:00Z')
+    expect((await runsOf(engineIds[0])).at(-1)).toBe('10:00-now scheduler')
+    expect((await runsOf(engineIds[1])).at(-1)).toBe('10:00-11:00 scheduler scheduler')
+    const [run] = (await live.v2('GET', `/engines/${engineIds[0]}/runs`)).json.data
+    const who = { startId: scheduler.id, startName: 'Overtime', keptBy: expect.stringMatching(/^credential:\d+$/) }
+    expect(run).toMatchObject({ ...who, startType: 'scheduler' })
+
+    await at('2030-06-10T11:30:00Z')
+    await live.v2('POST', `/channels/${id}/stop`)
+    await at('2030-06-11T10:00:00Z')
+    await at('2030-06-11T11:00:00Z')
+    // A wish counts for one run.
+    expect((await runsOf(engineIds[0])).at(-1)).toBe('10:00-11:00 scheduler scheduler')
+    await keeper.stop()
+  })
+
+  test('no longer names a channel or an engine that was deleted, and is through when nothing is left to start', async () => {
+    const [first, second] = [await channelWith(2), await channelWith()]
+    const times = { startDate: '2030-06-20', startTime: '10:00', endTime: '11:00' }
+    const [one, other] = first.engineIds
+    const both = await made({ name: 'Both', channels: [{ channelId: first.id }, { channelId: second.id }], ...times })
+    const part = await made({ name: 'Part', channels: [{ channelId: first.id, engineIds: [one, other] }], ...times })
+    const whole = await made({ name: 'Whole', channelIds: [first.id], ...times })
+    await live.v2('DELETE', `/engines/${one}`)
+    expect((await read(part.id)).channels).toEqual([{ channelId: first.id, engineIds: [other] }])
+    await live.v2('DELETE', `/engines/${other}`)
+    // Not all engines of the channel, which an absent list would mean.
+    expect(await read(part.id)).toMatchObject({ channels: [], status: 'terminated' })
+    expect(await read(whole.id)).toMatchObject({ channels: [{ channelId: first.id }], status: 'idle' })
+    expect((await live.v2('DELETE', `/channels/${first.id}`)).status).toBe(204)
+    const gone = await read(whole.id)
+    expect(gone).toMatchObject({ channels: [], channelIds: [], status: 'terminated' })
+    expect(gone.nextStart).toBeUndefined()
+    expect(await read(both.id)).toMatchObject({ channelIds: [second.id], status: 'idle' })
+    const rows = await live.running.app.ctx.store.read.audit.recent(live.running.accountId, 20)
+    const edits = rows.filter(({ action }) => action === 'scheduler.updated').map(({ subject }) => subject)
+    const edited = Object.fromEntries(
+      [part, whole, both].map((one) => [one.id, edits.filter((of) => of === one.id).length]),
+    )
+    expect(edited).toEqual({ [part.id]: 2, [whole.id]: 1, [both.id]: 1 })
+    await at('2030-06-20T10:00:00Z')
+    expect(await runsOf(second.engineIds[0])).toEqual(['10:00-now scheduler'])
+    await at('2030-06-20T11:00:00Z')
+  })
+
+  test('that starts nothing says so, and refuses to be started by hand', async () => {
+    const { id, engineIds } = await channelWith()
+    const times = { startDate: '2030-06-25', startTime: '10:00', endTime: '11:00' }
+    const scheduler = await made({ name: 'Empty', channelIds: [id], ...times })
+    await live.made('PATCH', `/engines/${engineIds[0]}`, { ingestId: null })
+    expect(await refused('POST', `/schedulers/${scheduler.id}/start`)).toMatchObject({
+      status: 409,
+      code: 'engine_not_ready',
+    })
+    expect(await read(scheduler.id)).toMatchObject({ status: 'idle', skipped: [] })
+    await at('2030-06-25T10:00:00Z')
+    const reason = 'none of its channels has an engine with an ingest'
+    expect(await read(scheduler.id)).toMatchObject({ status: 'active', skipped: [{ reason }] })
+    await at('2030-06-25T11:00:00Z')
   })
 
   test('is started and stopped by hand, in the states that allow it', async () => {

@@ -152,7 +152,11 @@ describe('a webhook of the live interface', () => {
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
     ahead += 60_000
     await new Promise((done) => setTimeout(done, 1200))
-    expect((await logs(hook.id)).data).toHaveLength(1)
+    const { data } = await logs(hook.id)
+    expect(data.map(({ state, error }: { state: string; error: string }) => [state, error])).toEqual([
+      ['skipped', 'the webhook was deactivated'],
+      ['failed', entry.error],
+    ])
   })
 
   test('stays apart from the webhooks of the token interface', async () => {

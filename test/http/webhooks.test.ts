@@ -17,6 +17,7 @@ const OFF = {
   isThumbnailHooks: false,
   isTranscoderHooks: false,
   isViewerConnectionHooks: false,
+  isClipHooks: false,
 }
 
 describe('a webhook', () => {
@@ -82,10 +83,15 @@ describe('a webhook', () => {
     }
   })
 
-  it.each(['0', 'x', '-1', '1.5', '99999999', '9007199254740993'])('with the id %s is none', async (id) => {
+  it.each(['0', '-1', '99999999', '9007199254740993'])('with the id %s is none', async (id) => {
     const answer = await sluice.call('PUT', `/api/webhooks/${id}`, { isFeedHooks: true })
     expect(answer.status).toBe(404)
     expect(answer.json.data).toEqual({ webhookId: `No webhook with id: ${id}` })
+  })
+
+  it.each(['x', '1.5', 'x/deliveries'])('is not what a path without an integer names: %s', async (word) => {
+    const { status, json } = await sluice.call('GET', `/api/webhooks/${word}`)
+    expect([status, json.data]).toEqual([404, { message: `Nothing is at /api/webhooks/${word}` }])
   })
 
   it('is reached with the API secret only', async () => {
@@ -177,7 +183,7 @@ describe('the list', () => {
     expect(await idsOf('itemCount=2&isDescending=true')).toEqual(ids.slice(-2).reverse())
   })
 
-  it.each(['itemCount=0', 'itemCount=101', 'itemCount=x', 'startingId=x', 'isDescending=yes', 'page=1'])(
+  it.each(['itemCount=0', 'itemCount=101', 'itemCount=x', 'startingId=x', 'isDescending=yes'])(
     'refuses %s by name',
     async (query) => {
       const answer = await list(query)

@@ -239,7 +239,7 @@ describe('the log of deliveries', () => {
     expect(ids).toEqual([...ids].sort().reverse())
   })
 
-  it('refuses a cursor of another webhook, one that was made up, and what it does not know', async () => {
+  it('refuses a cursor of another webhook, and one that was made up', async () => {
     const [webhook, other] = [await hook(), await hook()]
     await test('Feeds')
     await test('Feeds')
@@ -250,7 +250,7 @@ describe('the log of deliveries', () => {
       expect(refused.status).toBe(400)
       expect(refused.json.data.message).toContain('invalid_cursor')
     }
-    const wrong = await sluice.call('GET', `${webhook.path}/deliveries?limit=0&page=1`)
-    expect(Object.keys(wrong.json.data.errors).sort()).toEqual(['limit', 'page'])
+    const wrong = await sluice.call('GET', `${webhook.path}/deliveries?limit=0`)
+    expect(Object.keys(wrong.json.data.errors)).toEqual(['limit'])
   })
 })

@@ -229,7 +229,7 @@ describe('the resource', () => {
   test('trickle is 204, and goes to its own session', async () => {
     const at = await begin()
     expect(await patch(at)).toMatchObject({ status: 204, text: '' })
-    expect(engine.patches).toEqual([{ sessionId: engine.asked[0]!.sessionId, fragment: FRAGMENT }])
+    expect(engine.patches).toEqual([{ sessionId: engine.asked[0]!.sessionId, fragment: FRAGMENT, mayRestart: true }])
   })
 
   test('an ICE restart is 200 with a fragment and a new ETag; the old one no longer matches', async () => {
@@ -245,7 +245,6 @@ describe('the resource', () => {
   })
 
   test.each([
-    ['no If-Match', 428, {}, FRAGMENT],
     ['another ETag', 412, { 'if-match': '"other"' }, FRAGMENT],
     ['another type', 415, { 'if-match': '*', 'content-type': 'application/sdp' }, FRAGMENT],
     ['more than 16 KiB', 413, { 'if-match': '*' }, 'a'.repeat(16_385)],
@@ -257,6 +256,14 @@ describe('the resource', () => {
     expect(answer.header('content-type')).toBe('text/plain; charset=utf-8')
     expect(engine.patches).toEqual([])
     expect((await patch(at)).status).toBe(204)
+  })
+
+  test('PATCH without If-Match restarts nothing: the engine takes candidates of the current ICE session, or says 428', async () => {
+    const at = await begin()
+    expect((await patch(at, {})).status).toBe(204)
+    expect(engine.patches).toMatchObject([{ fragment: FRAGMENT, mayRestart: false }])
+    engine.patched = async () => ({ ok: false, status: 428, problem: 'Precondition Required: send If-Match' })
+    expect(await patch(at, {})).toMatchObject({ status: 428, text: 'Precondition Required: send If-Match' })
   })
 
   test('what the engine refuses is passed on, and the session goes on', async () => {

@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { clearLeftovers } from '../../src/media/transcoder/leftovers.ts'
+import { alignPlaylists, clearLeftovers } from '../../src/media/transcoder/leftovers.ts'
 
 const NOW_MS = 1_750_000_000_000
 const HOUR = 3600
@@ -42,4 +42,21 @@ test('without a playlist nothing is removed', async () => {
   await written('2_30.m4s', HOUR)
   await clearLeftovers(folder, NOW_MS)
   expect(await readdir(folder)).toEqual(['2_30.m4s'])
+})
+
+test('a rendition that is not made has no playlist, and one that is made again goes on with the numbers of the others', async () => {
+  const folders = ['0', '1', '2'].map((name) => join(folder, name))
+  const playlist =
+    '#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:70\n#EXTINF:2,\n0_70.m4s\n#EXTINF:2,\n0_71.m4s\n'
+  for (const each of folders) await mkdir(each)
+  // Before the first process there is nothing to go on with.
+  await alignPlaylists(folders, () => true)
+  expect(await readdir(folders[0] ?? '')).toEqual([])
+  for (const each of folders.slice(1)) await writeFile(join(each, 'index.m3u8'), playlist)
+  await alignPlaylists(folders, (each) => each !== folders[2])
+  const [again, kept, gone] = await Promise.all(
+    folders.map((each) => readFile(join(each, 'index.m3u8'), 'utf8').catch(() => null)),
+  )
+  expect([kept, gone]).toEqual([playlist, null])
+  expect(again).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:72\n$/)
 })

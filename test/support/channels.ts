@@ -1,5 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readlink } from 'node:fs/promises'
+import { EncodingLoad } from '../../src/commands/v2life/encodingLoad.ts'
+
+/** The load of a machine that nothing is too much for. */
+export const plentyOfRoom = (): EncodingLoad =>
+  new EncodingLoad({ cores: 1000, processors: { idle: 1000 }, stepsDown: false })
 
 const children = new Set<ChildProcess>()
 

@@ -8,6 +8,7 @@ import { headerProfile } from '../../src/delivery/signature.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Delivery, Store, StoredWebhook } from '../../src/store/store.ts'
 import { newWebhook, quiet } from '../conformance/store.samples.ts'
+import { evenTime, unrenewed } from './leases.ts'
 
 /** Webhooks of these tests are sealed by nothing: the stored bytes are the secret. */
 export const SECRET = Buffer.alloc(32, 7).toString('base64')
@@ -31,6 +32,8 @@ export class Node {
       profile: headerProfile(),
       userAgent: 'Sluice/test',
       openSecret: (sealed) => Buffer.from(sealed).toString('utf8'),
+      leases: unrenewed,
+      time: evenTime,
       ...over,
     })
   }

@@ -12,10 +12,13 @@ import { goLive } from '../../src/commands/live/goLive.ts'
 import { type ServingNode, startNode } from '../../src/commands/live/nodes.ts'
 import { createSecret } from '../../src/commands/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import type { FrameSource } from '../../src/media/frame.ts'
 import type { Cut, LiveSession } from '../../src/media/sessions.ts'
 import { openDoors } from '../../src/serving.ts'
+import { startLeases } from '../../src/store/leases/leases.ts'
+import { unrenewed } from './leases.ts'
 
 /** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
 export interface LiveNode {
@@ -48,26 +51,39 @@ const quietLog: Logger = {
 export interface NodeSettings {
   url: string
   clock?: Clock
+  /** Of its machine; it may be wrong. */
+  machineClock?: Clock
   place?: string
   leaseMs?: number
   isRunning?: (pid: number) => boolean
   max?: number
+  /** More of the configuration. */
+  flags?: PartialConfig
+  /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`. */
+  renewed?: boolean
 }
 
 export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
-  const { url, clock, leaseMs = 15_000, isRunning = () => true, max = 10_000 } = settings
+  const { url, clock, machineClock, leaseMs = 15_000, isRunning = () => true, max = 10_000 } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   // A clock that a test moves makes the store look silent.
   const access = { staleSeconds: 3600 }
-  const flags = { data: { dir }, storage: { url }, secrets, access, sessions: { max } }
+  const { flags: more = {} } = settings
+  const flags = { data: { dir }, storage: { url }, secrets, access, ...more, sessions: { max, ...more.sessions } }
   const config = loadConfig({ env: {}, flags })
   if (!config.ok) throw new Error(JSON.stringify(config.error))
-  const app = await openApp({ config: config.value, log: quietLog, ...(clock ? { clock } : {}) })
+  const app = await openApp({
+    config: config.value,
+    log: quietLog,
+    ...(clock ? { clock } : {}),
+    ...(machineClock ? { machineClock } : {}),
+  })
   const { ctx } = app
   const place = settings.place ?? dir
   const pid = settings.place ? 1 : process.pid
-  const node = await startNode(ctx, { place, pid, isRunning, leaseMs, url: null })
+  const leases = settings.renewed ? startLeases(url, quietLog) : null
+  const node = await startNode(ctx, { place, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
   const http = await openDoors(app)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
@@ -76,6 +92,7 @@ export async function startLiveNode(settings: NodeSettings): Promise<LiveNode> {
   if (!secret.ok) throw new Error(JSON.stringify(secret.error))
   const headers = { authorization: `Bearer ${secret.value.value}` }
   const crash = async () => {
+    await leases?.close()
     await http.close()
     await app.close()
     await rm(dir, { recursive: true, force: true })

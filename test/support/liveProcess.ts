@@ -14,7 +14,7 @@ for (let n = 0; n < Number(feeds); n++) {
 // One round after the other: what is said is what was written, also on a machine where writing takes longer than a pause.
 for (let bytes = 1000; ; bytes += 1000) {
   for (const id of sessions) countBytes(at.ctx, id, { bytesIn: bytes, bytesOut: bytes })
-  await at.node.tend()
+  await at.node.count()
   process.stdout.write(`${JSON.stringify({ pid: process.pid, sessions, bytes })}\n`)
   await setTimeout(20)
 }

@@ -11,6 +11,8 @@ export interface LossyWay {
   lose(share: number): void
   /** What goes to peers is no faster than this many bits per second from now on; null: as fast as it comes. */
   limit(bitrate: number | null): void
+  /** Peers come from other ports from now on, and nothing reaches them at those before, as when a router forgets them. */
+  rebind(): void
   close(): void
 }
 
@@ -50,13 +52,17 @@ export async function lossyWay(target: number, seed: number): Promise<LossyWay> 
     peers.set(port, back)
     if (isLost()) return
     carried.up += packet.length
-    void back.then((socket) => socket.send(packet, target, '127.0.0.1'))
+    void back.then((socket) => peers.get(port) === back && socket.send(packet, target, '127.0.0.1'))
   })
   return {
     port: front.address().port,
     carried,
     lose: (wanted) => void (share = wanted),
     limit: (wanted) => void (bytesPerMs = (wanted ?? Number.POSITIVE_INFINITY) / 8000),
+    rebind() {
+      for (const back of peers.values()) void back.then((socket) => socket.close())
+      peers.clear()
+    },
     close() {
       isOpen = false
       front.close()

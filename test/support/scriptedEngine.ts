@@ -5,7 +5,7 @@ export class ScriptedEngine implements Engine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
   readonly feeds: Parameters<Engine['feed']>[0][] = []
   readonly ended: string[] = []
-  readonly patches: { sessionId: string; fragment: string }[] = []
+  readonly patches: { sessionId: string; fragment: string; mayRestart: boolean }[] = []
   negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
   patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
   readonly #listeners = new Set<(event: EngineEvent) => void>()
@@ -27,8 +27,8 @@ export class ScriptedEngine implements Engine {
     return this.negotiated()
   }
 
-  patch(sessionId: string, fragment: string): Promise<Patched> {
-    this.patches.push({ sessionId, fragment })
+  patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
+    this.patches.push({ sessionId, fragment, mayRestart })
     return this.patched()
   }
 

@@ -1,5 +1,9 @@
 import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
+import { openApp } from '../../src/app.ts'
+import { createLiveWebhook } from '../../src/commands/v2life/webhooks.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { silentLog } from '../support/app.ts'
 import { command, newDirectory } from './cliProcess.ts'
 
 const dir = newDirectory()
@@ -41,6 +45,59 @@ it('channels are made, found, shown, started, stopped and deleted from the comma
   expect(refused).toMatchObject({ status: 1, stdout: '' })
   expect(parsed(refused.stderr)).toMatchObject({ code: 'channel_running' })
   expect((await at('stop', id)).status).toBe(0)
+})
+
+it('a source is read from standard input, where no list of processes shows it', async () => {
+  const url = 'srt://studio.example.com:9000?passphrase=0123456789'
+  const given = ['--data', dir, 'channel', 'create', '--name', 'Far', '--source', '-', '--json']
+  const made = parsed((await command(given, { input: `${url}\n` })).stdout) as { ingests: object[] }
+  expect(made.ingests).toEqual([expect.objectContaining({ type: 'srt-pull', url })])
+})
+
+/** What a server has written. */
+async function seed(): Promise<{ id: string; logId: string }> {
+  const config = loadConfig({ env: {}, flags: { data: { dir } } })
+  if (!config.ok) throw new Error('no configuration')
+  const app = await openApp({ config: config.value, log: silentLog })
+  const [account] = await app.ctx.store.read.accounts.list()
+  const accountId = account?.id ?? ''
+  const actor = { accountId, name: 'test', address: null, requestId: null }
+  const url = 'https://hooks.example.com/channels'
+  const hook = await createLiveWebhook(app.ctx, actor, { name: 'Hook', url, events: ['*'] })
+  if (!hook.ok) throw new Error('no webhook')
+  const { id } = hook.value
+  const lane = (await app.ctx.store.read.liveWebhooks.get(accountId, id))?.lane ?? 0
+  const data = JSON.stringify({ object: { type: 'channel', id: 'ch_1', name: 'Stage' }, data: null })
+  const about = { accountId, type: 'live', event: 'channel.created', subject: null, data, createdAtMs: 1 }
+  await app.ctx.store.transaction(async (tx) => {
+    await tx.channelEvents.insert([{ id: 'e1', accountId, atMs: 1, type: 'channel.created', data }])
+    await tx.deliveries.insert([
+      { ...about, id: 'd1', eventId: 'e1', webhookId: lane, state: 'skipped', error: 'it was paused', attempt: 1 },
+    ])
+  })
+  await app.close()
+  return { id, logId: 'lg_d1' }
+}
+
+it('webhooks of channels are looked after from the command line, and events listed', async () => {
+  const { id, logId } = await seed()
+  const hook = (...argv: string[]) => command(['--data', dir, 'channel-webhook', ...argv])
+  const [list, log, events] = [
+    await hook('list'),
+    await hook('log', id),
+    await at('events', '--since', '1970-01-01T00:00:00.000Z', '--until', '1970-01-02T00:00:00.000Z'),
+  ]
+  expect(list.stdout).toMatch(new RegExp(`^${id} +inactive +Hook +https://hooks.example.com/channels +\\*$`, 'm'))
+  expect(log.stdout).toMatch(new RegExp(`^${logId} +1970-.* +channel.created +1 +skipped +0 +0 +it was paused$`, 'm'))
+  expect(events.stdout).toMatch(/^ev_e1 +1970-\S+ +channel\.created +ch_1 +Stage$/m)
+  for (const done of [await hook('test', id, '--type', 'engine.error'), await hook('redeliver', id, logId)]) {
+    expect(done).toMatchObject({ status: 0, stdout: expect.stringMatching(/^lg_\w{22}\n$/) as string })
+  }
+  const rotated = await hook('rotate-secret', id)
+  expect(Buffer.from(rotated.stdout.trim(), 'base64')).toHaveLength(32)
+  const gone = await hook('redeliver', id, 'lg_nothing', '--json')
+  expect([gone.status, parsed(gone.stderr)]).toMatchObject([1, { code: 'not_found' }])
+  expect(parsed((await at('events', '--type', 'x', '--json')).stderr)).toMatchObject({ code: 'validation_failed' })
 })
 
 it('what is wrong is said as over HTTP', async () => {

@@ -104,7 +104,7 @@ test('viewers go on with the other engine when the preferred one dies again and 
   await goesOn(stage, spareId)
   await until(() => killer.victims.size >= 2, 'another try')
   await until(async () => (await engineOf(mainId)).status === 'error', 'error')
-  expect((await engineOf(mainId)).statusMessage).toMatch(/^ffmpeg ended with a signal/)
+  expect((await engineOf(mainId)).statusMessage).toMatch(/^ffmpeg was killed \(SIGKILL\)/)
   expect((await live.made('GET', `/channels/${channelId}`)).status).toBe('playing')
   await killer.stop()
   await lists(stage, mainId, spareId)

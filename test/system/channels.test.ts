@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endChildren, ended, pushTo, until, workingIn } from '../support/channels.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { servedBy } from '../support/served.ts'
 import { type LiveClient, runLive } from '../support/v2.ts'
@@ -246,11 +246,12 @@ describe('a channel', () => {
 describe('a source that is dialled', () => {
   test('plays when it answers, and is dialled again when it is gone', async () => {
     const port = await freeUdpPort()
-    const { channelId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
+    const { channelId, engineId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'waiting')
     const first = listen(port)
     await reaches(channelId, 'playing')
+    expect((await lastRun(engineId)).config.ingest).toEqual({ type: 'srt-pull' })
     const source = () => live.made('GET', `/monitoring/ingests/${ingestId}`)
     expect(await source()).toMatchObject({
       status: 'connected',
@@ -260,7 +261,8 @@ describe('a source that is dialled', () => {
     })
     first.kill('SIGKILL')
     await reaches(channelId, 'waiting')
-    expect(await source()).toEqual({ id: ingestId, status: 'disconnected', protocol: 'srt', metrics: [] })
+    const note = expect.stringMatching(/^ffmpeg reads this source/)
+    expect(await source()).toEqual({ id: ingestId, status: 'disconnected', protocol: 'srt', note, metrics: [] })
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })
@@ -293,16 +295,6 @@ function listen(port: number): ChildProcess {
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'
   const args = `-hide_banner -loglevel error ${video} ${codecs} srt://127.0.0.1:${port}?mode=listener`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
-}
-
-function freeUdpPort(): Promise<number> {
-  const socket = createSocket('udp4')
-  return new Promise((done) => {
-    socket.bind(0, '127.0.0.1', () => {
-      const { port } = socket.address()
-      socket.close(() => done(port))
-    })
-  })
 }
 
 async function textOf({ stderr }: ChildProcess): Promise<string> {

@@ -19,10 +19,20 @@ export interface Ran {
 
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 
+interface Start {
+  /** What is run, if not main.ts. */
+  entry?: string
+  /** How many descriptors it may have; else as many as we. */
+  openFiles?: number
+}
+
 /** Away from the repository, and without settings of whoever runs the tests. */
-function start(argv: readonly string[], env: Record<string, string>, entry = main): ChildProcess {
+function start(argv: readonly string[], env: Record<string, string>, { entry = main, openFiles }: Start = {}) {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
-  return spawn(process.execPath, [entry, ...argv], {
+  const command = [process.execPath, entry, ...argv]
+  const limited = ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command]
+  const [program = '', ...rest] = openFiles === undefined ? command : limited
+  return spawn(program, rest, {
     cwd: tmpdir(),
     // Nearly all of the time of a command is the compilation of its sources; one run does it for the others.
     env: { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'), ...env },
@@ -125,11 +135,15 @@ export async function listen(secret: string): Promise<Listening> {
   return { url, lines: () => lines().slice(1), signal: (name) => void child.kill(name), ended }
 }
 
-/** Starts a server on a free loopback port and waits until it says that it is ready. `entry`: what is run, if not main.ts. */
-export async function serve(argv: readonly string[], env: Record<string, string> = {}, entry = main): Promise<Served> {
+/** Starts a server on a free loopback port and waits until it says that it is ready. */
+export async function serve(
+  argv: readonly string[],
+  env: Record<string, string> = {},
+  how: Start = {},
+): Promise<Served> {
   const rtmp = { SLUICE_RTMP_HOST: '127.0.0.1', SLUICE_RTMP_PORT: '0' }
   const port = env['SLUICE_SERVER_PORT'] ?? '0'
-  const child = start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, entry)
+  const child = start(['serve', '--host', '127.0.0.1', '--port', port, ...argv], { ...rtmp, ...env }, how)
   started.push(child)
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)

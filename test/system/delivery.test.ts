@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createEgress } from '../../src/delivery/egress.ts'
 import { verifySignature } from '../../src/delivery/signature.ts'
 import { type Delivery, type Store, type StoredWebhook, StoreUnavailable, type Tx } from '../../src/store/store.ts'
@@ -100,7 +101,10 @@ describe.each(engines)('webhooks on %s', (engine) => {
       watch: (listener) => node.store.watch(listener),
       changedElsewhere: () => node.store.changedElsewhere(),
       changesSince: (cursor) => node.store.changesSince(cursor),
+      diskSpace: () => node.store.diskSpace(),
       ping: () => node.store.ping(),
+      time: () => node.store.time(),
+      connections: () => node.store.connections(),
       close: () => Promise.resolve(),
     }
     const refusing = <T>(work: (tx: Tx) => Promise<T>) =>
@@ -286,6 +290,37 @@ describe.skipIf(!postgresUrl())('two nodes on one PostgreSQL', () => {
     expect(receiver.requests).toHaveLength(400)
     expect(most).toBeLessThanOrEqual(8)
     for (const node of nodes) await node.close()
+    await receiver.stop()
+    await place.remove()
+  })
+
+  test('give up what another one has begun when its lease has run out, and not for what their own clocks say', async () => {
+    const place = await newPlace('PostgreSQL')
+    const accountId = newAccount()
+    const receiver = await httpReceiver(() => undefined)
+    const first = await Node.open(place.url, { nodeId: 'first', drainMs: 0 })
+    const webhook = await addWebhook(first.store, accountId, `http://127.0.0.1:${receiver.port}/`)
+    await emit(first.store, accountId, 'slow')
+    await first.runner.start()
+    await until(() => receiver.requests.length > 0)
+
+    let [looks, isEven] = [0, true]
+    const time = { isEven: () => Promise.resolve(isEven).finally(() => (looks += 1)) }
+    const ahead: Clock = { ...systemClock, now: () => systemClock.now() + 60_000 }
+    const second = await Node.open(place.url, { clock: ahead, leaseMs: 120, time })
+    await second.runner.start()
+    const afterTwoLooks = async (): Promise<string[]> => {
+      const before = looks
+      await until(() => looks > before + 1)
+      return states(await logOf(first.store, webhook.id))
+    }
+    expect(await afterTwoLooks()).toEqual(['started'])
+    isEven = false
+    await first.store.transaction((tx) => tx.deliveries.renew('first', -1))
+    expect(await afterTwoLooks()).toEqual(['started'])
+    isEven = true
+    await until(async () => (await afterTwoLooks())[0] === 'unknown')
+    for (const node of [first, second]) await node.close()
     await receiver.stop()
     await place.remove()
   })

@@ -1,25 +1,59 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { TestPublisher } from '../support/rtcPeer.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 
 const dir = newDirectory()
-afterAll(() => rmSync(dir, { recursive: true }))
+let server: ChildProcess | null = null
+afterAll(() => {
+  server?.kill('SIGKILL')
+  rmSync(dir, { recursive: true })
+})
+
+const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
+
+/** Those of this server, which may be a child of the process that was started. */
+function mediaProcessesOf(server: number): string[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/process.ts') && isBelow(pid, server))
+}
+
+function isBelow(pid: string, ancestor: number): boolean {
+  const parent = /\nPPid:\t(\d+)/.exec(readProc(pid, 'status'))?.[1]
+  return parent !== undefined && parent !== '0' && (Number(parent) === ancestor || isBelow(parent, ancestor))
+}
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    // It has ended meanwhile.
+    return ''
+  }
+}
 
 /** Whatever `node` the shell finds: with an older one, Sluice runs in a child of the one that was started. */
 test('a server that was started as npm does takes a broadcast: its media process is not given what was meant for it', async () => {
   const program = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
-  const env = { ...process.env, SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0', SLUICE_SERVER_HOST: '127.0.0.1' }
-  const server = spawn('node', [program, 'serve', '--data', dir, '--port', '0'], {
+  const secrets = { SLUICE_METRICS_SECRET: 'metrics-secret-of-this-test', SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
+  const env = {
+    ...process.env,
+    ...secrets,
+    SLUICE_RTMP_PORT: '0',
+    SLUICE_WEBRTC_PORT: '0',
+    SLUICE_SERVER_HOST: '127.0.0.1',
+  }
+  const started = spawn('node', [program, 'serve', '--data', dir, '--port', '0'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  server = started
   let log = ''
-  server.stdout.setEncoding('utf8').on('data', (text: string) => (log += text))
-  while (!log.includes('"ready"')) await once(server.stdout, 'data')
+  started.stdout.setEncoding('utf8').on('data', (text: string) => (log += text))
+  while (!log.includes('"ready"')) await once(started.stdout, 'data')
   const url = /"url":"([^"]+)"/.exec(log)?.[1] ?? ''
   const { stdout } = await sluice(['token', 'create', '--label', 'demo', '--stream', 'show', '--data', dir])
   const publisher = new TestPublisher()
@@ -31,8 +65,13 @@ test('a server that was started as npm does takes a broadcast: its media process
   expect(answer.status).toBe(201)
   await publisher.accept(await answer.text())
   expect(publisher.pc.connectionState).toBe('connected')
+  const [media, ...others] = mediaProcessesOf(started.pid ?? 0)
+  expect(others).toEqual([])
+  const given = readFileSync(`/proc/${media}/environ`, 'utf8')
+  expect(given).toContain('PATH=')
+  for (const secret of Object.values(secrets)) expect(given).not.toContain(secret)
   await publisher.close()
-  server.kill('SIGTERM')
-  const [status] = (await once(server, 'exit')) as [number | null]
+  started.kill('SIGTERM')
+  const [status] = (await once(started, 'exit')) as [number | null]
   expect(status).toBe(0)
 })

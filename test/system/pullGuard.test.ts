@@ -5,19 +5,23 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSecureContext, createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { Measured } from '../../src/commands/v2life/measured.ts'
 import { reachSources, type SourceDialling } from '../../src/delivery/reach.ts'
 import { publicNames } from '../../src/delivery/resolve.ts'
+import { amfObject } from '../../src/media/rtmp/amf0.ts'
+import { commandMessage, type Message, writeMessage } from '../../src/media/rtmp/messages.ts'
+import { connected, result } from '../../src/media/rtmp/replies.ts'
 import { createFfmpeg } from '../../src/media/packager/ffmpeg.ts'
 import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { Authority } from '../delivery/support/certificates.ts'
 import { NameServer } from '../delivery/support/nameServer.ts'
 import { silentLog } from '../support/app.ts'
-import { endChildren, ended, until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until, workingIn } from '../support/channels.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -61,6 +65,7 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
     reach,
     sources: new PushSources(),
     meter: new Measured(tools, ''),
+    load: plentyOfRoom(),
     folder: join(dir, 'live'),
   }
   transcoder = createTranscoder(parts)
@@ -92,6 +97,33 @@ async function rtmpServer(address: string, port = 0): Promise<Heard> {
   return heard
 }
 
+/** Tells whoever dials it to go elsewhere: to the first in answer to its wish to connect, to the next to its wish to play. */
+async function redirectingServer(address: string, target: string): Promise<Heard> {
+  const heard: Heard = { port: 0, connections: 0, text: '', sockets: [] }
+  const ex = amfObject({ code: 302, redirect: target })
+  const rejected = amfObject({
+    level: 'error',
+    code: 'NetConnection.Connect.Rejected',
+    description: '[ code=302 ]',
+    ex,
+  })
+  const failed = amfObject({ level: 'error', code: 'NetStream.Play.Failed', description: target, redirect: target, ex })
+  const server = createServer((socket) => {
+    const early = heard.connections % 2 === 0
+    hear(heard, socket, (bytes) => {
+      const text = bytes.toString('latin1')
+      if (text.includes('connect')) return early ? [commandMessage(0, '_error', 1, null, rejected)] : connected(1)
+      if (text.includes('createStream')) return result(transactionOf(bytes, 'createStream'), 1)
+      return text.includes('play') ? [commandMessage(1, 'onStatus', 0, null, failed)] : []
+    })
+  })
+  await opened(server, address, heard)
+  return heard
+}
+
+/** The number behind the name of a command (AMF 0). */
+const transactionOf = (bytes: Buffer, name: string): number => bytes.readDoubleBE(bytes.indexOf(name) + name.length + 1)
+
 async function opened(server: Server, address: string, heard: Heard): Promise<void> {
   server.listen(heard.port, address)
   await once(server, 'listening')
@@ -99,7 +131,7 @@ async function opened(server: Server, address: string, heard: Heard): Promise<vo
   stops.push(() => server.close())
 }
 
-function hear(heard: Heard, socket: Socket): void {
+function hear(heard: Heard, socket: Socket, answer = (_text: Buffer): Message[] => []): void {
   heard.connections += 1
   heard.sockets.push(socket)
   stops.push(() => socket.destroy())
@@ -109,6 +141,7 @@ function hear(heard: Heard, socket: Socket): void {
   socket.on('data', (bytes) => {
     if (isGreeted) {
       heard.text += bytes.toString('latin1')
+      for (const message of answer(bytes)) socket.write(writeMessage(message))
       return
     }
     greeting = Buffer.concat([greeting, bytes])
@@ -148,7 +181,48 @@ test('a source whose name is not known is no failure: it may be the next time', 
   const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
   await until(() => honest.connections > 0, 'a second try')
   expect([message(), names.questions]).toEqual(['', 2])
-  expect(messages('log')).toContain('The source does not answer; it is dialled again in 1 s')
+  expect(messages('log')).toContain('The source does not answer; it is dialled again')
+})
+
+/** What every user of the machine can read of a process, and what its own user can. */
+const givenTo = async (pid: number): Promise<string> =>
+  `${await readFile(`/proc/${pid}/cmdline`, 'latin1')} ${await readFile(`/proc/${pid}/environ`, 'latin1')}`
+
+test('what is pulled, and what is secret in our environment, is in no arguments and no environment of ffmpeg and its guard', async () => {
+  const port = await freeUdpPort()
+  sendSrt(port)
+  vi.stubEnv('SLUICE_SECRETS_SEALING_KEY', 'sealing-key-of-this-test')
+  stops.push(() => vi.unstubAllEnvs())
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
+  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  const processes = await workingIn(join(dir, 'live', 'en_1'))
+  expect(processes).toHaveLength(2)
+  const given = (await Promise.all(processes.map(givenTo))).join(' ')
+  for (const secret of ['not-to-be-told', 'nor-is-this', `:${port}`, 'sealing-key-of-this-test']) {
+    expect(given).not.toContain(secret)
+  }
+})
+
+test('a source that does not answer is told of without its address, its key and its query', async () => {
+  const gone = await rtmpServer('127.0.0.2')
+  stops.pop()?.()
+  const source = `rtmp://live.example.com:${gone.port}/studio/stream-key-1?token=query-key-1`
+  await pull(source, [['127.0.0.2']])
+  await until(() => messages('log').includes('does not answer'), 'a word on the source')
+  expect(messages('log')).toContain('Connection refused')
+  for (const part of ['live.example.com', '127.0.0.2', 'studio', 'stream-key-1', 'query-key-1', 'pipe:0']) {
+    expect(messages('log')).not.toContain(part)
+  }
+})
+
+test('a source whose times jump is dialled again, so that its playlists do not become nonsense', async () => {
+  const port = await freeUdpPort()
+  sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
+  const seen = (kind: string): number => told.filter((event) => event.kind === kind).length
+  await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])
+  await until(() => seen('sourceLost') === 1, 'an end')
+  sendSrt(port)
+  await until(() => seen('source') === 2, 'pictures again')
 })
 
 test('an SRT source plays from the address that was judged', async () => {
@@ -161,8 +235,10 @@ test('an SRT source plays from the address that was judged', async () => {
   await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
 })
 
-function sendSrt(port: number): ChildProcess {
-  const video = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
+/** @param filter of the pictures */
+function sendSrt(port: number, filter = 'null'): ChildProcess {
+  const coded = '-fps_mode passthrough -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
+  const video = `-re -f lavfi -i testsrc2=size=192x108:rate=25 -vf ${filter} ${coded}`
   const args =
     `-loglevel error ${video} -f mpegts srt://127.0.0.2:${port}?mode=listener&passphrase=not-to-be-told`.split(' ')
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
@@ -190,4 +266,13 @@ test('an RTMPS source is told its name in the handshake, and must prove it', asy
   await pull(source, [['127.0.0.2']])
   await until(() => heard.names.length > 1, 'another handshake')
   expect(heard.names.slice(1)).not.toContain('live.example.com')
+})
+
+test('an RTMP server that sends its clients elsewhere sends nobody there', async () => {
+  const victim = await rtmpServer('127.0.0.1')
+  const honest = await redirectingServer('127.0.0.2', `rtmp://127.0.0.1:${victim.port}/app/stream`)
+  await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2']])
+  await until(() => honest.connections >= 3 && honest.text.includes('play'), 'several tries')
+  expect([victim.connections, message()]).toEqual([0, ''])
+  expect(messages('log')).toContain('The source does not answer')
 })

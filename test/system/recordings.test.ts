@@ -1,9 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, type WriteStream, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { RecordingFiles } from '../../src/media/packager/recordingFiles.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
 import { type EventReceiver, receiveEvents, subscribeTo } from '../support/eventReceiver.ts'
@@ -34,6 +36,7 @@ interface Entry {
   id: string
   state: string
   streamName: string
+  endedOn?: string
   bytes?: number
   durationMs?: number
   problem?: string
@@ -159,6 +162,39 @@ test('a disk that is nearly full ends recordings, and what there is becomes a fi
   await full.close()
 })
 
+test('a recording that a full disk ends says so at once, with the time of its last media, though the store was full too', async () => {
+  const begun = vi.spyOn(RecordingFiles.prototype, 'begin')
+  const file = (): WriteStream | undefined => begun.mock.results.at(-1)?.value as WriteStream | undefined
+  const { store } = sluice.app.ctx
+  const transaction = store.transaction.bind(store)
+  let [isFull, refused] = [false, 0]
+  const written = vi.spyOn(store, 'transaction').mockImplementation((work) => {
+    if (isFull) refused += 1
+    return isFull ? Promise.reject(new StoreUnavailable('database or disk is full')) : transaction(work)
+  })
+  try {
+    const live = await broadcast(sluice, h264, { streamName: 'full', token: { record: true } })
+    await until(async () => (await list('?streamName=full')).length === 1)
+    await until(() => (file()?.bytesWritten ?? 0) > 50_000)
+    isFull = true
+    file()?.destroy(new Error('ENOSPC: no space left on device, write'))
+    const failedAtMs = Date.now()
+    await until(() => refused >= 2)
+    isFull = false
+    // Nobody waits for the end of the broadcast, which goes on.
+    await until(async () => (await one('full')).state !== 'recording')
+    const entry = await one('full')
+    expect(entry.problem).toBe('the recording cannot be written: ENOSPC: no space left on device, write')
+    expect(Date.parse(entry.endedOn ?? '')).toBeLessThanOrEqual(failedAtMs)
+    await expectEvents('full', 'completed', 'error', 'started')
+    expect(await one('full')).toMatchObject({ state: 'completed', problem: entry.problem, endedOn: entry.endedOn })
+    await live.end()
+  } finally {
+    begun.mockRestore()
+    written.mockRestore()
+  }
+})
+
 test('a recording that cannot even begin is an error that says so', async () => {
   const dir = join(scratch, 'no-directory')
   writeFileSync(dir, '')
@@ -237,6 +273,7 @@ describe('when something dies', () => {
     await expectEvents('killed', 'started')
     server.kill('SIGKILL')
     await new Promise((resolve) => server.once('exit', resolve))
+    const killedAtMs = Date.now()
 
     const next = await runApp({ dataDir, flags: allowPrivate })
     try {
@@ -245,6 +282,7 @@ describe('when something dies', () => {
       const { codecs, seconds } = probe((await fetchFile(entry.url!, {}, next)).bytes)
       expect(codecs).toEqual(['h264', 'aac'])
       expect(seconds).toBeGreaterThan(1)
+      expect(Date.parse(entry.endedOn ?? '')).toBeLessThanOrEqual(killedAtMs)
       await expectEvents('killed', 'completed', 'started')
       expect(readdirSync(join(folder, entry.id))).toEqual(['recording.json', 'recording.mp4'])
     } finally {

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Frame } from '../../src/media/frame.ts'
 import { RtmpClient, opening } from '../media/rtmp/client.ts'
@@ -57,16 +60,32 @@ describe('ffmpeg pushes', () => {
     expect(place.publications).toHaveLength(0)
   })
 
-  test('a publication that is cut ends at once, and the encoder notices', async () => {
+  test.each([
+    ['at its pace', ['-re']],
+    ['with little look ahead', ['-probesize', '20000', '-analyzeduration', '0']],
+  ])('a transport stream that is copied, %s, is taken: its first AAC configuration is empty', async (_, input) => {
+    const { status, errors } = await copy(input)
+    expect(errors).not.toContain('Server error')
+    expect(status).toBe(0)
+    const [publication] = place.publications
+    await until(() => publication?.ends === 1)
+    expect(publication?.trackLists.at(-1)?.map(({ codec }) => codec)).toEqual(['h264', 'aac'])
+    const video = publication?.frames.filter(({ kind }) => kind === 'video') ?? []
+    expect(await decodedFrames(publication as Publication, video)).toBeGreaterThan(50)
+  })
+
+  test('a publication that is cut ends at once, and the encoder says why', async () => {
     const pushing = push('v2/pub/studio', ['-bf', '0'], ['-t', '60'])
     await until(() => (place.publications[0]?.frames.length ?? 0) > 10)
     const publication = place.publications[0] as Publication
-    await publication.request.cut()
+    await publication.request.cut('Unauthorized: Invalid token')
     const atTheEnd = publication.frames.length
     expect([publication.ends, publication.reason]).toEqual([1, 'cut'])
-    expect((await pushing).status).not.toBe(0)
+    const { status, errors } = await pushing
+    expect(status).not.toBe(0)
+    expect(errors).toContain('Server error: Unauthorized: Invalid token')
     expect(publication.frames).toHaveLength(atTheEnd)
-    expect(place.connections()).toBe(0)
+    await until(() => place.connections() === 0)
   })
 })
 
@@ -88,20 +107,35 @@ test('a refusal is the last thing that a client hears, also one that has more to
   client.socket.write(Buffer.alloc(500_000))
   expect(await client.status()).toEqual({
     level: 'error',
-    code: 'NetStream.Publish.BadName',
+    code: 'NetStream.Publish.Denied',
     description: 'Unauthorized: Invalid token',
   })
   await client.closed
   await until(() => place.connections() === 0)
 })
 
+const SOURCES = ['-f', 'lavfi', '-i', 'testsrc2=s=320x240:r=30', '-f', 'lavfi', '-i', 'sine=f=440:r=44100']
+const CODING = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '30', '-threads', '1', '-c:a', 'aac', '-ac', '2']
+
+/** Publishes a transport stream of two seconds without encoding it again. */
+async function copy(input: readonly string[]): Promise<{ status: number; errors: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-rtmp-'))
+  const file = join(folder, 'two-seconds.ts')
+  await ffmpeg([...SOURCES, '-t', '2', ...CODING, '-bf', '0', '-f', 'mpegts', file])
+  const target = ['-c', 'copy', '-f', 'flv', `rtmp://127.0.0.1:${place.port}/v2/pub/studio`]
+  const copied = await ffmpeg([...input, '-i', file, ...target])
+  await rm(folder, { recursive: true })
+  return copied
+}
+
 async function push(path: string, video: string[], length = ['-t', '2']): Promise<{ status: number; errors: string }> {
-  const sources = ['-f', 'lavfi', '-i', 'testsrc2=s=320x240:r=30', '-f', 'lavfi', '-i', 'sine=f=440:r=44100']
-  const coding = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '30', ...video, '-c:a', 'aac', '-ac', '2']
   const speed = length[1] === '60' ? ['-re'] : []
   const target = ['-f', 'flv', `rtmp://127.0.0.1:${place.port}/${path}`]
-  const argv = ['-v', 'error', '-nostdin', ...speed, ...sources, ...length, ...coding, '-threads', '1', ...target]
-  const child = spawn('ffmpeg', argv, { stdio: ['ignore', 'ignore', 'pipe'] })
+  return ffmpeg([...speed, ...SOURCES, ...length, ...CODING, ...video, ...target])
+}
+
+async function ffmpeg(argv: readonly string[]): Promise<{ status: number; errors: string }> {
+  const child = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...argv], { stdio: ['ignore', 'ignore', 'pipe'] })
   let errors = ''
   child.stderr.on('data', (data: Buffer) => {
     errors += data.toString()

@@ -34,6 +34,13 @@ async function broadcast(name: string): Promise<RtmpClient> {
   return client
 }
 
+/** What an encoder reads that is cut. */
+async function whyCut(client: RtmpClient): Promise<string> {
+  const { description } = await client.status('NetStream.Publish.Denied')
+  await client.closed
+  return description
+}
+
 describe('a broadcast over RTMP', () => {
   test('is decided by its token, is on the air with its first frame, and is off when it leaves', async () => {
     const client = await broadcast(`my%20studio?token=${token}&sourceId=cam-1`)
@@ -70,8 +77,21 @@ describe('a broadcast over RTMP', () => {
     const client = await broadcast(`show?token=${doomed.token}`)
     await until(() => live().feeds().length === 1)
     expect((await sluice.call('DELETE', `/api/publish_token/${doomed.id}`)).status).toBe(200)
-    await client.closed
+    expect(await whyCut(client)).toBe('Unauthorized: Invalid token')
     await until(() => live().size === 0)
+  })
+
+  test('that is ended from outside says why at the encoder', async () => {
+    const ended = await broadcast(`show?token=${token}`)
+    await until(() => live().feeds().length === 1)
+    const [{ session } = { session: { id: '' } }] = live().all()
+    expect((await sluice.call('DELETE', `/api/sessions/${session.id}`)).status).toBe(200)
+    expect(await whyCut(ended)).toBe('The broadcast was ended by the server: its session was ended through the API')
+    const stopped = await broadcast(`show?token=${token}`)
+    await until(() => live().feeds().length === 1)
+    const body = { streamId: `${sluice.accountId}/show` }
+    expect((await sluice.call('POST', '/api/stream/stop', body)).status).toBe(200)
+    expect(await whyCut(stopped)).toBe('The broadcast was ended by the server: the stream was stopped')
   })
 
   test('is replaced by a second encoder with the same name', async () => {
@@ -79,7 +99,7 @@ describe('a broadcast over RTMP', () => {
     await until(() => live().feeds().length === 1)
     const [before] = live().feeds()
     const second = await broadcast(`show?token=${token}`)
-    await first.closed
+    expect(await whyCut(first)).toBe('Replaced by another publisher of the same stream')
     await until(() => live().size === 1)
     expect(live().feeds()).toHaveLength(1)
     expect(live().feeds()[0]?.feedId).not.toBe(before?.feedId)
@@ -106,7 +126,7 @@ describe('the text of each refusal', () => {
   }
   const wants = async (body: object, name = 'show') =>
     refusal('v2/pub', `${name}?token=${(await makeToken(sluice, 'publish', body)).token}`)
-  const bad = (text: string) => `NetStream.Publish.BadName: ${text}`
+  const bad = (text: string) => `NetStream.Publish.Denied: ${text}`
 
   test('no token, an unknown one, and one for viewers', async () => {
     const invalid = bad('Unauthorized: Invalid token')

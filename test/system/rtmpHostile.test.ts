@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
@@ -14,6 +16,7 @@ import {
 import { connectMessage, handshake, opening, publishMessage, RtmpClient } from '../media/rtmp/client.ts'
 import { audioFrame, avcConfig, message, videoFrame } from '../media/rtmp/media.ts'
 import { LIMITS, listenFor, type Place, Publication, until } from '../media/rtmp/publications.ts'
+import type { RtmpLimits } from '../../src/media/rtmp/types.ts'
 import { silentLog } from '../support/app.ts'
 
 let place: Place
@@ -147,8 +150,8 @@ describe('is refused with a reason', () => {
     )
   })
 
-  test('an aggregate message', async () => {
-    expect(await after(message(MESSAGE.aggregate, 0, [0]))).toMatch(/Aggregate messages are not supported/)
+  test('an aggregate message whose parts do not add up', async () => {
+    expect(await after(message(MESSAGE.aggregate, 0, [0]))).toMatch(/An aggregate message is malformed/)
   })
 
   test('a second publication on one connection', async () => {
@@ -212,6 +215,26 @@ describe('a connection', () => {
   })
 })
 
+describe('a refused encoder that stays on the line', () => {
+  test('gives way to those who come after it, so that refusals cannot take all places', async () => {
+    await place.stop()
+    place = await listenFor({ maxConnections: 3 }, ({ name }) => (name === 'good' ? null : 'Unauthorized'))
+    const refused = await Promise.all(
+      [0, 1, 2].map(async () => {
+        const socket = connect({ port: place.port, host: '127.0.0.1', allowHalfOpen: true })
+        socket.write(opening('v2/pub', 'bad'))
+        socket.on('data', () => undefined)
+        await once(socket, 'end')
+        return socket
+      }),
+    )
+    expect(place.connections()).toBe(3)
+    const encoder = await RtmpClient.open(place.port)
+    await encoder.publish('v2/pub', 'good')
+    for (const socket of [...refused, encoder.socket]) socket.destroy()
+  })
+})
+
 describe('a decision that takes its time', () => {
   test('holds back all media, and an encoder that gave up meanwhile is told of to whoever admitted it', async () => {
     const decision = Promise.withResolvers<void>()
@@ -233,23 +256,26 @@ describe('a decision that takes its time', () => {
     await until(() => publications.length === 2)
     expect(patient.statuses()).toEqual([])
     const [first, second] = publications
-    await second?.request.cut()
+    await second?.request.cut('no more')
     expect(second?.ends).toBe(0)
     decision.resolve()
     await until(() => second?.ends === 1 && first?.frames.length === 1)
     expect([second?.reason, second?.frames]).toEqual(['cut', []])
-    await first?.request.cut()
-    expect([first?.ends, listener.connections()]).toEqual([1, 0])
+    await first?.request.cut('no more')
+    expect(first?.ends).toBe(1)
+    expect((await patient.status('NetStream.Publish.Denied')).description).toBe('no more')
+    await until(() => listener.connections() === 0)
     await listener.stop()
   })
 })
 
 describe('whoever is slow', () => {
-  const slow = async () => {
+  const slow = async (limits: Partial<RtmpLimits> = {}) => {
     const clock = new ManualClock()
     const publications: Publication[] = []
     const listener = await startRtmp({
       ...LOCAL,
+      limits: { ...LIMITS, ...limits },
       clock,
       publish: (request) => {
         const publication = new Publication(request)
@@ -275,6 +301,20 @@ describe('whoever is slow', () => {
     expect(listener.connections()).toBe(1)
     await seconds(2, (at) => client.socket.write(OPENING.subarray(at + 9, at + 10)))
     await client.closed
+    await listener.stop()
+  })
+
+  test('in commands is not gone: a long broadcast may send some in each minute', async () => {
+    const { publications, listener, client, seconds } = await slow({ idleMs: 3_600_000 })
+    await client.publish('v2/pub', 'x')
+    client.send(avcConfig())
+    for (let minute = 1; minute <= 4; minute++) {
+      for (let at = 0; at < 30; at++) client.send(commandMessage(0, 'FCPublish', 3, null, 'x'))
+      client.send(videoFrame(minute * 60_000))
+      await until(() => publications[0]?.frames.length === minute)
+      await seconds(60, () => undefined)
+    }
+    expect(publications[0]?.ends).toBe(0)
     await listener.stop()
   })
 

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
 import { eventsOf, type LiveNode, makeToken, publish, startLiveNode, tryToView, until, view } from '../support/live.ts'
+import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
@@ -117,7 +118,7 @@ describe('two nodes on one PostgreSQL', () => {
   beforeEach(async () => {
     place = await newPlace('PostgreSQL')
     one = await startLiveNode({ url: place.url })
-    two = await startLiveNode({ url: place.url })
+    two = await startLiveNode({ url: place.url, renewed: true })
   })
   afterEach(async () => {
     await one.close()
@@ -150,6 +151,33 @@ describe('two nodes on one PostgreSQL', () => {
     await until(() => publisher.cuts.length > 0 && viewers[1].cuts.length > 0, 1000)
   })
 
+  it('find a feed of the other one that there is no room for in memory', async () => {
+    const { token } = await makeToken(one, 'publish')
+    await publish(two, { presented: token })
+    one.ctx.live.setElsewhere([], false)
+    expect(await tryToView(one)).toMatchObject({ status: 409, code: 'at_another_node' })
+    expect(await tryToView(one, { streamName: 'other' })).toMatchObject({ status: 409, code: 'stream_not_published' })
+    const isLive = async (streamName: string) => {
+      const question = { action: 'view', protocol: 'whep', streamName, ip: '192.0.2.1' }
+      return (await one.call('POST', '/api/access/check', question)).json.data.live as boolean
+    }
+    expect([await isLive('show'), await isLive('other')]).toEqual([true, false])
+  })
+
+  it('give up one that had thousands of sessions in batches, with one end of each feed', async () => {
+    const { token } = await makeToken(one, 'publish')
+    await publish(two, { presented: token })
+    await crowd(two.ctx, two.accountId, 'show', 2_500)
+    const dead = two.ctx.live.node
+    await until(async () => {
+      await one.ctx.store.transaction((tx) => tx.nodes.renew(dead, -1))
+      await Promise.all([one.node.sweep(), one.node.sweep()])
+      return (await one.ctx.store.read.nodes.list()).every(({ id }) => id !== dead)
+    })
+    expect(await one.ctx.store.read.sessions.count({ accountId: two.accountId, streamName: 'show' })).toBe(0)
+    expect((await eventsOf(one)).map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
+  })
+
   it('know what is on the air at the other one, and let only the later of two publishers stay', async () => {
     const { token } = await makeToken(one, 'publish')
     const first = await publish(two, { presented: token })
@@ -170,12 +198,17 @@ describe('two nodes on one PostgreSQL', () => {
   it('end all their sessions when the others took them for dead, and serve again', async () => {
     const { token } = await makeToken(one, 'publish')
     const publisher = await publish(two, { presented: token })
-    await one.ctx.store.transaction((tx) => tx.nodes.beat(two.ctx.live.node, 0, 0))
-    await one.node.sweep()
-    await two.node.tend()
+    const taken = two.ctx.live.node
+    const names = async () => (await eventsOf(one)).map(({ name }) => name)
+    await until(async () => {
+      // Unless it is renewed between the two.
+      await one.ctx.store.transaction((tx) => tx.nodes.renew(taken, -1))
+      await one.node.sweep()
+      return (await names()).length > 1
+    })
+    await until(() => publisher.cuts.length > 0 && two.ctx.live.node !== taken)
     expect(publisher.cuts).toEqual(['lost'])
-    const names = (await eventsOf(one)).map(({ name }) => name)
-    expect(names).toEqual(['feeds started', 'feeds ended'])
+    expect(await names()).toEqual(['feeds started', 'feeds ended'])
     await publish(two, { presented: token })
   })
 })

@@ -1,10 +1,13 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { Measured } from '../../src/commands/v2life/measured.ts'
-import type { TranscodeEvent, TranscodeLog } from '../../src/core/life/transcoder.ts'
+import type { LoadControl, LoadVerdict } from '../../src/core/life/load.ts'
+import { type Rung, rungsOf } from '../../src/core/life/rungs.ts'
+import type { TranscodeEvent, TranscodeJob, TranscodeLog } from '../../src/core/life/transcoder.ts'
 import { reachSources } from '../../src/delivery/reach.ts'
 import type { FrameSink } from '../../src/media/frame.ts'
 import { createFfmpeg, type Ffmpeg, type FfmpegProcess } from '../../src/media/packager/ffmpeg.ts'
@@ -12,7 +15,8 @@ import { PushSources } from '../../src/media/transcoder/sources.ts'
 import { createTranscoder, type FfmpegTranscoder } from '../../src/media/transcoder/transcoder.ts'
 import { encoded, Player, type Recorded } from '../media/packager/frames.ts'
 import { silentLog } from '../support/app.ts'
-import { until } from '../support/channels.ts'
+import { endChildren, ended, plentyOfRoom, until } from '../support/channels.ts'
+import { freeUdpPort } from '../support/lossyUdp.ts'
 
 const LADDER = {
   video: [{ id: 're_1', label: 'tiny', width: 96, height: 54, bitrate: 100_000, frameRate: null }],
@@ -21,44 +25,84 @@ const LADDER = {
 
 let wide: Recorded
 let silent: Recorded
+let radio: Recorded
 let dir: string
 let sources: PushSources
 let transcoder: FfmpegTranscoder
+let scripted: ScriptedLoad
 /** Every process that was started, and how many were running then. */
 let started: { process: FfmpegProcess; beside: number }[]
 let told: string[]
+let logs: string[]
 let measured: Measured
 const players: Player[] = []
 
 beforeAll(async () => {
   wide = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '192x108' })
   silent = await encoded({ video: 'h264', seconds: 2, gop: 25, size: '128x128' })
+  radio = await encoded({ audio: 'aac', seconds: 2 })
 })
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-transcoder-'))
   started = []
   told = []
+  logs = []
   measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
   const ffmpeg = watched(createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 }))
   const tools = { clock: systemClock, log: silentLog }
-  const reach = reachSources({ ...tools, allowPrivate: false })
-  transcoder = createTranscoder({ ...tools, ffmpeg, sources, reach, meter: measured, folder: join(dir, 'live') })
+  const reach = reachSources({ ...tools, allowPrivate: true })
+  const plenty = plentyOfRoom()
+  scripted = new ScriptedLoad()
+  transcoder = createTranscoder({
+    ...tools,
+    ffmpeg,
+    sources,
+    reach,
+    meter: measured,
+    load: { control: (job) => (job.engineId === 'en_2' ? scripted : plenty.control(job)) },
+    folder: join(dir, 'live'),
+  })
   await transcoder.start()
-  const source = { kind: 'push', ingestId: 'in_1' } as const
-  transcoder.launch(
-    { engineId: 'en_1', name: 'test', source, ladder: LADDER },
-    ({ kind }: TranscodeEvent | TranscodeLog) => {
-      if (kind !== 'log') told.push(kind)
-    },
-  )
+  launch('en_1', { kind: 'push', ingestId: 'in_1' }, LADDER)
 })
 afterEach(async () => {
+  endChildren()
   for (const player of players.splice(0)) player.end()
   await transcoder.stop()
   await rm(dir, { recursive: true })
 })
+
+function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
+  transcoder.launch({ engineId, name: 'test', source, ladder }, (event: TranscodeEvent | TranscodeLog) => {
+    if (event.kind === 'log') logs.push(event.message)
+    else told.push(event.kind)
+  })
+}
+
+/** Makes what a test says. */
+class ScriptedLoad implements LoadControl {
+  rungs: readonly Rung[] = []
+  notice = null
+  #wanted: readonly Rung[] | null = null
+
+  make(rungs: readonly Rung[]): void {
+    this.#wanted = rungs
+  }
+
+  look(): LoadVerdict {
+    if (this.#wanted === null) return { log: null, restart: false }
+    this.rungs = this.#wanted
+    this.#wanted = null
+    return { log: { level: 'info', message: 'other renditions' }, restart: true }
+  }
+
+  begun(): void {}
+  counted(): void {}
+  over(): void {}
+  ended(): void {}
+}
 
 function watched(ffmpeg: Ffmpeg): Ffmpeg {
   const run: Ffmpeg['run'] = (job) => {
@@ -70,7 +114,7 @@ function watched(ffmpeg: Ffmpeg): Ffmpeg {
   return Object.assign(Object.create(ffmpeg) as Ffmpeg, { run })
 }
 
-const push = (): FrameSink => sources.publish('in_1', async () => undefined)
+const push = (ingestId = 'in_1'): FrameSink => sources.publish(ingestId, async () => undefined)
 
 /** Plays into a connection; what it sent before that has other tracks. */
 function play(recorded: Recorded, sink: FrameSink): Player {
@@ -93,6 +137,8 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   await until(() => times('manifest') === 2, 'a manifest of the new process')
   expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
+  // A line in every run would be the reason that is told when a process is killed.
+  expect((await started[0]?.process.exited)?.tail).toBe('')
   const folder = join(transcoder.folderOf('en_1'), '0')
   // Of two tracks and of one: the old segments can be decoded still.
   const [first, second] = await Promise.all(
@@ -123,4 +169,72 @@ test('after a failure the next encoder is tried at once, and fifty that come in 
   expect(started.length).toBeGreaterThan(1)
   expect(started.length).toBeLessThanOrEqual(2 + seconds)
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
+})
+
+test('an encoder that sends no video is said to do so once, is no failure, and plays when it sends some', async () => {
+  const sink = push()
+  const before = play(radio, { ...sink, end: () => undefined })
+  await until(() => logs.length > 0, 'a word about it')
+  expect(logs.at(-1)).toMatch(/^The source has no video/)
+  // Longer than the pause before what has failed is tried again.
+  await new Promise((done) => setTimeout(done, 1500))
+  expect([told, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
+    ['ready', 'sourceLost'],
+    1,
+    [],
+  ])
+  before.end()
+  play(wide, sink)
+  await until(() => told.includes('manifest'), 'a manifest')
+  expect(told).not.toContain('died')
+})
+
+/** An engine whose renditions the test changes. */
+function launchBoth(source: TranscodeJob['source']): void {
+  const [tiny] = LADDER.video
+  if (!tiny) throw new Error('no rendition')
+  const video = [tiny, { ...tiny, id: 're_2', label: 'tinier', width: 64, height: 36 }]
+  scripted.rungs = rungsOf(video)
+  launch('en_2', source, { ...LADDER, video })
+}
+
+const playlist = (index: number): Promise<string> =>
+  readFile(join(transcoder.folderOf('en_2'), String(index), 'index.m3u8'), 'utf8').catch(() => '')
+
+/** Whether a rendition has a segment of this process. */
+const has = async (index: number, launch: number): Promise<boolean> =>
+  new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
+
+test('an engine that reads its source itself goes on with other renditions, and does not lose its source for that', async () => {
+  const port = await freeUdpPort()
+  const url = `udp://127.0.0.1:${port}`
+  const inputs = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
+  const codecs = '-c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p -c:a aac'
+  ended(spawn('ffmpeg', `-loglevel error ${inputs} ${codecs} -f mpegts ${url}`.split(' '), { stdio: 'ignore' }))
+  launchBoth({ kind: 'pull', ingestId: 'in_2', url })
+  await until(() => has(0, 0), 'both renditions')
+  scripted.make(scripted.rungs.slice(1))
+  await until(() => has(1, 1), 'the rendition that is left')
+  expect(await playlist(0)).toBe('')
+  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+})
+
+test('a rendition that is left out and made again goes on with the numbers of the others, in the folder that it had', async () => {
+  launchBoth({ kind: 'push', ingestId: 'in_2' })
+  play(wide, push('in_2'))
+  await until(() => has(0, 0), 'both renditions')
+  const all = scripted.rungs
+  scripted.make(all.slice(1))
+  await until(() => has(1, 1), 'the rendition that is left')
+  expect(await playlist(0)).toBe('')
+  const onlyOne = await readFile(join(transcoder.folderOf('en_2'), 'main.m3u8'), 'utf8')
+  expect(onlyOne.match(/^\d\/index\.m3u8$/gm)).toEqual(['1/index.m3u8'])
+  scripted.make(all)
+  await until(() => has(0, 2), 'both again')
+  await until(() => has(1, 2), 'both again')
+  const numberIn = async (index: number) => Number(/^2_(\d+)\.m4s/m.exec(await playlist(index))?.[1])
+  expect(await numberIn(0)).toBe(await numberIn(1))
+  expect(await playlist(0)).toContain(`#EXT-X-MEDIA-SEQUENCE:${await numberIn(0)}\n`)
+  expect(await playlist(1)).toMatch(/^0_\d+\.m4s[^]*^1_\d+\.m4s[^]*^2_\d+\.m4s/m)
+  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })

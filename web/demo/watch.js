@@ -48,13 +48,15 @@ export function watchTab(root) {
   }
 }
 
-/** Watches until it is told to stop: waits while nobody broadcasts, and comes back when a broadcast does. */
+/** Watches until it is told to stop: says at once when it was ended, asks why, and waits while nobody broadcasts. */
 async function stay(view, stopping) {
   const play = view.field('way') === 'hls' ? playHls : playWhep
   while (!stopping.signal.aborted) {
     try {
       view.state('waiting', 'Connecting')
       await play(view, stopping.signal)
+      if (stopping.signal.aborted) return
+      view.state('waiting', 'Connection ended')
       await pause(stopping.signal, 1000)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== NOT_LIVE) throw error
@@ -99,6 +101,10 @@ async function playHls(view, signal) {
   const hls = new Hls({
     enableWorker: false,
     lowLatencyMode: true,
+    // After a hiccup it would stay behind: play faster, and skip where that takes too long.
+    maxLiveSyncPlaybackRate: 1.5,
+    liveSyncDuration: 2,
+    liveMaxLatencyDuration: 6,
     xhrSetup: (xhr) => {
       if (token !== '') xhr.setRequestHeader('Authorization', `Bearer ${token}`)
     },

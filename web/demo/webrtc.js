@@ -92,12 +92,14 @@ function iceServers(links) {
  */
 export function over(pc) {
   return new Promise((resolve) => {
+    // Of a line that the server has rejected there is none.
+    const transport = pc.getTransceivers().find(({ sender }) => sender.transport)?.sender.transport
     const look = () => {
-      const states = [pc.connectionState, pc.getTransceivers()[0]?.sender.transport?.state]
+      const states = [pc.connectionState, transport?.state]
       if (states.some((state) => ['failed', 'disconnected', 'closed'].includes(state))) resolve()
     }
     pc.addEventListener('connectionstatechange', look)
-    pc.getTransceivers()[0]?.sender.transport?.addEventListener('statechange', look)
+    transport?.addEventListener('statechange', look)
     look()
   })
 }

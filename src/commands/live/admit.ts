@@ -1,12 +1,15 @@
 import { timeOrderedId } from '../../base/ids.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import type { RefusalCode, TokenSnapshot } from '../../core/access/types.ts'
+import { type SessionSlot, SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { Cut, FeedElsewhere, LiveEntry, LiveFeed, LiveSession } from '../../media/sessions.ts'
 import { StoreUnavailable, type Tx } from '../../store/store.ts'
-import { authorize, type Approach, type Considered } from '../authorize.ts'
+import { authorize, type Approach, type Considered, preview, recordLimit } from '../authorize.ts'
 import type { Context } from '../context.ts'
 import { closeSession } from './close.ts'
+import { feedElsewhere } from './revoke.ts'
+import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteAttempt, noteViewer } from './viewing.ts'
 
 /** What an edge brings along for the session that it asks for. */
@@ -15,24 +18,31 @@ export interface Door {
   readonly sourceId: string | null
   /** They were sent here by another node, and are not sent on. */
   readonly isHandedOver?: boolean
+  /** 22 characters that sort by time, where the session has an id already; else one is made. */
+  readonly sessionId?: string
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
   readonly cut: Cut
 }
 
-/** `message` is the text for the client. 503: this process takes no (more) sessions; try again later. */
+/**
+ * `message` is the text for the client. 429: the address or the token has as many sessions as it may. 503: this process
+ * takes no (more) sessions. Both: try again later.
+ */
 export interface Refused<S extends number> {
   readonly ok: false
   readonly status: S
-  readonly code: RefusalCode | keyof typeof NOT_NOW | 'at_another_node'
+  readonly code: RefusalCode | SessionLimitCode | 'not_serving' | 'at_another_node'
   readonly message: string
+  readonly retryAfterSeconds?: number
 }
 
-export type PublisherAdmission = { readonly ok: true; readonly session: LiveSession } | Refused<401 | 503>
+export type PublisherAdmission = { readonly ok: true; readonly session: LiveSession } | Refused<401 | 429 | 503>
+
+type ViewerRefusal = Refused<401 | 409 | 429 | 503> | Elsewhere
 
 export type ViewerAdmission =
   | { readonly ok: true; readonly session: LiveSession; readonly feed: LiveFeed }
-  | Refused<401 | 409 | 503>
-  | Elsewhere
+  | ViewerRefusal
 
 /** The feed is at another node, which is reached at `url` and decides for itself. */
 export interface Elsewhere {
@@ -53,7 +63,9 @@ const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
  * @throws StoreUnavailable when it cannot be decided or recorded: nobody is admitted then
  */
 export async function admitPublisher(ctx: Context, approach: Approach, door: Door): Promise<PublisherAdmission> {
-  const admitted = await admit<never>(ctx, approach, (considered) => enter(ctx, considered, door))
+  const admitted = await admit<never>(ctx, approach, (considered, reservation) =>
+    enter(ctx, considered, door, reservation),
+  )
   return 'entry' in admitted ? { ok: true, session: admitted.entry.session } : admitted
 }
 
@@ -62,14 +74,9 @@ export async function admitPublisher(ctx: Context, approach: Approach, door: Doo
  * of this node; who wants one of another is told where that is.
  */
 export async function admitViewer(ctx: Context, approach: Approach, door: Door): Promise<ViewerAdmission> {
-  const admitted = await admit<Refused<409> | Elsewhere>(ctx, approach, async (considered) => {
-    const accountId = considered.decision.allowed ? considered.decision.accountId : ''
-    const feed = ctx.live.feed(accountId, approach.streamName, door.sourceId)
-    if (feed) return enter(ctx, considered, door)
-    const there = ctx.live.elsewhere(accountId, approach.streamName, door.sourceId)
-    if (there && !door.isHandedOver) return sendTo(ctx, there)
-    await noteAttempt(ctx, { accountId, streamName: approach.streamName })
-    return refuse(ctx, 409, 'stream_not_published')
+  const admitted = await admit<Refused<409> | Elsewhere>(ctx, approach, async (considered, reservation) => {
+    const found = await feedFor(ctx, considered, door)
+    return found.ok ? enter(ctx, considered, door, reservation) : found
   })
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
@@ -79,29 +86,75 @@ export async function admitViewer(ctx: Context, approach: Approach, door: Door):
   return refuse(ctx, 409, 'stream_not_published')
 }
 
+/**
+ * What `admitViewer` would answer now, for protocols whose first request only says where the media is. Takes no slot
+ * and writes nothing but refusals, so that it costs little however often it is asked.
+ * @throws StoreUnavailable when it cannot be decided
+ */
+export async function mayView(
+  ctx: Context,
+  approach: Approach,
+  door: Pick<Door, 'sourceId' | 'isHandedOver'>,
+): Promise<{ readonly ok: true; readonly feed: LiveFeed } | ViewerRefusal> {
+  const closed = notNow(ctx, approach)
+  if (closed) return closed
+  const considered = await preview(ctx, approach)
+  const { decision } = considered
+  return decision.allowed ? feedFor(ctx, considered, door) : refuse(ctx, 401, decision.code, decision.message)
+}
+
+/** The feed that they have access to. */
+async function feedFor(
+  ctx: Context,
+  { request: { streamName }, decision }: Considered,
+  { sourceId, isHandedOver }: Pick<Door, 'sourceId' | 'isHandedOver'>,
+): Promise<{ readonly ok: true; readonly feed: LiveFeed } | Refused<409> | Elsewhere> {
+  const accountId = decision.allowed ? decision.accountId : ''
+  const feed = ctx.live.feed(accountId, streamName, sourceId)
+  if (feed) return { ok: true, feed }
+  const there = await feedElsewhere(ctx, { accountId, streamName }, sourceId)
+  if (there && !isHandedOver) return sendTo(ctx, there)
+  await noteAttempt(ctx, { accountId, streamName })
+  return refuse(ctx, 409, 'stream_not_published')
+}
+
 /** Null: the token has changed under the decision, so it has to be made again. */
-type Entering<R> = (considered: Considered) => Promise<{ entry: LiveEntry } | R | null>
+type Entering<R> = (
+  considered: Considered,
+  reservation: SlotReservation,
+) => Promise<{ entry: LiveEntry } | R | Refused<401> | null>
 
 async function admit<R>(
   ctx: Context,
   approach: Approach,
   entering: Entering<R>,
-): Promise<{ entry: LiveEntry } | R | Refused<401 | 503>> {
+): Promise<{ entry: LiveEntry } | R | Refused<401 | 429 | 503>> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const closed = notNow(ctx)
+    const closed = notNow(ctx, approach)
     if (closed) return closed
-    const considered = await authorize(ctx, approach)
-    const { decision } = considered
-    if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
-    const entered = await entering(considered)
-    if (entered !== null) return entered
-    if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
+    const reservation = new SlotReservation(ctx)
+    try {
+      const { limit, ...considered } = await authorize(ctx, approach, (asking) => reservation.take(asking))
+      const { decision } = considered
+      if (limit !== null) return refuseOverLimit(ctx, limit)
+      if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
+      const entered = await entering(considered, reservation)
+      if (entered !== null) return entered
+      if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
+    } finally {
+      reservation.release()
+    }
   }
   return refuse(ctx, 401, 'invalid_token')
 }
 
-async function enter(ctx: Context, considered: Considered, door: Door): Promise<{ entry: LiveEntry } | null> {
-  const entry = entryOf(ctx, considered, door)
+async function enter(
+  ctx: Context,
+  considered: Considered,
+  door: Door,
+  reservation: SlotReservation,
+): Promise<{ entry: LiveEntry } | Refused<401> | null> {
+  const entry = entryOf(ctx, considered, door, reservation.give())
   const { session } = entry
   // In memory first: whoever changes the token after our transaction finds the session there.
   ctx.live.add(entry)
@@ -110,7 +163,8 @@ async function enter(ctx: Context, considered: Considered, door: Door): Promise<
     // It may have been cut between the commit and this line.
     if (!written || !ctx.live.has(session.id)) {
       ctx.live.remove(session.id)
-      return null
+      // An id of the edge's own is used up with its row.
+      return written && door.sessionId !== undefined ? refuse(ctx, 401, 'invalid_token') : null
     }
   } catch (error) {
     ctx.live.remove(session.id)
@@ -136,12 +190,12 @@ async function insert(ctx: Context, tx: Tx, entry: LiveEntry): Promise<boolean> 
   return true
 }
 
-function entryOf(ctx: Context, { request, decision }: Considered, door: Door): LiveEntry {
+function entryOf(ctx: Context, { request, decision }: Considered, door: Door, slot: SessionSlot): LiveEntry {
   if (!decision.allowed) throw new Error('a refused approach has no session')
   const token = tokenOf(request.credential)
   const startedAtMs = ctx.clock.now()
   const session: LiveSession = {
-    id: timeOrderedId(startedAtMs, ctx.random),
+    id: door.sessionId ?? timeOrderedId(startedAtMs, ctx.random),
     action: request.action,
     protocol: request.protocol,
     accountId: decision.accountId,
@@ -158,10 +212,12 @@ function entryOf(ctx: Context, { request, decision }: Considered, door: Door): L
   return {
     session,
     cut: door.cut,
+    slot,
     request,
     tokenHash: null,
     tokenVersion: token?.version ?? null,
     bytes: NOTHING,
+    mediaAtMs: null,
     written: NOTHING,
     ending: null,
   }
@@ -189,15 +245,25 @@ function sendTo({ live }: Context, { url }: FeedElsewhere): Elsewhere | Refused<
   return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }
 }
 
-/** Asked before anything is decided, so that a full node costs little. */
-function notNow({ live }: Context): Refused<503> | null {
-  const code = live.node === '' ? 'not_serving' : live.isFull ? 'too_many_sessions' : null
-  if (code === null) return null
-  live.counts.refused.add(code)
-  return { ok: false, status: 503, code, message: NOT_NOW[code] }
+/**
+ * Asked before anything is decided, so that a node that is full costs little. Only of publishers the token says whose
+ * they are: they are decided on first, so that their account's log shows why their encoder was refused.
+ */
+function notNow(ctx: Context, approach: Approach): Refused<429 | 503> | null {
+  if (ctx.live.node === '') {
+    ctx.live.counts.refused.add('not_serving')
+    return { ok: false, status: 503, code: 'not_serving', message: NOT_SERVING }
+  }
+  const limit = approach.action === 'view' ? limitBeforeDecision(ctx, approach) : null
+  if (limit === null) return null
+  recordLimit(ctx, approach, limit)
+  return refuseOverLimit(ctx, limit)
 }
 
-const NOT_NOW = {
-  not_serving: 'This server is starting or stopping: try again later',
-  too_many_sessions: 'Too many sessions: try again later',
-} as const
+function refuseOverLimit({ live }: Context, code: SessionLimitCode): Refused<429 | 503> {
+  live.counts.refused.add(code)
+  const { status, text: message, retryAfterSeconds } = SESSION_LIMITS[code]
+  return { ok: false, status, code, message, retryAfterSeconds }
+}
+
+const NOT_SERVING = 'This server is starting or stopping: try again later'

@@ -13,6 +13,7 @@ export function followEngine(ctx: Context, engine: Engine): () => void {
   return engine.watch((event) => {
     switch (event.kind) {
       case 'connected':
+        ctx.live.get(event.sessionId)?.slot.connected()
         return inOrder(event.sessionId, () => connected(ctx, engine, event.sessionId))
       case 'bytes':
         return countBytes(ctx, event.sessionId, event)

@@ -5,7 +5,7 @@ import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitFeed } from '../webhooksEmit.ts'
 import { tokenOf } from './admit.ts'
-import { endSession, feedData, tellEnd } from './close.ts'
+import { endOf, endSession, feedData, tellEnd } from './close.ts'
 
 /**
  * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
@@ -44,15 +44,18 @@ interface Begun {
 async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): Promise<Begun | undefined> {
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
+  // A node that stood still and was given up meanwhile puts nothing on the air, and takes nothing from it.
+  if (!(await tx.nodes.hold(ctx.live.node))) return undefined
   const open = await tx.feeds.lockOpen(session)
   // Asked twice at once: the other call puts it on the air.
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
+  const feedId = uuid(ctx.random)
+  if (!(await tx.sessions.attach(session.id, feedId))) return undefined
   const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
-  const endedAtMs = Math.max(ctx.clock.now(), ...replaced.map((feed) => feed.startedAtMs))
-  for (const old of replaced) await drop(tx, old, endedAtMs)
+  for (const old of replaced) await drop(tx, old, endOfReplaced(ctx, old))
   const lastEnd = await tx.feeds.lastEnd(session)
   const feed: StoredFeed = {
-    feedId: uuid(ctx.random),
+    feedId,
     sessionId: session.id,
     accountId: session.accountId,
     streamName: session.streamName,
@@ -62,10 +65,16 @@ async function replace(ctx: Context, tx: Tx, { session, request }: LiveEntry): P
     startedAtMs: Math.max(ctx.clock.now(), session.startedAtMs, (lastEnd ?? 0) + 1),
     node: ctx.live.node,
   }
-  if (!(await tx.sessions.attach(session.id, feed.feedId))) return undefined
   await tx.feeds.insert(feed)
   await tellStart(tx, feed)
   return { feed, replaced }
+}
+
+/** One whose media stopped before it was replaced ended then, where that is known: at the node that had it. */
+function endOfReplaced(ctx: Context, { sessionId, startedAtMs }: StoredFeed): number {
+  const nowMs = ctx.clock.now()
+  const entry = ctx.live.get(sessionId)
+  return Math.max(entry === undefined ? nowMs : endOf(entry, nowMs), startedAtMs)
 }
 
 /** Its session is ended by the node that holds it, with its last bytes. */

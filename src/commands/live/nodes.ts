@@ -1,8 +1,8 @@
 import { timeOrderedId } from '../../base/ids.ts'
-import type { Node } from '../../store/store.ts'
+import type { Leases, Node, NewNode } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { endSession, tellEnd, writeLateEnds } from './close.ts'
-import { writeBytes } from './count.ts'
+import { endSession, noteFeeds, tellEnd, writeLateEnds } from './close.ts'
+import { writeTotals } from './count.ts'
 import { endKicked, lookElsewhere, recheckLate } from './revoke.ts'
 
 export interface NodeOptions {
@@ -13,13 +13,17 @@ export interface NodeOptions {
   readonly url: string | null
   /** Is this process of the same place running? */
   readonly isRunning: (pid: number) => boolean
-  /** How long this node is believed to be alive after its last sign of life. */
+  /** How long others believe that this node lives after its lease was renewed. */
   readonly leaseMs: number
+  /** Renews the lease, beside all that is written here. */
+  readonly leases: Leases
 }
 
 export interface ServingNode {
-  /** A sign of life; writes what was counted; ends what is to be ended. Every few seconds. */
-  tend(): Promise<void>
+  /** Writes what was counted. Every few seconds. */
+  count(): Promise<void>
+  /** Ends what is to be ended, and learns what other nodes do. Every few seconds. */
+  reconcile(): Promise<void>
   /** Gives up nodes that are dead, with their sessions and feeds. */
   sweep(): Promise<void>
   /** Ends every session, then leaves. Idempotent. */
@@ -28,43 +32,96 @@ export interface ServingNode {
 
 /** Begins to hold sessions. What earlier processes of this place left open is ended with the last time known. */
 export async function startNode(ctx: Context, options: NodeOptions): Promise<ServingNode> {
-  await sweepDead(ctx, options)
-  await register(ctx, options)
-  let stopped: Promise<void> | null = null
-  const stop = async (): Promise<void> => {
-    await endAll(ctx, 'shutdown')
-    await leave(ctx)
+  const node = new HoldingNode(ctx, options)
+  await node.sweep()
+  await node.register()
+  return node
+}
+
+/** Sessions that are ended in one transaction when their node is given up. */
+const GIVEN_UP_AT_ONCE = 2_000
+
+class HoldingNode implements ServingNode {
+  readonly #ctx: Context
+  readonly #options: NodeOptions
+  #isLost = false
+  #restarting: Promise<void> | null = null
+  #stopped: Promise<void> | null = null
+
+  constructor(ctx: Context, options: NodeOptions) {
+    this.#ctx = ctx
+    this.#options = options
   }
-  return {
-    tend: () => tend(ctx, options),
-    sweep: () => sweepDead(ctx, options),
-    stop: () => (stopped ??= stop()),
+
+  async register(): Promise<void> {
+    const { place, pid, leaseMs, url, leases } = this.#options
+    const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
+    const node: NewNode = { id, place, pid, url }
+    await this.#ctx.store.transaction((tx) => tx.nodes.insert(node, leaseMs))
+    this.#ctx.live.node = id
+    this.#isLost = false
+    leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost())
   }
-}
 
-async function register(ctx: Context, { place, pid, leaseMs, url }: NodeOptions): Promise<void> {
-  const nowMs = ctx.clock.now()
-  const id = timeOrderedId(nowMs, ctx.random)
-  const node: Node = { id, place, pid, seenAtMs: nowMs, aliveUntilMs: nowMs + leaseMs, url }
-  await ctx.store.transaction((tx) => tx.nodes.insert(node))
-  ctx.live.node = id
-}
+  count(): Promise<void> {
+    return writeTotals(this.#ctx)
+  }
 
-async function tend(ctx: Context, options: NodeOptions): Promise<void> {
-  const nowMs = ctx.clock.now()
-  const alive = await ctx.store.transaction((tx) => tx.nodes.beat(ctx.live.node, nowMs, nowMs + options.leaseMs))
-  if (!alive) await startAnew(ctx, options)
-  await writeBytes(ctx)
-  await recheckLate(ctx)
-  await endKicked(ctx)
-  await lookElsewhere(ctx)
-}
+  async reconcile(): Promise<void> {
+    if (this.#isLost) await this.#restart()
+    void writeLateEnds(this.#ctx)
+    await recheckLate(this.#ctx)
+    await endKicked(this.#ctx)
+    await lookElsewhere(this.#ctx)
+  }
 
-/** Others took this node for dead and ended its sessions on record, so that they must end here as well. */
-async function startAnew(ctx: Context, options: NodeOptions): Promise<void> {
-  ctx.log.error({ node: ctx.live.node }, 'this process was taken for dead: its sessions are ended')
-  await endAll(ctx, 'lost')
-  await register(ctx, options)
+  async sweep(): Promise<void> {
+    for (const node of await this.#ctx.store.read.nodes.list()) {
+      if (node.id !== this.#ctx.live.node) await this.#judge(node)
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    await this.#restarting?.catch(() => undefined)
+    await endAll(this.#ctx, 'shutdown')
+    await this.#options.leases.release(this.#ctx.live.node)
+    await leave(this.#ctx)
+  }
+
+  #lost(): void {
+    this.#isLost = true
+    // What fails is done again when it is reconciled next.
+    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ reason: String(error) }, 'this node is lost still'))
+  }
+
+  #restart(): Promise<void> {
+    this.#restarting ??= this.#restartOnce().finally(() => {
+      this.#restarting = null
+    })
+    return this.#restarting
+  }
+
+  /** Others gave this node up and ended its sessions on record, so that they must end here as well. */
+  async #restartOnce(): Promise<void> {
+    if (this.#stopped) return
+    this.#ctx.log.error({ node: this.#ctx.live.node }, 'this process was taken for dead: its sessions are ended')
+    await endAll(this.#ctx, 'lost')
+    if (!this.#stopped) await this.register()
+  }
+
+  async #judge(node: Node): Promise<void> {
+    const { place, pid, isRunning, leaseMs } = this.#options
+    // At our own place it can be known at once. A process of our own number is an earlier life of ours.
+    const isKnownDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    if (isKnownDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
+      await giveUp(this.#ctx, node.id, isKnownDead)
+    }
+  }
 }
 
 async function endAll(ctx: Context, reason: string): Promise<void> {
@@ -80,28 +137,28 @@ async function leave(ctx: Context): Promise<void> {
   await ctx.store.transaction((tx) => tx.nodes.delete(node))
 }
 
-async function sweepDead(ctx: Context, options: NodeOptions): Promise<void> {
-  const nowMs = ctx.clock.now()
-  for (const node of await ctx.store.read.nodes.list()) {
-    if (node.id !== ctx.live.node && isDead(node, options, nowMs)) await giveUp(ctx, node)
+/**
+ * Feeds with their events and the first sessions in one transaction, so that every feed has one end, whoever sweeps and
+ * however often; the other sessions in more of them, so that none takes long. From the first on the node cannot come back,
+ * and until the last its row is there for whoever goes on when this node dies too.
+ */
+async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<void> {
+  const sum = { feeds: 0, sessions: 0 }
+  for (let isOver = false; !isOver; ) {
+    const ended = await ctx.store.transaction(async (tx) => {
+      const seenAtMs = await tx.nodes.giveUp(id, isKnownDead)
+      if (seenAtMs === undefined) return null
+      const feeds = await tx.feeds.endOfNode(id, seenAtMs)
+      for (const feed of feeds) await tellEnd(tx, feed, feed.endedAtMs)
+      await noteFeeds(tx, feeds)
+      const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: GIVEN_UP_AT_ONCE })
+      if (sessions < GIVEN_UP_AT_ONCE) await tx.nodes.delete(id)
+      return { feeds: feeds.length, sessions }
+    })
+    if (!ended) return
+    sum.feeds += ended.feeds
+    sum.sessions += ended.sessions
+    isOver = ended.sessions < GIVEN_UP_AT_ONCE
   }
-}
-
-function isDead(node: Node, { place, pid, isRunning }: NodeOptions, nowMs: number): boolean {
-  if (node.aliveUntilMs < nowMs) return true
-  // At our own place it can be known at once. A process of our own number is an earlier life of ours.
-  return node.place === place && (node.pid === pid || !isRunning(node.pid))
-}
-
-/** All in one transaction, so that every feed has one end, whoever sweeps and however often. */
-async function giveUp(ctx: Context, node: Node): Promise<void> {
-  const ended = await ctx.store.transaction(async (tx) => {
-    if (!(await tx.nodes.lockDead(node))) return null
-    const feeds = await tx.feeds.endOfNode(node.id, node.seenAtMs)
-    for (const { endedAtMs, ...feed } of feeds) await tellEnd(tx, feed, endedAtMs)
-    const sessions = await tx.sessions.endOfNode(node.id, node.seenAtMs, 'lost')
-    await tx.nodes.delete(node.id)
-    return { feeds: feeds.length, sessions }
-  })
-  if (ended) ctx.log.warn({ node: node.id, ...ended }, 'a process that is gone was swept up after')
+  ctx.log.warn({ node: id, ...sum }, 'a process that is gone was swept up after')
 }

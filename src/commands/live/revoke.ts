@@ -1,11 +1,12 @@
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { decide } from '../../core/access/decide.ts'
-import type { LiveEntry } from '../../media/sessions.ts'
+import { chooseSource, type FeedElsewhere, type LiveEntry } from '../../media/sessions.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
-import { StoreUnavailable } from '../../store/store.ts'
-import type { Context } from '../context.ts'
-import { endSession } from './close.ts'
+import { StoreUnavailable, type Stream } from '../../store/store.ts'
+import type { Context, LiveStreams } from '../context.ts'
+import { closeSession, endSession } from './close.ts'
 
+/** Feeds of other nodes that are kept in memory: all are read again at each change. Others are asked for one by one. */
 const FEEDS_MAX = 10_000
 
 type Refusal = Extract<Decision, { allowed: false }>
@@ -111,15 +112,43 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
 /** Begins to end the sessions of this node that somebody asked to end. `done` resolves when they have ended. */
 export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<unknown> }> {
   if (ctx.live.node === '') return { done: Promise.resolve() }
-  const kicked = await ctx.store.read.sessions.kicked(ctx.live.node, ctx.live.size)
-  const ends = kicked.flatMap(({ id, reason }) => {
-    const entry = ctx.live.get(id)
-    return entry ? [endSession(ctx, entry, reason)] : []
+  const { live } = ctx
+  // On record they stay until the store has their ends.
+  const kicked = await ctx.store.read.sessions.kicked(live.node, live.size + live.leaving.size)
+  const ends = kicked.map(({ id, reason }) => {
+    const entry = live.get(id)
+    return entry ? endSession(ctx, entry, reason) : closeSession(ctx, id, reason)
   })
   return { done: Promise.all(ends) }
 }
 
 /** Learns what is on the air at other nodes. */
 export async function lookElsewhere(ctx: Context): Promise<void> {
-  ctx.live.setElsewhere(await ctx.store.read.feeds.elsewhere(ctx.live.node, FEEDS_MAX))
+  const feeds = await ctx.store.read.feeds.elsewhere(ctx.live.node, FEEDS_MAX + 1)
+  const knowsAll = feeds.length <= FEEDS_MAX
+  if (!knowsAll && ctx.live.knowsAll)
+    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than are kept in memory')
+  ctx.live.setElsewhere(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
+}
+
+/** The feed of one source at another node: from memory, or asked for where memory does not hold all of them. */
+export async function feedElsewhere(
+  ctx: Context,
+  stream: Stream,
+  sourceId: string | null,
+): Promise<FeedElsewhere | undefined> {
+  const { live, store } = ctx
+  const known = live.elsewhere(stream.accountId, stream.streamName, sourceId)
+  if (known || live.knowsAll) return known
+  return chooseSource(await store.read.feeds.elsewhereOf(live.node, stream), sourceId)
+}
+
+type OnAir = ReturnType<LiveStreams>
+
+/** Is a stream on the air, at whatever node? At once, unless memory does not hold all feeds. */
+export function onAir(ctx: Context, accountId: string, streamName: string): OnAir | Promise<OnAir> {
+  const known = ctx.liveStreams(accountId, streamName)
+  if (known || ctx.live.knowsAll) return known
+  const found = ctx.store.read.feeds.elsewhereOf(ctx.live.node, { accountId, streamName })
+  return found.then((feeds) => (feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }))
 }

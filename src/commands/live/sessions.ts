@@ -2,11 +2,15 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
-import type { StoredSession, Tx } from '../../store/store.ts'
+import type { SessionScope, StoredSession, Tx } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, shownPage, walk } from '../keysetPage.ts'
-import { writeBytes } from './count.ts'
+import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
+
+/** Sessions that are asked to end in one transaction, and how many of those there may be: ten million viewers. */
+const KICKED_AT_ONCE = 2_000
+const KICK_BATCHES_MAX = 5_000
 
 export type SessionPage = KeysetPage<SessionEntry>
 
@@ -30,7 +34,7 @@ export async function listSessions(
     keyOf: (row: StoredSession) => [row.id],
     read: async ([after], most) => {
       // So that the bytes of this node are those of now.
-      await writeBytes(ctx)
+      await writeTotals(ctx)
       const position = typeof after === 'string' ? { after } : {}
       return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
     },
@@ -52,16 +56,18 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
   }
   await ctx.store.transaction(async (tx) => {
     const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
-    await tellNodes(ctx, tx, actor, 'session.end', id, kicked)
+    if (!kicked) return
+    await tellNodes(ctx, tx, accountId)
+    await audit(tx, actor, ctx.clock.now(), { action: 'session.end', subject: id, before: toEntry(kicked) })
   })
   const here = await endKicked(ctx)
   await here.done
   return ok(true)
 }
 
-/** What was ended: a stream with everybody on it, or nothing, because nobody was. */
+/** What was ended: a stream or the account with everybody on it, or nothing, because nobody was. */
 export interface StopAnswer {
-  stoppingLevel: 'Stream' | 'None'
+  stoppingLevel: 'Account' | 'Stream' | 'None'
 }
 
 /** Asks for the end of everybody who publishes or views a stream, on all nodes. */
@@ -70,31 +76,53 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
   if (!read.ok) return err(invalid(read.error))
   const { accountId, streamName } = read.value
   if (accountId !== actor.accountId) return err(notFound('streamId', 'No stream of this account has this id'))
-  const stopped = await ctx.store.transaction(async (tx) => {
-    const kicked = await tx.sessions.kick({ accountId, streamName }, 'stopped')
-    await tellNodes(ctx, tx, actor, 'stream.stop', `${accountId}/${streamName}`, kicked)
-    return kicked.length
-  })
-  const here = await endKicked(ctx)
-  await here.done
-  return ok({ stoppingLevel: stopped > 0 ? 'Stream' : 'None' })
+  const stopped = await stopAll(ctx, actor, { action: 'stream.stop', scope: { accountId, streamName } })
+  return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
 }
 
-async function tellNodes(
-  ctx: Context,
-  tx: Tx,
-  actor: Actor,
-  action: string,
-  subject: string,
-  kicked: readonly StoredSession[],
-): Promise<void> {
-  if (kicked.length === 0) return
-  const atMs = ctx.clock.now()
-  await tx.changes.append({ kind: 'kick', accountId: actor.accountId, id: 0, atMs })
-  const [first] = kicked
-  const before = kicked.length === 1 && first ? toEntry(first) : { sessions: kicked.length }
-  await audit(tx, actor, atMs, { action, subject, before })
+/** Asks for the end of everybody who publishes or views a stream of the account, on all nodes. */
+export async function stopAllStreams(ctx: Context, actor: Actor): Promise<Result<StopAnswer, Failure>> {
+  const { accountId } = actor
+  const stopped = await stopAll(ctx, actor, { action: 'account.stop', scope: { accountId } })
+  return ok({ stoppingLevel: stopped ? 'Account' : 'None' })
 }
+
+interface Stopping {
+  readonly action: string
+  readonly scope: SessionScope
+}
+
+/**
+ * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement take longer than any
+ * statement may. The nodes begin with the first batch while the others are written. False: nobody was on.
+ */
+async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<boolean> {
+  const sessions = await ctx.store.read.sessions.count(stopping.scope)
+  let asked = 0
+  for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
+    const count = await ctx.store.transaction(async (tx) => {
+      const kicked = await tx.sessions.kickAll(stopping.scope, 'stopped', KICKED_AT_ONCE)
+      if (kicked === 0) return 0
+      await tellNodes(ctx, tx, actor.accountId)
+      if (batch === 0) await noteStop(ctx, tx, actor, stopping, Math.max(sessions, kicked))
+      return kicked
+    })
+    asked += count
+    if (count < KICKED_AT_ONCE) break
+  }
+  const here = await endKicked(ctx)
+  await here.done
+  return asked > 0
+}
+
+function noteStop(ctx: Context, tx: Tx, actor: Actor, { action, scope }: Stopping, sessions: number): Promise<void> {
+  const { accountId, streamName } = scope
+  const subject = streamName === undefined ? accountId : `${accountId}/${streamName}`
+  return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
+}
+
+const tellNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
+  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
 
 /** What is not known is left out. */
 function toEntry(row: StoredSession) {

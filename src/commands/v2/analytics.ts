@@ -18,7 +18,8 @@ import { Problems } from '../../core/tokens/problems.ts'
 import type { ServedQuery, ServedSum } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import type { KeysetPage } from '../keysetPage.ts'
-import { type Answered, isId, livePage } from './shared.ts'
+import { isOnRecord } from './onRecord.ts'
+import { type Answered, livePage } from './shared.ts'
 
 /** What a report is about: the bytes that were served, or the minutes of media. */
 export interface Subject {
@@ -182,9 +183,7 @@ async function ownedBy(
   accountId: string,
   { kind, id, counted }: Subject,
 ): Promise<Result<Of, LiveFailure>> {
-  const { channels, distributions } = ctx.store.read
-  const found = isId(id) ? await (kind === 'channel' ? channels : distributions).get(accountId, id) : undefined
-  if (!found) return err(noSuch(kind, id))
+  if (!(await isOnRecord(ctx, accountId, kind, id))) return err(noSuch(kind, id))
   const viewed = counted === 'minutes' ? ({ viewed: true } as const) : {}
   return ok(kind === 'channel' ? { channelId: id, ...viewed } : { distributionId: id, ...viewed })
 }

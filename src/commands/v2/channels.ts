@@ -7,6 +7,7 @@ import { type Channel, type Engine, isIdle } from '../../core/live/types.ts'
 import { Conflict, type Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import { forgetTarget } from '../v2life/forgetTargets.ts'
 import { addChildren, type Children, childrenOf, type ChildRecords, checkChildren, toChildRecords } from './children.ts'
 import { announce, type Answered, checked, isId, livePage, newId, record, withChannel } from './shared.ts'
 
@@ -69,19 +70,21 @@ export async function updateChannel(ctx: Context, actor: Actor, id: string, body
   return ok(toChannelRecord(changed.value))
 }
 
-/** Deletes a channel that does not run, with all that belongs to it. */
+/** Deletes a channel that does not run, with all that belongs to it; schedulers no longer name it. */
 export async function deleteChannel(ctx: Context, actor: Actor, id: string): Answered<true> {
   const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction((tx) =>
-    withChannel(tx, actor.accountId, id, async (channel): Answered<true> => {
+  const gone = await ctx.store.transaction(async (tx) => {
+    const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
+    return withChannel(tx, actor.accountId, id, async (channel): Answered<true> => {
       const running = (await tx.engines.ofChannel(id)).find(({ status }) => !isIdle(status))
       if (running || !isIdle(channel.status)) return err(stillRuns(channel, running))
       await announceParts(tx, channel, nowMs)
+      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: id })
       await tx.channels.delete(id)
       await record(tx, actor, nowMs, objectOf(channel), { verb: 'deleted', before: auditView(channel) })
       return ok(true)
-    }),
-  )
+    })
+  })
   if (gone.ok) ctx.liveChanged({ kind: 'channel', what: 'deleted', accountId: actor.accountId, id })
   return gone
 }

@@ -13,6 +13,7 @@ import { type Channel, type Engine, isIdle } from '../../core/live/types.ts'
 import type { ChildListQuery, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import { forgetTarget } from '../v2life/forgetTargets.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 import {
   announce,
@@ -95,11 +96,13 @@ export async function updateEngine(ctx: Context, actor: Actor, id: string, body:
   return answered(ctx, made, 'updated')
 }
 
-/** Deletes an engine that does not run; the distributions that it fed go on without it. */
+/** Deletes an engine that does not run; distributions that it fed and schedulers that name it go on without it. */
 export async function deleteEngine(ctx: Context, actor: Actor, id: string): Answered<true> {
   const nowMs = ctx.clock.now()
-  const gone = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, enginePart(tx, id), async (engine): Answered<true> => {
+  const gone = await ctx.store.transaction(async (tx) => {
+    const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
+    const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
+    return withPart(tx, actor, enginePart(tx, id), async (engine): Answered<true> => {
       if (!isIdle(engine.status)) return err(stillRuns(engine))
       for (const distribution of await tx.distributions.ofChannel(engine.channelId)) {
         const engineIds = distribution.engineIds.filter((other) => other !== id)
@@ -107,11 +110,12 @@ export async function deleteEngine(ctx: Context, actor: Actor, id: string): Answ
           await tx.distributions.replace({ ...distribution, engineIds })
       }
       await announce(tx, { accountId: actor.accountId, atMs: nowMs }, objectOf(engine), 'deleting')
+      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: engine.channelId, engineId: id })
       await tx.engines.delete(id)
       await record(tx, actor, nowMs, objectOf(engine), { verb: 'deleted', before: auditView(engine) })
       return ok(true)
-    }),
-  )
+    })
+  })
   if (gone.ok) ctx.liveChanged({ kind: 'engine', what: 'deleted', accountId: actor.accountId, id })
   return gone
 }

@@ -7,7 +7,7 @@ import { readChannel } from './channels.ts'
 import { listDistributions } from './distributions.ts'
 import { listEngines } from './engines.ts'
 import { listIngests } from './ingests.ts'
-import type { Answered } from './shared.ts'
+import type { Answered, Reader } from './shared.ts'
 
 type Kind = (typeof INCLUDABLE)[number]
 
@@ -22,23 +22,29 @@ interface Preview {
 
 export type ChannelWith = { data: ChannelRecord } & Partial<Record<Kind, Preview>>
 
-const LISTS = { ingests: listIngests, engines: listEngines, distributions: listDistributions } as const
+type List = (ctx: Context, reader: Reader, id: string, query: Record<string, unknown>) => Answered<KeysetPage<unknown>>
+
+const LISTS: Readonly<Record<Kind, List>> = {
+  ingests: listIngests,
+  engines: (ctx, { accountId }, id, query) => listEngines(ctx, accountId, id, query),
+  distributions: (ctx, { accountId }, id, query) => listDistributions(ctx, accountId, id, query),
+}
 const PREVIEW = '10'
 
 /** A channel, and the beginnings of what `include` names. */
 export async function readChannelWith(
   ctx: Context,
-  accountId: string,
+  reader: Reader,
   id: string,
   query: Record<string, unknown>,
 ): Answered<ChannelWith> {
   const kinds = readInclude(query)
   if (!kinds.ok) return kinds
-  const channel = await readChannel(ctx, accountId, id)
+  const channel = await readChannel(ctx, reader.accountId, id)
   if (!channel.ok) return channel
   const answer: ChannelWith = { data: channel.value }
   for (const kind of kinds.value) {
-    const page: Result<KeysetPage<unknown>, LiveFailure> = await LISTS[kind](ctx, accountId, id, { limit: PREVIEW })
+    const page = await LISTS[kind](ctx, reader, id, { limit: PREVIEW })
     if (!page.ok) return page
     const { data, pagination } = page.value
     const count = (await ctx.store.read[kind].ofChannel(id)).length

@@ -4,12 +4,22 @@ import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { type NewIngest, readCreateIngest, readUpdateIngest, toIngestRecord } from '../../core/live/ingest.ts'
 import type { IngestRecord } from '../../core/live/ingestSchema.ts'
 import { readPlainQuery } from '../../core/live/listQuery.ts'
-import { withoutSecrets } from '../../core/live/source.ts'
 import { type Channel, type Engine, isIdle, isPush } from '../../core/live/types.ts'
 import type { StoredIngest, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
-import { type Answered, checked, isId, livePage, newId, record, room, withChannel, withPart } from './shared.ts'
+import {
+  type Answered,
+  checked,
+  isId,
+  livePage,
+  newId,
+  type Reader,
+  record,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
 
 const SECRET_CONTEXT = 'ingest:secret'
 /** 128 bits, as 32 characters that every encoder takes. */
@@ -37,9 +47,9 @@ export async function createIngest(
   return answered(ctx, made, 'created')
 }
 
-export async function readIngest(ctx: Context, accountId: string, id: string): Answered<IngestRecord> {
-  const ingest = isId(id) ? await ctx.store.read.ingests.get(accountId, id) : undefined
-  return ingest ? ok(ingestRecord(ctx, ingest)) : err(noSuch('ingest', id))
+export async function readIngest(ctx: Context, reader: Reader, id: string): Answered<IngestRecord> {
+  const ingest = isId(id) ? await ctx.store.read.ingests.get(reader.accountId, id) : undefined
+  return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
 /** Edits an ingest. Where its media comes from can change only while no engine takes it. */
@@ -56,7 +66,11 @@ export async function updateIngest(ctx: Context, actor: Actor, id: string, body:
       if (busy) return err(inUse(`its engine ${busy.id} is ${busy.status}; stop it first`))
       const after = { ...before, ...rules, ...secretAfter(ctx, before, patch.value) }
       await tx.ingests.replace(after)
-      const states = { before: auditView(ctx, before), after: auditView(ctx, after) }
+      const isElsewhere = url !== undefined && url !== source.url
+      const states = {
+        before: auditView(before),
+        after: { ...auditView(after), ...(isElsewhere ? { sourceChanged: true } : {}) },
+      }
       await record(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
       return ok(after)
     }),
@@ -73,7 +87,7 @@ export async function deleteIngest(ctx: Context, actor: Actor, id: string): Answ
       const names = users.slice(0, 5).map((engine) => engine.id)
       if (users.length > 0) return err(inUse(`delete or reconnect its engines first: ${names.join(', ')}`))
       await tx.ingests.delete(id)
-      await record(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ctx, ingest) })
+      await record(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ingest) })
       return ok(true)
     }),
   )
@@ -101,13 +115,13 @@ export async function rotateKey(ctx: Context, actor: Actor, id: string): Answere
 /** One page of the ingests of a channel, newest first. */
 export async function listIngests(
   ctx: Context,
-  accountId: string,
+  reader: Reader,
   channelId: string,
   query: Record<string, unknown>,
 ): Answered<KeysetPage<IngestRecord>> {
   const read = readPlainQuery(query)
   if (!read.ok) return read
-  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(reader.accountId, channelId) : undefined
   if (!channel) return err(noSuch('channel', channelId))
   const page = await livePage(ctx, {
     scope: { list: 'ingests', filters: { channelId } },
@@ -115,7 +129,7 @@ export async function listIngests(
     keyOf: (row: StoredIngest) => [row.createdAtMs, row.id],
     read: (position, limit) => ctx.store.read.ingests.page({ channelId, limit, ...newestAfter(position) }),
   })
-  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => ingestRecord(ctx, row)) }) : page
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
 }
 
 /** The ingest that this stream key belongs to: what an encoder that connects wants to feed. */
@@ -140,12 +154,14 @@ export function newIngest(ctx: Context, channel: Channel, rules: NewIngest): Sto
 
 export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: StoredIngest): Promise<void> {
   await tx.ingests.insert(ingest)
-  const { name, type, region, channelId } = ingest
-  await record(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: { name, type, region, channelId } })
+  await record(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: auditView(ingest) })
 }
 
 export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =>
   toIngestRecord(ingest, openSecret(ctx, ingest), ctx.liveSettings)
+
+const shownTo = (ctx: Context, { seesSecrets }: Reader, ingest: StoredIngest): IngestRecord =>
+  seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.liveSettings)
 
 /** A change of the type needs another kind of secret; a push keeps its key. */
 function secretAfter(
@@ -191,7 +207,5 @@ function answered(
 
 const objectOf = ({ id, name, channelId }: StoredIngest) => ({ type: 'ingest', id, name, channelId }) as const
 
-function auditView(ctx: Context, ingest: StoredIngest) {
-  const { name, type, region, channelId } = ingest
-  return { name, type, region, channelId, ...(isPush(type) ? {} : { url: withoutSecrets(openSecret(ctx, ingest)) }) }
-}
+/** What an audit row shows. Where a source is stays sealed: keys stand in any part of an address. */
+const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })

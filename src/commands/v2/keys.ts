@@ -64,31 +64,48 @@ async function keysOf(ctx: Context, accountId: string, id: string): Answered<Dis
   return distribution ? ok(await ctx.store.read.distributionKeys.list(id)) : err(noSuch('distribution', id))
 }
 
-/** Deletes one key; tokens that were signed with it are refused from then on. */
-export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): Answered<true> {
+/** What the deletion of keys has come to. */
+export interface KeysDeleted {
+  /** What the person who did it has to know; null: nothing. */
+  readonly warning: string | null
+}
+
+const STAYS_CLOSED =
+  'This was the last key: nobody can watch until a key is added; DELETE of security/keys opens the distribution to all'
+const IS_OPEN = 'This distribution has no key: everybody can watch it without a token'
+
+/**
+ * Deletes one key; tokens that were signed with it are refused from then on. Without the last one the distribution stays
+ * closed: a key is deleted because it is known to the wrong people, or to put another in its place.
+ */
+export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): Answered<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<true> => {
-      const key = (await tx.distributionKeys.list(id)).find((one) => one.id === keyId)
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<KeysDeleted> => {
+      const keys = await tx.distributionKeys.list(id)
+      const key = keys.find((one) => one.id === keyId)
       if (!key) return err(noSuch('key', keyId))
       await tx.distributionKeys.delete(keyId)
+      const isLast = keys.length === 1
+      if (isLast) await tx.distributions.replace({ ...distribution, closedWithoutKey: true, updatedAtMs: nowMs })
       await record(tx, actor, nowMs, objectOf(distribution), { verb: 'security.key.deleted', before: toKeyRecord(key) })
-      return ok(true)
+      return ok({ warning: isLast ? STAYS_CLOSED : null })
     }),
   )
   return changed(ctx, actor, id, gone)
 }
 
 /** Deletes all keys, which opens the distribution to viewers without a token. */
-export async function deleteKeys(ctx: Context, actor: Actor, id: string): Answered<true> {
+export async function deleteKeys(ctx: Context, actor: Actor, id: string): Answered<KeysDeleted> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
-    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<true> => {
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): Answered<KeysDeleted> => {
       const keys = await tx.distributionKeys.list(id)
       for (const key of keys) await tx.distributionKeys.delete(key.id)
+      await tx.distributions.replace({ ...distribution, closedWithoutKey: false, updatedAtMs: nowMs })
       const before = keys.map(toKeyRecord)
       await record(tx, actor, nowMs, objectOf(distribution), { verb: 'security.keys.deleted', before })
-      return ok(true)
+      return ok({ warning: IS_OPEN })
     }),
   )
   return changed(ctx, actor, id, gone)

@@ -3,11 +3,13 @@ import type { Span } from '../../core/live/analytics.ts'
 import { type LiveFailure, noSuch, refusal } from '../../core/live/errors.ts'
 import { readPageQuery } from '../../core/live/listQuery.ts'
 import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/live/measuredQuery.ts'
+import type { EnginePace } from '../../core/life/load.ts'
 import type { EngineMonitoring, IngestMonitoring } from '../../core/live/monitoringSchema.ts'
 import { type Engine, type Ingest, isPush } from '../../core/live/types.ts'
 import type { Newest, Node } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
+import type { EncodingLoad } from '../v2life/encodingLoad.ts'
 import type { Measured } from '../v2life/measured.ts'
 import { PROTOCOLS } from './monitoring.ts'
 import { type Answered, checked, isId, livePage } from './shared.ts'
@@ -20,6 +22,8 @@ type Query = Record<string, unknown>
 export interface Asking {
   readonly ctx: Context
   readonly measured: Measured
+  /** Null: no engines run here. */
+  readonly load: Pick<EncodingLoad, 'paceOf'> | null
   readonly accountId: string
 }
 
@@ -98,12 +102,14 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
   const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
   if (!here.ok) return here
+  const note = noteOf(type, sinceMs !== null && !(await isUsed(ctx, ingest)))
   const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
   return ok({
     id,
     status: sinceMs === null ? 'disconnected' : 'connected',
     protocol: PROTOCOLS[type],
     ...up,
+    ...(note === null ? {} : { note }),
     metrics: samples.map(({ atMs, bitrate, address: ip }) => ({
       time: isoOf(atMs),
       packetLoss: null,
@@ -114,19 +120,51 @@ async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): 
   })
 }
 
-async function ofEngine({ ctx, measured }: Asking, { id, status }: Engine, span: Span): Answered<EngineMonitoring> {
+const UNMEASURED =
+  'ffmpeg reads this source and does not report its bit rate, packet loss or round trip; see the engines that use it'
+const UNUSED = 'No engine that uses this ingest runs: what the encoder sends is thrown away until one is started'
+
+function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
+  if (!isPush(type)) return UNMEASURED
+  return isUnused ? UNUSED : null
+}
+
+/** Does an engine run that takes its media from there? */
+export async function isUsed({ store }: Pick<Context, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
+  const engines = await store.read.engines.ofChannel(channelId)
+  return engines.some(({ ingestId, status }) => ingestId === id && status !== 'stopped' && status !== 'stopping')
+}
+
+async function ofEngine(
+  { ctx, measured, load }: Asking,
+  { id, status }: Engine,
+  span: Span,
+): Answered<EngineMonitoring> {
   const here = await runsNowhereElse(ctx, measured, id)
   if (!here.ok) return here
   const renditions = measured.renditions(id, span.fromMs, span.untilMs)
+  const pace = load?.paceOf(id) ?? null
   return ok({
     id,
     status,
+    ...(pace === null ? {} : { encoder: encoderOf(pace) }),
     renditions: renditions.map(({ name, samples }) => ({
       name,
       metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
     })),
   })
 }
+
+const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }: EnginePace) => ({
+  speed: inHundredths(speed),
+  lagSeconds: inHundredths(lagMs === null ? null : lagMs / 1000),
+  droppedFrames,
+  cores: inHundredths(cores),
+  overloaded: isOverloaded,
+  leftOut: [...leftOut],
+})
+
+const inHundredths = (value: number | null): number | null => (value === null ? null : Math.round(value * 100) / 100)
 
 type Here = Result<true, LiveFailure>
 
@@ -147,8 +185,7 @@ async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, 
 
 async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Promise<Here> {
   const life = await ctx.store.read.lives.get(id)
-  const nowMs = ctx.clock.now()
-  if (!life?.node || life.node === measured.node || (life.aliveUntilMs ?? 0) < nowMs) return ok(true)
+  if (!life?.node || life.node === measured.node || life.isExpired) return ok(true)
   const of = life.node
   const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => of.startsWith(`${place}#${pid}#`))
   const where = node ? nameOf(node) : machineOf(of)
@@ -156,9 +193,8 @@ async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Pr
 }
 
 async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
-  const nowMs = ctx.clock.now()
   const all = await ctx.store.read.nodes.list()
-  return all.filter(({ place, pid, aliveUntilMs }) => aliveUntilMs >= nowMs && !node.startsWith(`${place}#${pid}#`))
+  return all.filter(({ place, pid, isExpired }) => !isExpired && !node.startsWith(`${place}#${pid}#`))
 }
 
 const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`

@@ -3,6 +3,7 @@ import { noSuch } from '../../core/live/errors.ts'
 import type { ChannelMonitoring } from '../../core/live/monitoringSchema.ts'
 import type { IngestType } from '../../core/live/types.ts'
 import type { Context } from '../context.ts'
+import type { Viewers } from './viewers.ts'
 import { type Answered, isId } from './shared.ts'
 
 export const PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
@@ -12,7 +13,12 @@ export const PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
 }
 
 /** How a channel and all of its parts are, in one answer: at most 1000 of each. */
-export async function monitorChannel(ctx: Context, accountId: string, id: string): Answered<ChannelMonitoring> {
+export async function monitorChannel(
+  ctx: Context,
+  viewers: Pick<Viewers, 'of'>,
+  accountId: string,
+  id: string,
+): Answered<ChannelMonitoring> {
   const { read } = ctx.store
   const channel = isId(id) ? await read.channels.get(accountId, id) : undefined
   if (!channel) return err(noSuch('channel', id))
@@ -31,6 +37,10 @@ export async function monitorChannel(ctx: Context, accountId: string, id: string
       status,
       ...(message === null ? {} : { statusMessage: message }),
     })),
-    distributions: distributions.map((one) => ({ id: one.id, status: one.enabled ? 'enabled' : 'disabled' })),
+    distributions: distributions.map((one) => ({
+      id: one.id,
+      status: one.enabled ? 'enabled' : 'disabled',
+      viewers: viewers.of(one.id),
+    })),
   })
 }

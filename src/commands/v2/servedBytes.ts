@@ -1,5 +1,6 @@
 import type { ServedBytes as Row } from '../../store/store.ts'
 import type { Context } from '../context.ts'
+import type { Viewers } from './viewers.ts'
 
 /** Time zones differ by quarters of an hour. */
 const SLOT_MS = 900_000
@@ -14,14 +15,17 @@ type Served = Omit<Row, 'slotMs'>
  */
 export class ServedBytes {
   readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
+  readonly #viewers: Pick<Viewers, 'took'>
   #waiting = new Map<string, Row>()
   #flushing: Promise<void> | null = null
 
-  constructor(ctx: Pick<Context, 'store' | 'clock' | 'log'>) {
+  constructor(ctx: Pick<Context, 'store' | 'clock' | 'log'>, viewers: Pick<Viewers, 'took'>) {
     this.#ctx = ctx
+    this.#viewers = viewers
   }
 
   add(served: Served): void {
+    this.#viewers.took(served.distributionId, served.viewedMs)
     const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
     const known = this.#waiting.get(key)

@@ -14,6 +14,13 @@ import { INVALID_CURSOR, type KeysetList, type KeysetPage, walk } from '../keyse
 /** What every command of the live interface answers. */
 export type Answered<T> = Promise<Result<T, LiveFailure>>
 
+/** Who reads: for whose account, and whether with stream keys, sources and the like. */
+export interface Reader {
+  readonly accountId: string
+  /** False for a credential that may only read. */
+  readonly seesSecrets: boolean
+}
+
 /** What ids look like; a text that is none names nothing, and never reaches the store. */
 export const isId = (text: string): boolean => /^[a-z]{2}_\w{1,60}$/.test(text)
 

@@ -1,26 +1,37 @@
 import { type EngineEvent, isTimedOut } from '../../core/life/engine.ts'
 import type { TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
-import { type Engine, isPush } from '../../core/live/types.ts'
-import type { StoredLife, Tx } from '../../store/store.ts'
+import { type Engine, isPush, LIVE_STATUSES, type LiveStatus, statusOf } from '../../core/live/types.ts'
+import type { Leases, LifeRecord, StoredLife, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { sourceOf } from '../v2/ingests.ts'
 import { ladderOf } from '../v2/ladders.ts'
+import type { EncodingLoad } from './encodingLoad.ts'
 import { engineObject, stepEngine } from './step.ts'
 import { tellLive } from './tell.ts'
 
 export interface KeeperOptions {
   readonly transcoder: Transcoder
+  readonly load: Pick<EncodingLoad, 'warningFor'>
   /** Of this process; new at each start. */
   readonly node: string
   /** True when the process of this name is known to be gone; false when that cannot be told. */
   readonly isGone: (node: string) => boolean
-  /** How long a node is believed to be alive after its last sign of life. */
+  /** How long others believe that this node runs its engines after the lease was renewed. */
   readonly leaseMs: number
+  /** Renews the leases of the engines, beside all that is done here. */
+  readonly leases: Leases
 }
 
 interface Kept {
   readonly life: StoredLife
   readonly engine: Engine | undefined
+}
+
+/** How many engines and channels a node has in each state. */
+export interface Census {
+  readonly engines: ReadonlyMap<LiveStatus, number>
+  /** By the most advanced of their engines at this node. */
+  readonly channels: ReadonlyMap<LiveStatus, number>
 }
 
 /**
@@ -34,12 +45,14 @@ export class EngineKeeper {
   readonly #launches = new Map<string, symbol>()
   #queue: Promise<void> = Promise.resolve()
   #isQueued = false
-  #beatAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
+  #census: Census = { engines: new Map(), channels: new Map() }
 
   constructor(ctx: Context, options: KeeperOptions) {
     this.#ctx = ctx
     this.#options = options
+    const { node: id, leaseMs, leases } = options
+    leases.keep({ kind: 'engines', id, leaseMs })
   }
 
   /** Looks at everything once, soon; many calls at once are one look. Resolves when it is done, and never rejects. */
@@ -50,6 +63,11 @@ export class EngineKeeper {
       this.#isQueued = false
       if (!this.#isStopping) await this.#look()
     })
+  }
+
+  /** What this node runs, as it was when it was last looked at. */
+  get census(): Census {
+    return this.#census
   }
 
   /** Stops what runs here, as of this server's own accord: it is wanted still. */
@@ -63,6 +81,7 @@ export class EngineKeeper {
         if (engine) await this.#apply(engine, { kind: 'ended' })
         await this.#release(life)
       }
+      await this.#options.leases.release(this.#options.node)
     })
   }
 
@@ -74,19 +93,10 @@ export class EngineKeeper {
   }
 
   async #look(): Promise<void> {
-    await this.#beat()
     const kept = await this.#kept()
+    this.#census = censusOf(kept.filter(({ life }) => life.node === this.#options.node))
     for (const one of kept) await this.#tendOne(one)
     await this.#timeOut(kept)
-  }
-
-  async #beat(): Promise<void> {
-    const { clock, store } = this.#ctx
-    const { node, leaseMs } = this.#options
-    const nowMs = clock.now()
-    if (nowMs - this.#beatAtMs < leaseMs / 4) return
-    await store.transaction((tx) => tx.lives.beat(node, nowMs, nowMs + leaseMs))
-    this.#beatAtMs = nowMs
   }
 
   async #kept(): Promise<Kept[]> {
@@ -102,37 +112,41 @@ export class EngineKeeper {
     if (life.node !== node) {
       // It was taken away while this node seemed dead.
       if (transcoder.isRunning(life.engineId)) await this.#kill(life.engineId)
-      if (this.#isFree(life) && (await this.#adopt(life))) void this.tend()
+      if ((await this.#isFree(life)) && (await this.#adopt(life))) void this.tend()
     } else if (!engine || !life.wanted) await this.#wind(life, engine)
     else await this.#drive(engine)
   }
 
-  #isFree({ node, aliveUntilMs }: StoredLife): boolean {
-    return node === null || (aliveUntilMs ?? 0) < this.#ctx.clock.now() || this.#options.isGone(node)
+  async #isFree({ node, isExpired }: StoredLife): Promise<boolean> {
+    if (node === null || this.#options.isGone(node)) return true
+    return isExpired && (await this.#ctx.time.isEven(this.#options.leaseMs))
   }
 
   /** Takes an engine that nobody runs, and closes the run of a node that died. */
   #adopt({ engineId, accountId, channelId, node: previous }: StoredLife): Promise<boolean> {
-    const { store, clock } = this.#ctx
-    const { node, leaseMs } = this.#options
-    return store.transaction(async (tx) => {
+    const { node, leaseMs, isGone } = this.#options
+    return this.#ctx.store.transaction(async (tx) => {
       const channel = await tx.channels.lock(accountId, channelId)
       const life = await tx.lives.get(engineId)
       if (!life || life.node !== previous) return false
+      // Renewed since it was looked at.
+      if (previous !== null && !life.isExpired && !isGone(previous)) return false
       if (!channel || !(await tx.engines.get(accountId, engineId))) return this.#bury(tx, life)
-      await tx.lives.put({ ...life, node, aliveUntilMs: clock.now() + leaseMs })
+      await tx.lives.take(engineId, node, leaseMs)
       if (previous !== null) await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'lost' })
       const engine = await tx.engines.get(accountId, engineId)
       const run = life.runId === null ? undefined : await tx.runs.get(life.runId)
       if (life.wanted && engine?.status === 'stopped' && run) {
         await stepEngine(this.#ctx, tx, channel, engineId, { kind: 'start', cause: run.start })
+        const runId = (await tx.lives.get(engineId))?.runId ?? null
+        if (run.keptBy !== null && runId !== null) await tx.runs.keep(runId, run.keptBy)
       }
       return true
     })
   }
 
   /** An engine that was deleted leaves nothing open. */
-  async #bury(tx: Tx, life: StoredLife): Promise<false> {
+  async #bury(tx: Tx, life: LifeRecord): Promise<false> {
     if (life.runId) await tx.runs.end(life.runId, { type: 'error', id: '' }, this.#ctx.clock.now())
     await tx.lives.delete(life.engineId)
     return false
@@ -150,7 +164,7 @@ export class EngineKeeper {
       const life = await tx.lives.get(engineId)
       if (life?.node !== this.#options.node) return
       const exists = await tx.engines.get(life.accountId, engineId)
-      if (exists) await tx.lives.put({ ...life, node: null, aliveUntilMs: null })
+      if (exists) await tx.lives.put({ ...life, node: null })
       else await this.#bury(tx, life)
     })
   }
@@ -162,6 +176,7 @@ export class EngineKeeper {
       case 'deploying':
         if (isRunning) await this.#kill(engine.id)
         await this.#apply(engine, { kind: 'launched' })
+        await this.#warn(engine)
         return this.#launch(engine)
       case 'error':
         if (await this.#isDue(engine)) await this.#launch(engine)
@@ -201,13 +216,24 @@ export class EngineKeeper {
       void this.#enqueue(async () => {
         // What an earlier process has told meanwhile is not true of this one.
         if (this.#launches.get(engine.id) !== launch) return
+        if (event.kind === 'died') this.#ctx.log.warn({ engine: engine.id, reason: event.message }, 'an engine failed')
         await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
         if (event.kind === 'log' && event.level === 'warn') await this.#apply(engine, { ...event, kind: 'waits' })
       })
     })
   }
 
+  /** Of an engine that this machine will hardly keep up with. */
+  async #warn(engine: Engine): Promise<void> {
+    const ladder = await ladderOf(this.#ctx, engine.accountId, engine.abrLadderId)
+    const message = ladder ? this.#options.load.warningFor([{ engineId: engine.id, ladder }]) : null
+    if (message === null) return
+    await this.#log(engine, { kind: 'log', level: 'warn', message })
+    await this.#apply(engine, { kind: 'notice', message })
+  }
+
   #log({ accountId, channelId, id }: Engine, { level, message }: TranscodeLog): Promise<void> {
+    this.#ctx.log[level]({ engine: id, channel: channelId }, message)
     return this.#ctx.store.transaction(async (tx) => {
       const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
       const on = { accountId, atMs: this.#ctx.clock.now() }
@@ -264,4 +290,19 @@ export class EngineKeeper {
     }
     return true
   }
+}
+
+function censusOf(kept: readonly Kept[]): Census {
+  const engines = kept.flatMap(({ engine }) => (engine ? [engine] : []))
+  const channels = Map.groupBy(engines, ({ channelId }) => channelId)
+  return {
+    engines: countOf(engines.map(({ status }) => status)),
+    channels: countOf([...channels.values()].map((own) => statusOf(own.map(({ status }) => status)))),
+  }
+}
+
+function countOf(statuses: readonly LiveStatus[]): Map<LiveStatus, number> {
+  const counts = new Map<LiveStatus, number>(LIVE_STATUSES.map((status) => [status, 0]))
+  for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return counts
 }

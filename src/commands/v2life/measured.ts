@@ -7,6 +7,7 @@ import {
   type RenditionSample,
 } from '../../core/life/measured.ts'
 import type { Context } from '../context.ts'
+import { Viewers } from '../v2/viewers.ts'
 
 /** A sample a second at most, and a few more. */
 const SAMPLE_MS = 1000
@@ -28,6 +29,8 @@ type MeasuredEngine = Map<number, { readonly name: string; readonly samples: Rec
 export class Measured implements Meter {
   /** Of this process, as engines know it. */
   readonly node: string
+  /** Of distributions, at this node. */
+  readonly viewers: Viewers
   readonly #clock: Context['clock']
   readonly #ingests = new Map<string, MeasuredIngest>()
   readonly #engines = new Map<string, MeasuredEngine>()
@@ -35,6 +38,12 @@ export class Measured implements Meter {
   constructor({ clock }: Pick<Context, 'clock'>, node: string) {
     this.#clock = clock
     this.node = node
+    this.viewers = new Viewers({ clock })
+  }
+
+  /** Sources that answer. */
+  get connectedIngests(): number {
+    return [...this.#ingests.values()].filter(({ connections }) => connections.size > 0).length
   }
 
   segment(engineId: string, { index, name }: { index: number; name: string }, sample: RenditionSample): void {

@@ -38,22 +38,48 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
   await tx.schedulers.replace(after)
   const reason = scheduler.enabled ? 'the server was not running' : 'the scheduler was disabled'
   await tx.schedulers.skip(skipped.map((one) => ({ ...one, schedulerId: id, atMs: nowMs, reason })))
-  for (const step of steps) {
-    if (step.do === 'begin') await tellScheduler(tx, after, 'scheduler.active', nowMs)
-    await (step.do === 'begin' ? beginOccurrence(ctx, tx, after) : endOccurrence(ctx, tx, after))
+  for (const { do: what, occurrence } of steps) {
+    if (what === 'end') await endOccurrence(ctx, tx, after)
+    else if ((await beginOccurrence(ctx, tx, after)) === 0) {
+      ctx.log.warn({ scheduler: id }, `a scheduler has begun, and ${NOTHING_READY}`)
+      await tx.schedulers.skip([{ ...occurrence, schedulerId: id, atMs: nowMs, reason: NOTHING_READY }])
+    }
   }
   if (after.status === 'terminated') await tellScheduler(tx, after, 'scheduler.terminated', nowMs)
 }
 
-/** Starts what the scheduler names; what is gone meanwhile is passed over. */
-export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
-  await onChannels(tx, scheduler, async (channel, engines) => {
-    const ready = engines.filter(({ ingestId }) => ingestId !== null)
-    await stepEngines(ctx, tx, channel, ready, { kind: 'start', cause: causeOf(scheduler) })
+/** Why an active scheduler starts nothing. */
+const NOTHING_READY = 'none of its channels has an engine with an ingest'
+
+/** Why a scheduler would start nothing now; null when it would start something. */
+export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<string | null> {
+  let isReady = false
+  await onChannels(tx, scheduler, async (_channel, engines) => {
+    isReady ||= engines.some(({ ingestId }) => ingestId !== null)
   })
+  return isReady ? null : NOTHING_READY
 }
 
-/** Stops what schedulers have started, unless another one that is active wants it. What people started runs on. */
+/**
+ * Starts what the scheduler names, and tells webhooks. What is gone meanwhile is passed over.
+ * @returns how many engines were there to be started
+ */
+export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<number> {
+  let count = 0
+  await onChannels(tx, scheduler, async (channel, engines) => {
+    const ready = engines.filter(({ ingestId }) => ingestId !== null)
+    count += ready.length
+    await stepEngines(ctx, tx, channel, ready, { kind: 'start', cause: causeOf(scheduler) })
+  })
+  const data = count === 0 ? { message: NOTHING_READY } : null
+  await tellScheduler(tx, scheduler, 'scheduler.active', ctx.clock.now(), data)
+  return count
+}
+
+/**
+ * Stops what schedulers have started, unless another one that is active wants it. What people started runs on, also if a
+ * scheduler had started it before them.
+ */
 export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
   const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
   await onChannels(tx, scheduler, async (channel, engines) => {
@@ -66,7 +92,7 @@ export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler):
   })
 }
 
-const causeOf = ({ id }: Scheduler): Cause => ({ type: 'scheduler', id })
+const causeOf = ({ id, name }: Scheduler): Cause => ({ type: 'scheduler', id, name })
 
 async function onChannels(
   tx: Tx,
@@ -89,7 +115,7 @@ const covers = ({ channels }: Scheduler, channelId: string, engineId: string): b
 async function wasScheduled(tx: Tx, engineId: string): Promise<boolean> {
   const runId = (await tx.lives.get(engineId))?.runId ?? null
   const run = runId === null ? undefined : await tx.runs.get(runId)
-  return run?.start.type === 'scheduler'
+  return run?.start.type === 'scheduler' && run.keptBy === null
 }
 
 export function tellScheduler(
@@ -97,6 +123,7 @@ export function tellScheduler(
   { id, accountId, name }: Scheduler,
   event: Extract<LiveEventName, `scheduler.${string}`>,
   atMs: number,
+  data: { readonly message: string } | null = null,
 ): Promise<void> {
-  return tellLive(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data: null })
+  return tellLive(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data })
 }

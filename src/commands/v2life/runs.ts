@@ -6,7 +6,8 @@ import { toRunRecord, type RunRecord } from '../../core/life/runRecord.ts'
 import type { Run, RunQuery } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
-import { type Answered, isId, livePage } from '../v2/shared.ts'
+import { isOnRecord } from '../v2/onRecord.ts'
+import { type Answered, livePage } from '../v2/shared.ts'
 
 type RunPage = KeysetPage<RunRecord>
 
@@ -16,32 +17,31 @@ interface RunFilters {
   engineIds: readonly string[]
 }
 
-/** Runs of all engines of a channel, newest first. */
+/** Runs of all engines of a channel, newest first; of one that was deleted, too. */
 export async function listChannelRuns(
   ctx: Context,
   accountId: string,
   channelId: string,
   query: Record<string, unknown>,
 ): Answered<RunPage> {
-  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
-  return channel ? listRuns(ctx, { channelId }, query) : err(noSuch('channel', channelId))
+  const isKnown = await isOnRecord(ctx, accountId, 'channel', channelId)
+  return isKnown ? listRuns(ctx, { channelId }, query) : err(noSuch('channel', channelId))
 }
 
-/** Runs of one engine, newest first. */
+/** Runs of one engine, newest first; of one that was deleted, too. */
 export async function listEngineRuns(
   ctx: Context,
   accountId: string,
   engineId: string,
   query: Record<string, unknown>,
 ): Answered<RunPage> {
-  const engine = isId(engineId) ? await ctx.store.read.engines.get(accountId, engineId) : undefined
-  return engine ? listRuns(ctx, { engineId }, query) : err(noSuch('engine', engineId))
+  const isKnown = await isOnRecord(ctx, accountId, 'engine', engineId)
+  return isKnown ? listRuns(ctx, { engineId }, query) : err(noSuch('engine', engineId))
 }
 
 /** The run that is open, or the one before. */
 export async function lastRun(ctx: Context, accountId: string, engineId: string): Answered<RunRecord> {
-  const engine = isId(engineId) ? await ctx.store.read.engines.get(accountId, engineId) : undefined
-  if (!engine) return err(noSuch('engine', engineId))
+  if (!(await isOnRecord(ctx, accountId, 'engine', engineId))) return err(noSuch('engine', engineId))
   const [run] = await ctx.store.read.runs.page({ engineId, limit: 1 })
   return run ? ok(toRunRecord(run)) : err(noSuch('run of the engine', engineId))
 }

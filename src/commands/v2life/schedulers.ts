@@ -16,7 +16,7 @@ import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../stor
 import type { Actor, Context } from '../context.ts'
 import type { KeysetPage } from '../keysetPage.ts'
 import { type Answered, checked, isId, livePage, newId, record } from '../v2/shared.ts'
-import { beginOccurrence, endOccurrence, tellScheduler } from './occurrences.ts'
+import { beginOccurrence, endOccurrence, nothingToBegin, tellScheduler } from './occurrences.ts'
 
 const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
@@ -124,11 +124,12 @@ export async function startScheduler(ctx: Context, actor: Actor, id: string): An
       if (before.status === 'terminated') return err(isOver(before))
       const plan = soundPlan(before)
       if (!plan.ok) return err(validationFailed(plan.error))
+      const nothing = await nothingToBegin(tx, before)
+      if (nothing !== null) return err(refusal('engine_not_ready', `There is nothing to start: ${nothing}`))
       const { standing, nextMs } = beginByHand(plan.value, before, nowMs)
       const after = { ...before, ...standing, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
       await record(tx, actor, nowMs, objectOf(after), { verb: 'start' })
-      await tellScheduler(tx, after, 'scheduler.active', nowMs)
       await beginOccurrence(ctx, tx, after)
       return ok(true)
     }),

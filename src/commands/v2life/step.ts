@@ -6,15 +6,14 @@ import {
   type EngineEvent,
   type EngineLife,
 } from '../../core/life/engine.ts'
-import { type Channel, type Engine, isPush, statusOf } from '../../core/live/types.ts'
+import { type Channel, type Engine, statusOf } from '../../core/live/types.ts'
 import type { EventObject, LiveEventName } from '../../core/webhooksV2/events.ts'
-import type { RunConfig, StoredLife, Tx } from '../../store/store.ts'
+import type { LifeRecord, RunConfig, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { sourceOf } from '../v2/ingests.ts'
 import { emitTranscoder } from '../webhooksEmit.ts'
 import { tellLive } from './tell.ts'
 
-export type LifeContext = Pick<Context, 'clock' | 'random' | 'sealer'>
+export type LifeContext = Pick<Context, 'clock' | 'random'>
 
 /**
  * Something happens to an engine: its next state, its run, the status of its channel and the events that tell of them are
@@ -36,7 +35,7 @@ export async function stepEngine(
   const { life, effects } = advanceEngine(before, event, nowMs)
   if (effects.length === 0 && life === before) return effects
   const { idleSinceMs, failures, retryAtMs } = life
-  const after: StoredLife = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
+  const after: LifeRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
   for (const effect of effects) {
     if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
     if (effect.do === 'closeRun' && after.runId) await closeRun(tx, after.runId, effect.cause, event, nowMs)
@@ -49,12 +48,12 @@ export async function stepEngine(
 }
 
 /** A server that stops for itself leaves the wish: the next one brings the engine up again. */
-function isWanted({ wanted }: StoredLife, event: EngineEvent): boolean {
+function isWanted({ wanted }: LifeRecord, event: EngineEvent): boolean {
   if (event.kind === 'start') return true
   return event.kind === 'stop' && event.cause.type !== 'shutdown' ? false : wanted
 }
 
-const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
+const unborn = ({ id, accountId, channelId }: Engine): LifeRecord => ({
   engineId: id,
   accountId,
   channelId,
@@ -63,7 +62,6 @@ const unborn = ({ id, accountId, channelId }: Engine): StoredLife => ({
   failures: 0,
   retryAtMs: null,
   node: null,
-  aliveUntilMs: null,
   runId: null,
 })
 
@@ -71,19 +69,16 @@ async function openRun(ctx: LifeContext, tx: Tx, engine: Engine, start: Cause): 
   const { id: engineId, accountId, channelId } = engine
   const nowMs = ctx.clock.now()
   const id = prefixedId('rn', nowMs, ctx.random)
-  const open = { stop: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
-  const config = await configOf(ctx, tx, engine)
+  const open = { stop: null, keptBy: null, startedAtMs: nowMs, endedAtMs: null, heartbeatAtMs: nowMs }
+  const config = await configOf(tx, engine)
   await tx.runs.insert({ id, accountId, channelId, engineId, config, start, ...open })
   return id
 }
 
-/** Of the source's address only where it is: passwords and passphrases are not for a record. */
-async function configOf(ctx: LifeContext, tx: Tx, { accountId, ingestId, abrLadderId }: Engine): Promise<RunConfig> {
+/** Not where a source is: keys stand in any part of an address. */
+async function configOf(tx: Tx, { accountId, ingestId, abrLadderId }: Engine): Promise<RunConfig> {
   const ingest = ingestId === null ? undefined : await tx.ingests.get(accountId, ingestId)
-  const type = ingest?.type ?? 'rtmp-push'
-  const url = ingest && !isPush(ingest.type) ? sourceOf(ctx, ingest).replace(/^([a-z]+:\/\/)[^/@]*@/, '$1') : undefined
-  const shown = url?.split('?', 1)[0]
-  return { ingest: { type, ...(shown === undefined ? {} : { url: shown }) }, abrLadderId, drm: false }
+  return { ingest: { type: ingest?.type ?? 'rtmp-push' }, abrLadderId, drm: false }
 }
 
 /** What a dead server ran is known to have run until its last sign of life. */

@@ -6,7 +6,7 @@ import type { Tx } from '../../store/store.ts'
  * is about, so that there is never one without the other.
  */
 export async function tellLive(tx: Tx, on: { accountId: string; atMs: number }, event: LiveEvent): Promise<void> {
-  const stored: StoredLiveEvent = { object: event.object, data: event.data }
+  const stored: StoredLiveEvent = { object: event.object, data: event.data, atMs: on.atMs }
   await tx.outbox.append({
     accountId: on.accountId,
     type: LIVE_TYPE,

@@ -2,10 +2,11 @@ import { err, ok } from '../../base/result.ts'
 import { noSuch } from '../../core/live/errors.ts'
 import { readPageQuery } from '../../core/live/listQuery.ts'
 import { moment } from '../../core/live/moments.ts'
+import { eventIdOf, liveBody, type StoredLiveEvent } from '../../core/webhooksV2/events.ts'
 import type { LogEntry } from '../../core/webhooksV2/schema.ts'
 import type { LoggedAttempt } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import type { KeysetPage } from '../keysetPage.ts'
+import { type KeysetPage, newestAfter } from '../keysetPage.ts'
 import { type Answered, isId, livePage } from '../v2/shared.ts'
 
 interface LogFilters {
@@ -13,7 +14,7 @@ interface LogFilters {
   endDate: number
 }
 
-/** One page of the attempts to deliver to a webhook, newest first. */
+/** One page of the attempts to deliver to a webhook and of what was skipped, newest first. */
 export async function listWebhookLogs(
   ctx: Context,
   accountId: string,
@@ -35,20 +36,29 @@ export async function listWebhookLogs(
     scope: { list: 'live_webhook_logs', filters: { webhookId, startDate: fromMs, endDate: untilMs } },
     limit,
     cursor,
-    keyOf: (row: LoggedAttempt) => [row.id],
-    read: ([after], count) =>
-      ctx.store.read.liveWebhooks.log({ ...wanted, limit: count, ...(typeof after === 'string' ? { after } : {}) }),
+    keyOf: (row: LoggedAttempt) => [row.loggedAtMs, row.id],
+    read: (position, count) => ctx.store.read.liveWebhooks.log({ ...wanted, limit: count, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toEntry) }) : page
 }
 
 const toEntry = (row: LoggedAttempt): LogEntry => ({
   id: `lg_${row.id}`,
-  timestamp: new Date(row.startedAtMs ?? row.createdAtMs).toISOString(),
+  eventId: eventIdOf(row.eventId),
+  timestamp: new Date(row.loggedAtMs).toISOString(),
   type: row.event,
+  state: row.state as LogEntry['state'],
   statusCode: row.statusCode ?? 0,
-  requestData: row.body === null ? null : (JSON.parse(new TextDecoder().decode(row.body)) as unknown),
+  requestData: JSON.parse(bodyOf(row)) as unknown,
   attempt: row.attempt,
   durationMs: row.durationMs ?? 0,
   ...(row.error === null ? {} : { error: row.error }),
+  ...(row.redeliveryOf === null ? {} : { redeliveryOf: `lg_${row.redeliveryOf}` }),
 })
+
+/** What was sent, or would have been. */
+function bodyOf({ body, event: name, accountId, createdAtMs: atMs, data }: LoggedAttempt): string {
+  // One that could not be prepared has an empty body.
+  if (body !== null) return body.length === 0 ? 'null' : new TextDecoder().decode(body)
+  return liveBody({ name, accountId, atMs, ...(JSON.parse(data) as StoredLiveEvent) })
+}

@@ -11,7 +11,7 @@ import type { LiveWebhookRecord } from '../../core/webhooksV2/schema.ts'
 import type { LiveWebhook, Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../keysetPage.ts'
-import { type Answered, checked, isId, livePage, newId, record } from '../v2/shared.ts'
+import { type Answered, checked, isId, livePage, newId, type Reader, record } from '../v2/shared.ts'
 import { newWebhookSecret, openWebhookSecret } from '../webhooks.ts'
 
 /** Every event is held against every webhook of its account, so there is an end to them. */
@@ -42,15 +42,31 @@ export async function createLiveWebhook(ctx: Context, actor: Actor, body: unknow
   })
 }
 
-export async function readLiveWebhook(ctx: Context, accountId: string, id: string): Answered<LiveWebhookRecord> {
-  const webhook = await find(ctx, accountId, id)
-  return webhook ? ok(toLiveWebhookRecord(webhook, ctx.clock.now())) : err(noSuch('webhook', id))
+export async function readLiveWebhook(ctx: Context, reader: Reader, id: string): Answered<LiveWebhookRecord> {
+  const webhook = await find(ctx, reader.accountId, id)
+  return webhook ? ok(toLiveWebhookRecord(webhook, ctx.clock.now(), reader.seesSecrets)) : err(noSuch('webhook', id))
 }
 
 /** The secret that its callbacks are signed with. */
-export async function readLiveWebhookSecret(ctx: Context, accountId: string, id: string): Answered<{ secret: string }> {
-  const webhook = await find(ctx, accountId, id)
+export async function readLiveWebhookSecret(ctx: Context, reader: Reader, id: string): Answered<{ secret: string }> {
+  if (!reader.seesSecrets) {
+    return err(refusal('insufficient_scope', 'This credential may not read secrets (its scope is read)'))
+  }
+  const webhook = await find(ctx, reader.accountId, id)
   return webhook ? ok({ secret: openWebhookSecret(ctx, webhook) }) : err(noSuch('webhook', id))
+}
+
+/** Gives a webhook another secret, which counts for everything that is sent from then on. */
+export async function rotateLiveWebhookSecret(ctx: Context, actor: Actor, id: string): Answered<{ secret: string }> {
+  const fresh = newWebhookSecret(ctx)
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): Answered<{ secret: string }> => {
+    const before = isId(id) ? await tx.liveWebhooks.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('webhook', id))
+    await tx.liveWebhooks.replace({ ...before, ...fresh, updatedAtMs: nowMs })
+    await recordChange(tx, actor, nowMs, before, { verb: 'secret_rotated' })
+    return ok({ secret: openWebhookSecret(ctx, fresh) })
+  })
 }
 
 /** Edits a webhook. What waits for one that is deactivated is given up. */
@@ -70,7 +86,8 @@ export async function updateLiveWebhook(
     const isFresh = patch.value.active === true || changed.url !== before.url
     const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
     await tx.liveWebhooks.replace(after)
-    if (!after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
+    if (before.disabled && isFresh) await tx.deliveries.resume(before.lane, before.disabled.untilMs, nowMs)
+    if (before.active && !after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
     await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })
     return ok(toLiveWebhookRecord(after, nowMs))
@@ -96,7 +113,7 @@ export function deleteLiveWebhook(ctx: Context, actor: Actor, id: string): Answe
 /** One page of webhooks, newest first. */
 export async function listLiveWebhooks(
   ctx: Context,
-  accountId: string,
+  { accountId, seesSecrets }: Reader,
   query: Record<string, unknown>,
 ): Answered<KeysetPage<LiveWebhookRecord>> {
   const read = readPlainQuery(query)
@@ -108,7 +125,8 @@ export async function listLiveWebhooks(
     read: (position, limit) => ctx.store.read.liveWebhooks.page({ accountId, limit, ...newestAfter(position) }),
   })
   const nowMs = ctx.clock.now()
-  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => toLiveWebhookRecord(row, nowMs)) }) : page
+  if (!page.ok) return page
+  return ok({ ...page.value, data: page.value.data.map((row) => toLiveWebhookRecord(row, nowMs, seesSecrets)) })
 }
 
 const find = async (ctx: Context, accountId: string, id: string): Promise<LiveWebhook | undefined> =>

@@ -55,6 +55,16 @@ export function matchesAddress(rules: readonly AddressRule[], address: Address):
   return false
 }
 
+/**
+ * What sessions and attempts are counted by. Whoever has one IPv6 address has a /64 of them (RFC 6177), so those are
+ * one: `2001:db8:0:7::/64`.
+ */
+export function addressKey({ family, text }: Pick<Address, 'family' | 'text'>): string {
+  if (family === 4) return text
+  const network = (ipv6Groups(text) ?? []).map((group, index) => (index < 4 ? group : 0))
+  return `${formatIpv6(network)}/64`
+}
+
 const ipv4 = (value: number): Address => ({ family: 4, value, text: formatIpv4(value) })
 
 function network(value: number, prefix: number): AddressRule {

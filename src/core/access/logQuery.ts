@@ -1,7 +1,9 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
+import { flagOf, wordOf } from '../page/parameters.ts'
 import { parseAddress } from './address.ts'
+import { SESSION_LIMITS } from '../sessions/slots.ts'
 import { REFUSALS } from './refusals.ts'
 
 export interface AccessLogFilter {
@@ -16,6 +18,9 @@ export interface AccessLogFilter {
 
 type Reader = ParameterReader<AccessLogFilter>
 
+/** Every reason that a recorded refusal can have. */
+export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS)]
+
 /** The filters that lists of connections share. */
 export const CONNECTION_FILTERS = {
   tokenId: (text) =>
@@ -29,10 +34,14 @@ export const CONNECTION_FILTERS = {
 
 const READERS: Readonly<Record<string, Reader>> = {
   ...CONNECTION_FILTERS,
-  code: (text) =>
-    Object.hasOwn(REFUSALS, text) ? ok({ code: text }) : err(`must be one of ${Object.keys(REFUSALS).join(', ')}`),
-  allowed: (text) =>
-    text === 'true' || text === 'false' ? ok({ allowed: text === 'true' }) : err('must be true or false'),
+  code: (text) => {
+    const code = wordOf(LOGGED_CODES, text)
+    return code === undefined ? err(`must be one of ${LOGGED_CODES.join(', ')}`) : ok({ code })
+  },
+  allowed: (text) => {
+    const allowed = flagOf(text)
+    return allowed === undefined ? err('must be true or false') : ok({ allowed })
+  },
   from: (text) => instant(text, (fromMs) => ({ fromMs })),
   until: (text) => instant(text, (untilMs) => ({ untilMs })),
 }
@@ -42,7 +51,7 @@ export const readAccessLogQuery = (query: Record<string, unknown>): Result<Acces
   readListQuery(query, READERS)
 
 function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {
-  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const ms = wellFormed ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms)
     ? err('must be a date or an ISO 8601 time with a zone, like 2026-01-31T12:00:00Z')

@@ -1,3 +1,5 @@
+import { isUnambiguous } from '../json.ts'
+
 /** An object read from JSON. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -12,7 +14,7 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   try {
     const text = utf8.decode(bytes)
     const value: unknown = JSON.parse(text)
-    return isObject(value) && hasUniqueKeys(text) ? value : null
+    return isObject(value) && isUnambiguous(text, value, MAX_DEPTH) ? value : null
   } catch {
     return null
   }
@@ -20,47 +22,3 @@ export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COLON = 0x3a
-
-/** `text` is known to be valid JSON, so only quotes, colons and brackets matter. */
-function hasUniqueKeys(text: string): boolean {
-  const open: (Set<string> | null)[] = []
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i]
-    if (char === '"') {
-      const end = endOfString(text, i)
-      if (isKey(text, end) && !addKey(open.at(-1), text.slice(i + 1, end - 1))) return false
-      i = end - 1
-    } else if (char === '{' || char === '[') {
-      if (open.push(char === '{' ? new Set() : null) > MAX_DEPTH) return false
-    } else if (char === '}' || char === ']') {
-      open.pop()
-    }
-  }
-  return true
-}
-
-/** Index behind the closing quote of the string that starts at `start`. */
-function endOfString(text: string, start: number): number {
-  let i = start + 1
-  while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1
-  return i + 1
-}
-
-/** JSON has four kinds of white space, all below the colon, and nothing else may stand between a key and its colon. */
-function isKey(text: string, end: number): boolean {
-  let i = end
-  while (text.charCodeAt(i) <= 0x20) i++
-  return text.charCodeAt(i) === COLON
-}
-
-/** A key may be written with escapes: `"\u0061lg"` is `alg`. */
-function addKey(keys: Set<string> | null | undefined, body: string): boolean {
-  const key = body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body
-  if (keys === null || keys === undefined || keys.has(key)) return false
-  keys.add(key)
-  return true
-}

@@ -9,6 +9,8 @@ import type { LiveStatus } from '../live/types.ts'
 export interface Cause {
   readonly type: CauseType
   readonly id: string
+  /** What people called it then, where it has a name. */
+  readonly name?: string
 }
 
 export const CAUSES = ['api', 'dashboard', 'scheduler', 'timeout', 'error', 'shutdown'] as const
@@ -22,7 +24,7 @@ export interface EngineLife {
   readonly failures: number
   /** When the next try is due; null: none is. */
   readonly retryAtMs: number | null
-  /** Why it is in `error`, or still `waiting`; one sentence. */
+  /** Why it is in `error` or still `waiting`, or what is to be known of it while it plays; for people. */
   readonly message: string | null
 }
 
@@ -46,6 +48,8 @@ export type EngineEvent =
   | { readonly kind: 'lost' }
   /** Why there is no source yet, or no more. */
   | { readonly kind: 'waits'; readonly message: string }
+  /** What is to be known of one that is up; null: nothing any more. */
+  | { readonly kind: 'notice'; readonly message: string | null }
   /** Time passes: a try may be due. */
   | { readonly kind: 'tick' }
 
@@ -98,8 +102,12 @@ export function advanceEngine(life: EngineLife, event: EngineEvent, nowMs: numbe
       return life.status === 'ingesting' ? moved({ ...life, failures: 0 }, 'playing') : unchanged(life)
     case 'waits':
       return life.status === 'waiting' ? { life: { ...life, message: event.message }, effects: [] } : unchanged(life)
+    case 'notice':
+      return isUp(life) && life.message !== event.message
+        ? { life: { ...life, message: event.message }, effects: [] }
+        : unchanged(life)
     case 'sourceLost':
-      return hasSource(life) ? moved({ ...life, idleSinceMs: nowMs }, 'waiting') : unchanged(life)
+      return hasSource(life) ? moved({ ...life, idleSinceMs: nowMs, message: null }, 'waiting') : unchanged(life)
   }
 }
 

@@ -5,6 +5,10 @@ import { CAUSES, type Cause } from './engine.ts'
 const by = (what: string) =>
   Type.String({ description: `Which credential, person or scheduler ${what}; empty where there is none.` })
 
+const name = Type.String({
+  description: 'What that credential or scheduler was called then; absent where it has no name.',
+})
+
 export const RunRecord = Type.Object(
   {
     id: Type.String(),
@@ -13,7 +17,7 @@ export const RunRecord = Type.Object(
     end: optional(date()),
     config: Type.Object(
       {
-        ingest: Type.Object({ type: Type.String(), url: optional(Type.String()) }, closed),
+        ingest: Type.Object({ type: Type.String() }, closed),
         abrLadderId: Type.String(),
         drm: Type.Boolean(),
       },
@@ -21,8 +25,13 @@ export const RunRecord = Type.Object(
     ),
     startType: word(CAUSES),
     startId: by('started it'),
+    startName: optional(name),
     stopType: optional(word(CAUSES)),
     stopId: optional(by('stopped it')),
+    stopName: optional(name),
+    keptBy: optional(
+      Type.String({ description: 'Who started it once more while a scheduler ran it, so that it goes on after that.' }),
+    ),
   },
   { $id: 'RunRecord', ...closed, description: 'One start-to-stop period of one engine; without `end` while it runs.' },
 )
@@ -34,19 +43,24 @@ interface Run {
   readonly config: RunRecord['config']
   readonly start: Cause
   readonly stop: Cause | null
+  readonly keptBy: string | null
   readonly startedAtMs: number
   readonly endedAtMs: number | null
 }
 
-export function toRunRecord({ id, engineId, config, start, stop, startedAtMs, endedAtMs }: Run): RunRecord {
+export function toRunRecord({ id, engineId, config, start, stop, keptBy, startedAtMs, endedAtMs }: Run): RunRecord {
   return {
     id,
     engineId,
     start: new Date(startedAtMs).toISOString(),
     ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
-    config,
+    // Earlier versions kept more of the ingest.
+    config: { ...config, ingest: { type: config.ingest.type } },
     startType: start.type,
     startId: start.id,
+    ...(start.name === undefined ? {} : { startName: start.name }),
     ...(stop === null ? {} : { stopType: stop.type, stopId: stop.id }),
+    ...(stop?.name === undefined ? {} : { stopName: stop.name }),
+    ...(keptBy === null ? {} : { keptBy }),
   }
 }

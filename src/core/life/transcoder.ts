@@ -18,6 +18,8 @@ export interface TranscodeJob {
 export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
   | { readonly kind: 'died'; readonly message: string }
+  /** What is to be known of it while it works; null: nothing any more. Without secrets. */
+  | { readonly kind: 'notice'; readonly message: string | null }
 
 /** Something that a person who looks after an engine wants to know, and that changes nothing. */
 export interface TranscodeLog {

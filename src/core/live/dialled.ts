@@ -1,8 +1,8 @@
 /** A source as ffmpeg is given it. */
 export interface Dialled {
   readonly url: string
-  /** Options that come before it. */
-  readonly options: readonly string[]
+  /** Options of ffmpeg to dial it with, by name. */
+  readonly options: Readonly<Record<string, string>>
 }
 
 interface Parts {
@@ -35,9 +35,9 @@ export function dialledAt(source: string, at: string): Dialled {
   const host = address.includes(':') ? `[${address}]` : address
   const authority = `${host}${door === undefined ? parts.port : `:${door}`}`
   if (!parts.scheme.toLowerCase().startsWith('rtmp')) {
-    return { url: `${parts.scheme}://${authority}${parts.path}`, options: [] }
+    return { url: `${parts.scheme}://${authority}${parts.path}`, options: {} }
   }
-  return { url: `rtmp://${authority}${parts.path}`, options: ['-rtmp_tcurl', tcUrlOf(parts)] }
+  return { url: `rtmp://${authority}${parts.path}`, options: { rtmp_tcurl: tcUrlOf(parts) } }
 }
 
 /** The address of the application, as ffmpeg itself makes it of an RTMP source: all but the name of the stream. */

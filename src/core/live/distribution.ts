@@ -1,7 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { parseCountry } from '../access/country.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkPlainText } from '../tokens/canonical.ts'
+import { checkLabel, checkPlainText } from '../tokens/canonical.ts'
 import { Problems } from '../tokens/problems.ts'
 import { readShape, type Sound } from '../tokens/shape.ts'
 import { readName } from './name.ts'
@@ -44,6 +44,7 @@ const BLANK: DistributionRules = {
   maxBitrate: null,
   engineIds: [],
   security: OPEN,
+  closedWithoutKey: false,
 }
 
 export function readCreateDistribution(body: unknown, settings: LiveSettings): Result<NewDistribution, FieldErrors> {
@@ -74,7 +75,7 @@ export function readCreateKey(body: unknown, settings: LiveSettings): Result<New
 function readKeyBody(body: Sound<CreateKey>, settings: LiveSettings): NewKey {
   const key = body.value('key')
   const name = body.value('name')
-  checkPlainText(`${body.at}name`, name, body.problems)
+  checkLabel(`${body.at}name`, name, body.problems)
   const refused = key === undefined ? null : settings.refuseKey(key)
   if (refused !== null) body.problems.add(`${body.at}key`, refused)
   return { key: key ?? '', name: name ?? null }
@@ -94,6 +95,7 @@ function readRules(body: Body, before: DistributionRules): DistributionRules {
     maxBitrate: body.value('maxBitrate') ?? (body.clears('maxBitrate') ? null : before.maxBitrate),
     engineIds: readEngineIds(body) ?? before.engineIds,
     security: readSecurity(body, before.security),
+    closedWithoutKey: before.closedWithoutKey,
   }
 }
 
@@ -176,6 +178,7 @@ export function toDistributionRecord(distribution: Distribution, keys: readonly 
       ipBlocking: { ...ipBlocking, cidrs: [...ipBlocking.cidrs] },
       refererBlocking: { ...refererBlocking, allowedDomains: [...refererBlocking.allowedDomains] },
       rewriteSegmentUrls,
+      tokenRequired: keys.length > 0 || distribution.closedWithoutKey,
       keys: [...keys],
     },
     endpoints: { engineIds: [...distribution.engineIds] },

@@ -28,7 +28,10 @@ const securityFields = () => ({
     'By the host of the page, with its port where it has one.',
   ),
   rewriteSegmentUrls: optional(
-    Type.Boolean({ description: 'Put a short-lived signature on segment addresses; needs a key.' }),
+    Type.Boolean({
+      description:
+        'Stored for clients that send it. With a key, addresses of segments are always signed; without one, never.',
+    }),
   ),
 })
 
@@ -150,6 +153,9 @@ export const DistributionRecord = Type.Object(
         allowNativeApps: Type.Boolean(),
       }),
       rewriteSegmentUrls: Type.Boolean(),
+      tokenRequired: Type.Boolean({
+        description: 'Whether viewers need a token: there are keys, or the last one was deleted by itself.',
+      }),
       keys: Type.Array(KeyRecord),
     }),
     endpoints: Type.Object({ engineIds: Type.Array(Type.String()) }),

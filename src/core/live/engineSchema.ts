@@ -70,7 +70,9 @@ export const EngineRecord = Type.Object(
       llHls: Type.Boolean(),
     }),
     status: word(LIVE_STATUSES),
-    statusMessage: optional(Type.String({ description: 'Why it is in `error`, or what it waits for.' })),
+    statusMessage: optional(
+      Type.String({ description: 'Why it is in `error`, what it waits for, or that it cannot keep up.' }),
+    ),
     createdAt: date(),
     updatedAt: date(),
   },

@@ -1,5 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 
+export { notBuilt } from '../tokens/notBuilt.ts'
+
 /** What the schemas of the live interface are made of. */
 
 export const closed = { additionalProperties: false } as const
@@ -24,15 +26,6 @@ export const date = () => Type.String({ format: 'date-time' })
 
 export const word = <const W extends string>(words: readonly W[], description?: string) =>
   Type.Enum([...words], description === undefined ? {} : { description })
-
-/** A feature of other services: refused by name, unless the value asks for nothing. @param why ready to be shown */
-export const notBuilt = (why: string) =>
-  Type.Optional(
-    Type.Unknown({
-      description: `Not built: ${why}. Leave it out, or send false, null or nothing.`,
-      'x-not-built': why,
-    }),
-  )
 
 /** `{data}` */
 export const one = (data: TSchema) => Type.Object({ data })

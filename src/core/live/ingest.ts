@@ -90,16 +90,17 @@ function checkUrl(
   if (refused !== null) body.problems.add(path, refused)
 }
 
-/** @param secret the stream key of a push, the source of a pull */
-export function toIngestRecord(ingest: Ingest, secret: string, settings: LiveSettings): IngestRecord {
+/** @param secret the stream key of a push, the source of a pull; null: it is left out */
+export function toIngestRecord(ingest: Ingest, secret: string | null, settings: LiveSettings): IngestRecord {
   const push = isPush(ingest.type)
+  const url = push ? settings.rtmpUrl : secret
   return {
     id: ingest.id,
     channelId: ingest.channelId,
     name: ingest.name,
     type: ingest.type,
-    url: push ? settings.rtmpUrl : secret,
-    ...(push ? { streamKey: secret } : {}),
+    ...(url === null ? {} : { url }),
+    ...(push && secret !== null ? { streamKey: secret } : {}),
     tracks: { audio: [] },
     captions: [],
     createdAt: new Date(ingest.createdAtMs).toISOString(),

@@ -49,8 +49,12 @@ export const IngestRecord = Type.Object(
     channelId: Type.String(),
     name: Type.String(),
     type: word(INGEST_TYPES),
-    url: Type.String({ description: 'Push: where encoders send to. Pull: the source.' }),
-    streamKey: optional(Type.String({ description: 'Push only; a secret.' })),
+    url: optional(
+      Type.String({
+        description: 'Push: where encoders send to. Pull: the source; absent for a credential of scope `read`.',
+      }),
+    ),
+    streamKey: optional(Type.String({ description: 'Push only; absent for a credential of scope `read`.' })),
     tracks: Type.Object({ audio: Type.Array(Type.Unknown()) }),
     captions: Type.Array(Type.Unknown()),
     createdAt: date(),

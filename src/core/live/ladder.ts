@@ -1,6 +1,6 @@
 import type { Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
-import { checkPlainText } from '../tokens/canonical.ts'
+import { checkLabel } from '../tokens/canonical.ts'
 import { Problems } from '../tokens/problems.ts'
 import { readShape, type Sound } from '../tokens/shape.ts'
 import { readName } from './name.ts'
@@ -76,7 +76,7 @@ function readRendition(body: RenditionBody): Rendition {
   const id = body.value('id') ?? `${height}p`
   if (!/^[\w-]+$/.test(id)) body.problems.add(`${body.at}id`, 'must be letters, digits, - and _')
   const label = body.value('label') ?? id
-  checkPlainText(`${body.at}label`, label, body.problems)
+  checkLabel(`${body.at}label`, label, body.problems)
   return { id, label, width, height, bitrate: body.value('bitrate') ?? 0, frameRate: readFrameRate(body) }
 }
 

@@ -21,6 +21,8 @@ export interface PlaybackRules {
   readonly engines: readonly Engine[]
   /** Null: the token was not signed with this key. */
   readonly keys: readonly { id: string; verify(token: ViewerToken): boolean }[]
+  /** Viewers need no token. */
+  readonly isOpen: boolean
 }
 
 /** Somebody who asks for a playlist or a piece of media. */
@@ -42,7 +44,7 @@ export interface Grant extends ViewerRestrictions {
   readonly trackingId: string | null
 }
 
-/** Of a distribution without keys. */
+/** Of an open distribution. */
 export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
 
 export function compilePlayback(
@@ -58,6 +60,7 @@ export function compilePlayback(
     distribution,
     networks,
     keys,
+    isOpen: keys.length === 0 && !distribution.closedWithoutKey,
     engines: engines.filter(({ id }) => distribution.engineIds.includes(id)).toSorted(byPriority),
   }
 }
@@ -97,8 +100,8 @@ function comesFromAllowed(
 }
 
 /**
- * May somebody watch with this token, or without one? With no keys nobody needs one, and one that is sent all the same
- * is not looked at: it proves nothing.
+ * May somebody watch with this token, or without one? Of an open distribution nobody needs one, and one that is sent all the
+ * same is not looked at: it proves nothing.
  */
 export function admit(
   rules: PlaybackRules,
@@ -108,7 +111,7 @@ export function admit(
 ): Result<Grant, LiveFailure> {
   const refused = refuseViewer(rules, viewer)
   if (refused) return err(refused)
-  if (rules.keys.length === 0) return ok(OPEN_GRANT)
+  if (rules.isOpen) return ok(OPEN_GRANT)
   if (token === null)
     return err(refusal('token_required', 'A viewer token is needed: Authorization: Bearer, or ?token='))
   const parsed = parseViewerToken(token, claim)

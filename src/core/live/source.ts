@@ -56,6 +56,3 @@ function refuseSrt(url: URL): string | null {
   }
   return null
 }
-
-/** A source as records of what happened may show it: without its query, where passphrases and keys are. */
-export const withoutSecrets = (url: string): string => url.split('?', 1)[0] ?? ''

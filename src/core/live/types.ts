@@ -65,7 +65,7 @@ export interface Engine {
   /** -100 to 100; of several engines the one with the lowest number that plays serves new viewers. */
   priority: number
   status: LiveStatus
-  /** Why it is in `error`, or what it waits for; a sentence for people. */
+  /** Why it is in `error`, what it waits for, or why it does not do all that it should; for people. */
   statusMessage: string | null
   createdAtMs: number
   updatedAtMs: number
@@ -106,7 +106,7 @@ export interface DistributionSecurity {
   geoBlocking: ListRule & { countries: readonly string[] }
   ipBlocking: ListRule & { cidrs: readonly string[] }
   refererBlocking: { enabled: boolean; allowedDomains: readonly string[]; allowNativeApps: boolean }
-  /** Whether segment addresses carry a short-lived signature; counts when there are keys. */
+  /** As the client sent it. Addresses of segments are signed while there are keys, whatever this says. */
   rewriteSegmentUrls: boolean
 }
 
@@ -122,6 +122,8 @@ export interface DistributionRules {
   /** The engines that feed it, all of its channel. */
   engineIds: readonly string[]
   security: DistributionSecurity
+  /** Its last key was deleted by itself: until it has another one, nobody may watch. */
+  closedWithoutKey: boolean
 }
 
 export interface Distribution extends DistributionRules {

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { isObject, type JsonObject, parseJsonObject } from '../access/strictJson.ts'
 import { decodeBase64url } from '../base64url.ts'
+import { shown } from '../tokens/problems.ts'
 import { deviceOf } from './device.ts'
 
 /** Tokens (RFC 7519) that whoever owns a channel signs for viewers. */
@@ -34,9 +35,19 @@ const TRACKING_ID_MAX = 128
 const VIEWER_DATA_MAX = 1024
 const CLOCK_SKEW_MS = 60_000
 const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']
-const MEMBERS = ['ch', 'geo', 'hw', 'tid', 'cvd', 'cc', 'rgn', 'dma']
+const RESTRICTIONS = ['ch', 'geo', 'hw', 'cc', 'rgn', 'dma']
+const MEMBERS = [...RESTRICTIONS, 'tid', 'cvd']
 
-/** Reads the compact form of RFC 7515. @param claim the claim that the restrictions are in */
+/**
+ * The claim that signers for hosted services with this interface put restrictions in: a word of their tokens, which
+ * restrict here as they do there.
+ */
+const HOSTED_CLAIM = 'optiview'
+
+/**
+ * Reads the compact form of RFC 7515.
+ * @param claim what this installation calls the claim that restrictions are in; that of hosted services is read too
+ */
 export function parseViewerToken(text: string, claim: string): Result<ViewerToken, string> {
   const parts = text.length > TOKEN_MAX ? [] : text.split('.')
   const [header, payload, signature] = parts.map((part) => (part === '' ? null : decodeBase64url(part)))
@@ -60,13 +71,31 @@ function readClaims(payload: JsonObject | null, claim: string): Result<ViewerCla
   const [exp, nbf, iat] = times
   if (typeof exp !== 'number') return err('exp is required, in seconds')
   if (times.includes(undefined)) return err('nbf and iat must be seconds')
-  const own = payload[claim] ?? {}
-  if (!isObject(own)) return err(`${claim} must be an object`)
-  const restrictions = readRestrictions(own)
+  const own = ownClaim(payload, [...new Set([claim, HOSTED_CLAIM])])
+  if (!own.ok) return own
+  const restrictions = readRestrictions(own.value)
   return restrictions.ok
     ? ok({ expMs: exp, nbfMs: nbf ?? null, iatMs: iat ?? null, ...restrictions.value })
     : restrictions
 }
+
+/** The claim that holds the restrictions. What restricts anywhere else is not read, so the token is refused. */
+function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObject, string> {
+  const stray = Object.entries(payload).find(([name, value]) => !names.includes(name) && restricts(name, value, names))
+  if (stray) return err(`${shown(stray[0])} is not read; restrictions stand under ${names.join(' or ')}`)
+  const [name = '', second] = names.filter((each) => payload[each] !== undefined && payload[each] !== null)
+  if (second !== undefined) return err(`restrictions stand under ${name} and ${second}; only one of them may be there`)
+  const own = payload[name] ?? {}
+  return isObject(own) ? ok(own) : err(`${name} must be an object`)
+}
+
+/** Is a claim that is not ours meant to restrict? Its name is almost ours, or that of a restriction, or it holds one. */
+function restricts(name: string, value: unknown, names: readonly string[]): boolean {
+  const isAlmostOurs = names.some((each) => each.toLowerCase() === name.toLowerCase())
+  return isAlmostOurs || RESTRICTIONS.includes(name) || (isObject(value) && Object.keys(value).some(isRestriction))
+}
+
+const isRestriction = (name: string): boolean => RESTRICTIONS.includes(name.toLowerCase())
 
 /** Epoch milliseconds; null when it is not said, undefined when it is no time. */
 function readTime(value: unknown): number | null | undefined {
@@ -89,21 +118,33 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
   return countries.ok ? ok({ channels, devices, countries: countries.value, trackingId: tid ?? null }) : countries
 }
 
-/** One of all places that are named must hold. Regions and market areas are in no country database, so none of them does. */
+/**
+ * Where viewers may be. Regions and market areas are in no country database, so nobody is known to be in one. In `geo`
+ * one of all places that are named must hold. The older spelling has the lists outside of it, and each of them must; it
+ * does not count beside the newer one.
+ */
 function readGeo(own: JsonObject): Result<string[] | null, string> {
   const { geo } = own
   if (geo !== undefined && !isObject(geo)) return err('geo must be an object')
-  // The older spelling has the lists outside, and does not count beside the newer one.
   const { cc, rgn, dma } = geo ?? own
-  const lists = [readTexts(cc), readTexts(rgn), readTexts(dma)]
-  if (lists.includes(undefined)) return err('cc, rgn and dma must be lists of text')
-  if (lists.every((list) => list === null)) return ok(null)
-  return ok((lists[0] ?? []).map((code) => code.toUpperCase()))
+  const [countries, regions, areas] = [readTexts(cc), readTexts(rgn), readCodes(dma)]
+  if (countries === undefined || regions === undefined) return err('cc and rgn must be lists of text')
+  if (areas === undefined) return err('dma must be a list of numbers')
+  const isElsewhere = regions !== null || areas !== null
+  if (countries === null) return ok(isElsewhere ? [] : null)
+  return ok(isElsewhere && geo === undefined ? [] : countries.map((code) => code.toUpperCase()))
 }
 
 const readTexts = (value: unknown): string[] | null | undefined => {
   if (value === undefined) return null
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
+}
+
+/** Market areas are numbers, which some signers write as text. */
+const readCodes = (value: unknown): readonly unknown[] | null | undefined => {
+  if (value === undefined) return null
+  const isCode = (item: unknown): boolean => typeof item === 'number' || typeof item === 'string'
+  return Array.isArray(value) && value.every(isCode) ? value : undefined
 }
 
 const isText = (value: unknown, max: number): value is string | undefined =>

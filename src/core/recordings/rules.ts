@@ -1,48 +1,19 @@
-import { err, ok, type Result } from '../../base/result.ts'
+import type { Result } from '../../base/result.ts'
+import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
-import { readLimit } from '../page/page.ts'
+import { type Part, readListQuery } from '../page/listQuery.ts'
 import type { Recording } from './types.ts'
 
-export interface RecordingListRequest {
-  streamName?: string
+export interface RecordingFilter {
   tokenId?: number
-  cursor?: string
-  limit: number
+  streamName?: string
 }
 
-const NAMES = ['streamName', 'tokenId', 'limit', 'cursor']
+const { tokenId, streamName } = CONNECTION_FILTERS
 
 /** Reads the query of `GET /api/recordings`; all errors at once. */
-export function readRecordingQuery(query: Record<string, unknown>): Result<RecordingListRequest, FieldErrors> {
-  const errors: FieldErrors = {}
-  const read: RecordingListRequest = { limit: 20 }
-  for (const [name, value] of Object.entries(query)) {
-    const problem = typeof value === 'string' ? take(read, name, value) : 'may be given once'
-    if (problem !== null) errors[name.slice(0, 64)] = [problem]
-  }
-  return Object.keys(errors).length > 0 ? err(errors) : ok(read)
-}
-
-function take(read: RecordingListRequest, name: string, value: string): string | null {
-  if (name === 'cursor') read.cursor = value
-  else if (name === 'streamName' && value.length <= 256) read.streamName = value
-  else if (name === 'tokenId' && /^\d{1,15}$/.test(value)) read.tokenId = Number(value)
-  else if (name === 'limit') return takeLimit(read, value)
-  else return PROBLEMS[name] ?? `is not a parameter of this list; allowed: ${NAMES.join(', ')}`
-  return null
-}
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  streamName: 'must have at most 128 characters',
-  tokenId: 'must be a token id, a whole number',
-}
-
-function takeLimit(read: RecordingListRequest, value: string): string | null {
-  const limit = readLimit(value)
-  if (!limit.ok) return limit.error
-  read.limit = limit.value
-  return null
-}
+export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & Part, FieldErrors> =>
+  readListQuery<RecordingFilter>(query, { tokenId, streamName })
 
 /** Where a finished recording is fetched. */
 const downloadPath = (id: string): string => `/api/recordings/${id}/download`

@@ -3,6 +3,7 @@ import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
 import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
+import { parametersOf, wordOf } from '../page/parameters.ts'
 
 export interface SessionFilter {
   tokenId?: number
@@ -17,12 +18,14 @@ export const ACTIONS = ['publish', 'view'] as const
 
 const READERS: Readonly<Record<string, ParameterReader<SessionFilter>>> = {
   ...CONNECTION_FILTERS,
-  protocol: (text) => oneOf(PROTOCOLS, text, { protocol: text }),
-  action: (text) => oneOf(ACTIONS, text, { action: text }),
+  protocol: (text) => oneOf(PROTOCOLS, text, (protocol) => ({ protocol })),
+  action: (text) => oneOf(ACTIONS, text, (action) => ({ action })),
 }
 
-const oneOf = <T>(allowed: readonly string[], text: string, value: T): Result<T, string> =>
-  allowed.includes(text) ? ok(value) : err(`must be one of ${allowed.join(', ')}`)
+function oneOf<T>(allowed: readonly string[], text: string, make: (word: string) => T): Result<T, string> {
+  const word = wordOf(allowed, text)
+  return word === undefined ? err(`must be one of ${allowed.join(', ')}`) : ok(make(word))
+}
 
 /** Reads the query of `GET /api/sessions`; all errors at once. */
 export const readSessionQuery = (query: Record<string, unknown>): Result<SessionFilter & Part, FieldErrors> =>
@@ -39,6 +42,15 @@ export function readStreamStop(body: unknown): Result<{ accountId: string; strea
   const stream = readStreamId('streamId' in body ? body.streamId : undefined)
   if (!stream.ok) errors['streamId'] = [stream.error]
   return stream.ok && unknown.length === 0 ? stream : err(errors)
+}
+
+/** Reads `?streamId=accountId/streamName`. */
+export function readStreamQuery(
+  query: Record<string, unknown>,
+): Result<{ accountId: string; streamName: string }, FieldErrors> {
+  const { streamId } = parametersOf(query, ['streamId'])
+  const stream = Array.isArray(streamId) ? err('may be given once') : readStreamId(streamId)
+  return stream.ok ? stream : err({ streamId: [stream.error] })
 }
 
 function readStreamId(value: unknown): Result<{ accountId: string; streamName: string }, string> {

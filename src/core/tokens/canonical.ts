@@ -102,12 +102,23 @@ function whyNoPattern(pattern: string): string | null {
   return compiled.ok ? null : compiled.error
 }
 
-/** A label or a tracking id: any text that a database and a page can hold. */
+/** Any text that a database and a page can hold. */
 export function checkPlainText(path: string, value: string | undefined, problems: Problems): void {
   if (value === undefined) return
   if (/\p{Cc}/u.test(value)) problems.add(path, 'must not contain control characters')
   else if (!value.isWellFormed()) problems.add(path, 'must be well-formed Unicode (it has half of a surrogate pair)')
 }
+
+/** A name for people: plain text of which something can be seen. */
+export function checkLabel(path: string, value: string | undefined, problems: Problems): void {
+  checkPlainText(path, value, problems)
+  if (value !== undefined && !problems.has(path) && !isVisible(value)) {
+    problems.add(path, 'must have a character that can be seen')
+  }
+}
+
+/** White space and formatting characters show nothing. */
+const isVisible = (text: string): boolean => /[^\s\p{Z}\p{Cf}]/u.test(text)
 
 /** The two country lists exclude each other. */
 export function checkCountries(

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
 import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkPlainText } from './canonical.ts'
-import { createHints, refuseNotBuilt } from './fields.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from './canonical.ts'
+import { createHints } from './fields.ts'
 import { type FieldErrors, Problems } from './problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
 import { readShape, type Sound } from './shape.ts'
@@ -22,7 +22,6 @@ export interface NewToken {
 /** Reads the body of a create request, whatever it is. All that is wrong is told at once. */
 export function readCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
   const problems = new Problems()
-  refuseNotBuilt(SCHEMAS[kind], body, problems)
   const sound = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as Sound<CreateBody>
   const rules = readRules(kind, sound)
   return problems.settle({ rules, expiresSeconds: sound.value('expires') ?? null })
@@ -47,7 +46,7 @@ function readRules(kind: TokenKind, body: Sound<CreateBody>): TokenRules {
     priority: body.value('priority') ?? null,
     trackingId,
   }
-  checkPlainText('label', rules.label, body.problems)
+  checkLabel('label', rules.label, body.problems)
   checkPlainText('tracking.trackingId', trackingId ?? undefined, body.problems)
   checkCountries(rules, 'deniedCountries', body.problems)
   return rules

@@ -1,5 +1,4 @@
 import type { TokenKind } from '../access/types.ts'
-import type { Problems } from './problems.ts'
 import {
   CreatePublishToken,
   CreateSubscribeToken,
@@ -7,7 +6,7 @@ import {
   UpdatePublishToken,
   UpdateSubscribeToken,
 } from './schema.ts'
-import { type Hints, isObject } from './shape.ts'
+import type { Hints } from './shape.ts'
 
 /** Why a property is refused when there is more to say than that it is unknown, taken from the schemas. */
 
@@ -20,9 +19,10 @@ const CREATE_HINTS: Hints = new Map([
   ...Object.entries(TWO_SPELLINGS).map(([plain, update]) => hint(update, `belongs to updates; send ${plain}`)),
 ])
 
+const TRACKING_HINT = hint('tracking', 'cannot be changed after creation; create another token')
+
 const UPDATE_HINTS: Hints = new Map([
   ['expires', 'cannot be changed after creation; create another token'],
-  ['tracking', 'cannot be changed after creation; create another token'],
   ['streams', 'cannot be replaced; send addTokenStreams and removeTokenStreams'],
 ])
 
@@ -32,8 +32,8 @@ export const createHints = {
 } as const
 
 export const updateHints = {
-  publish: withForeign(UPDATE.publish, UPDATE.subscribe, 'subscribe', UPDATE_HINTS),
-  subscribe: withForeign(UPDATE.subscribe, UPDATE.publish, 'publish', UPDATE_HINTS),
+  publish: withForeign(UPDATE.publish, CREATE.subscribe, 'subscribe', UPDATE_HINTS),
+  subscribe: withForeign(UPDATE.subscribe, UPDATE.publish, 'publish', new Map([...UPDATE_HINTS, TRACKING_HINT])),
 } as const
 
 interface Schema {
@@ -49,21 +49,4 @@ function withForeign(own: Schema, other: Schema, otherKind: TokenKind, known: Hi
 
 function hint(name: string, text: string): [string, string] {
   return [name, text]
-}
-
-/** Refuses, by name, features that are not built, unless the value asks for nothing. Call it before `readShape`. */
-export function refuseNotBuilt(schema: Schema, body: unknown, problems: Problems): void {
-  if (!isObject(body)) return
-  for (const name of notBuiltIn(schema)) {
-    const value = Object.hasOwn(body, name) ? body[name] : null
-    if (value !== false && value !== null) {
-      problems.add(name, `${name} is not built yet; leave it out, or send false or null`)
-    }
-  }
-}
-
-function notBuiltIn(schema: Schema): string[] {
-  return Object.entries(schema.properties as Record<string, { enum?: unknown[] }>)
-    .filter(([, property]) => property.enum?.[0] === false)
-    .map(([name]) => name)
 }

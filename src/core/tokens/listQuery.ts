@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { Result } from '../../base/result.ts'
+import { flagOf, parametersOf, wordOf } from '../page/parameters.ts'
 import { checkPlainText } from './canonical.ts'
 import { type FieldErrors, Problems } from './problems.ts'
 import { ListByNameQuery, ListQuery } from './requestSchema.ts'
@@ -19,7 +20,7 @@ export interface ListByNameRequest extends ListRequest {
   filterBy: 'TokenName' | 'StreamName' | 'TokenOrStreamName'
 }
 
-/** Reads the query of a list, as a URL parser left it: strings, or arrays of a repeated parameter (refused). */
+/** Reads the query of a list, as a URL parser left it. */
 export function readListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
   const problems = new Problems()
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
@@ -48,21 +49,21 @@ function filterOf(query: Sound<Static<typeof ListByNameQuery>>): ListByNameReque
   return filter === undefined || filter === 'None' ? 'TokenOrStreamName' : filter
 }
 
-/** Reads the text of a query by a schema. What is wrong is in `problems`. */
+/** Reads the text of a query by a schema. What is wrong is in `problems`; what the schema does not know is ignored. */
 export function readQuery<S extends TObject>(schema: S, query: Record<string, unknown>, problems: Problems) {
   const typed: [string, unknown][] = []
-  for (const [name, value] of Object.entries(query)) {
-    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
-    if (property && Array.isArray(value)) problems.add(name, `must be sent once, and be ${allowed(property)}`)
-    typed.push([name, property ? fromText(property, value) : value])
+  for (const [name, value] of Object.entries(parametersOf(query, Object.keys(schema.properties)))) {
+    const property = schema.properties[name] ?? {}
+    if (Array.isArray(value)) problems.add(name, `must be sent once, and be ${allowed(property)}`)
+    typed.push([name, typeof value === 'string' ? fromText(property, value) : value])
   }
   return readShape(schema, Object.fromEntries(typed), problems)
 }
 
-/** What the text stands for where the schema wants a number or a boolean; else the text, for the schema to refuse. */
-function fromText(schema: TSchema, text: unknown): unknown {
-  if (typeof text !== 'string') return text
+/** What the text stands for where the schema wants a number, a boolean or a word; else the text, for it to refuse. */
+function fromText(schema: TSchema, text: string): unknown {
   if (Type.IsInteger(schema) && /^[1-9]\d{0,9}$/.test(text)) return Number(text)
-  if (Type.IsBoolean(schema) && (text === 'true' || text === 'false')) return text === 'true'
-  return text
+  if (Type.IsBoolean(schema)) return flagOf(text) ?? text
+  const words = 'enum' in schema && Array.isArray(schema.enum) ? (schema.enum as string[]) : []
+  return wordOf(words, text) ?? text
 }

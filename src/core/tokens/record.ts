@@ -11,11 +11,12 @@ export function toRecord(token: Token, value: string): TokenRecord {
 
 function toPublishRecord(token: Token, value: string): PublishTokenRecord {
   return {
-    ...recordHead(token, value),
+    ...recordHead(token, value, { geoCascade: NO_CASCADE, enableUTCInsertion: false as const }),
     subscribeRequiresAuth: token.subscribeRequiresAuth,
     record: token.record,
     enableThumbnails: token.enableThumbnails,
     multisource: token.multisource,
+    ...NOT_BUILT,
     ...(token.priority === null ? {} : { priority: token.priority }),
     endSessionsOnUpdate: token.endSessionsOnUpdate,
   }
@@ -23,14 +24,29 @@ function toPublishRecord(token: Token, value: string): PublishTokenRecord {
 
 function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
   return {
-    ...recordHead(token, value),
+    ...recordHead(token, value, {}),
     ...(token.trackingId === null ? {} : { tracking: { trackingId: token.trackingId } }),
     endSessionsOnUpdate: token.endSessionsOnUpdate,
   }
 }
 
-/** The order of the fields is that of the interface. */
-function recordHead(token: Token, value: string) {
+const NO_CASCADE: PublishTokenRecord['geoCascade'] = { isEnabled: false, clusters: [] }
+
+/** Clients read these without asking whether they are there. RTMP is never delayed. */
+const NOT_BUILT = {
+  clip: false,
+  lowLatencyRtmp: true,
+  enableUTCInsertion: false,
+  integrationId: 'None',
+  displaySrtPassphrase: false,
+  drm: false,
+  geoCascade: NO_CASCADE,
+  restream: [],
+  encoderProfileId: null,
+} satisfies Partial<PublishTokenRecord>
+
+/** The order of the fields is that of the interface. @param effective settings that one kind of token alone has */
+function recordHead<T extends object>(token: Token, value: string, effective: T) {
   const { allowedCountries, deniedCountries } = token
   return {
     id: token.id,
@@ -46,9 +62,16 @@ function recordHead(token: Token, value: string) {
     ...(token.bindIpsOnUsage === 0 ? {} : { bindIpsOnUsage: token.bindIpsOnUsage }),
     allowedCountries,
     deniedCountries,
-    effectiveSettings: { allowedCountries, deniedCountries },
+    originCluster: '' as const,
+    effectiveSettings: { originCluster: 'auto' as const, allowedCountries, deniedCountries, ...effective },
   }
 }
+
+const SAME_FOR_ALL = new Set(['originCluster', 'effectiveSettings', ...Object.keys(NOT_BUILT)])
+
+/** What a record says of its own token: without what is the same for all, and what stands in it twice. */
+export const ownFields = (record: TokenRecord): object =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !SAME_FOR_ALL.has(name)))
 
 /** ISO 8601 UTC with milliseconds and `Z`. */
 function isoDate(ms: number): string {

@@ -6,7 +6,12 @@ import { TOKEN_LIMITS as LIMITS } from './types.ts'
 const closed = { additionalProperties: false } as const
 
 const listFields = () => ({
-  sortBy: Type.Optional(Type.Enum(['Name', 'AddedOn'], { default: 'Name', description: 'Ties are broken by id.' })),
+  sortBy: Type.Optional(
+    Type.Enum(['Name', 'AddedOn'], {
+      default: 'Name',
+      description: 'Names go by code point, capitals first. Ties are broken by id.',
+    }),
+  ),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 })),
   itemsOnPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
   isDescending: Type.Optional(Type.Boolean({ default: false })),

@@ -1,4 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
+import { notBuilt } from './notBuilt.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -34,15 +35,6 @@ const label = () =>
     description: 'A name for people. Control characters are refused.',
     examples: ['Studio 1'],
   })
-
-/** A feature that exists elsewhere: only the values that ask for nothing are accepted. */
-const notBuilt = () =>
-  Type.Optional(
-    Type.Unsafe<false | null>({
-      enum: [false, null],
-      description: 'Not built yet: leave it out, or send false or null.',
-    }),
-  )
 
 const origins = () =>
   Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
@@ -120,17 +112,21 @@ const publishFlags = () => ({
   ),
 })
 
+const geoCascade = () => notBuilt('media stays at the node that it comes to')
+const restream = () => notBuilt('media is not sent on to other platforms')
+const originCluster = () => notBuilt('there is one cluster', ['', 'auto'])
+
 const publishNotBuilt = () => ({
-  clip: notBuilt(),
-  lowLatencyRtmp: notBuilt(),
-  geoCascade: notBuilt(),
-  restream: notBuilt(),
-  drm: notBuilt(),
-  encoderProfileId: notBuilt(),
-  originCluster: notBuilt(),
-  integrationId: notBuilt(),
-  displaySrtPassphrase: notBuilt(),
-  enableUTCInsertion: notBuilt(),
+  lowLatencyRtmp: flag('RTMP is never delayed: either value is taken, and changes nothing.'),
+  clip: notBuilt('clips are not cut out of a broadcast; record all of it'),
+  geoCascade: geoCascade(),
+  restream: restream(),
+  drm: notBuilt('media is not encrypted for licences'),
+  encoderProfileId: notBuilt('there are no encoder profiles', ['']),
+  originCluster: originCluster(),
+  integrationId: notBuilt('there are no integrations', ['None']),
+  displaySrtPassphrase: notBuilt('broadcasts do not come over SRT'),
+  enableUTCInsertion: notBuilt('no time is written into the picture'),
 })
 
 export const CreatePublishToken = Type.Object(
@@ -145,9 +141,11 @@ export const CreatePublishToken = Type.Object(
 
 const Tracking = Type.Object(
   {
-    trackingId: nullable(
-      Type.String({ minLength: 1, maxLength: LIMITS.trackingIdMax }),
-      'Bytes that viewers receive with this token are counted under this id.',
+    trackingId: Type.Optional(
+      nullable(
+        Type.String({ minLength: 1, maxLength: LIMITS.trackingIdMax }),
+        'Bytes that viewers receive with this token are counted under this id.',
+      ),
     ),
   },
   closed,
@@ -157,7 +155,7 @@ export const CreateSubscribeToken = Type.Object(
   {
     ...createCommon(),
     tracking: Type.Optional(nullable(Tracking, 'It cannot be changed later. Default: none.')),
-    originCluster: notBuilt(),
+    originCluster: originCluster(),
   },
   {
     $id: 'CreateSubscribeToken',
@@ -209,9 +207,9 @@ export const UpdatePublishToken = Type.Object(
     ...updateCommon(),
     ...publishFlags(),
     ...publishNotBuilt(),
-    updateGeoCascade: notBuilt(),
-    updateRestream: notBuilt(),
-    updateOriginCluster: notBuilt(),
+    updateGeoCascade: geoCascade(),
+    updateRestream: restream(),
+    updateOriginCluster: originCluster(),
   },
   {
     $id: 'UpdatePublishToken',
@@ -223,7 +221,7 @@ export const UpdatePublishToken = Type.Object(
 )
 
 export const UpdateSubscribeToken = Type.Object(
-  { ...updateCommon(), originCluster: notBuilt(), updateOriginCluster: notBuilt() },
+  { ...updateCommon(), originCluster: originCluster(), updateOriginCluster: originCluster() },
   {
     $id: 'UpdateSubscribeToken',
     ...closed,
@@ -237,7 +235,13 @@ const dateTime = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-01-31T09:30:00.000Z'] })
 const countryList = () => Type.Array(Type.String())
 
-const recordHead = () => ({
+/** Features that are not built, in records: clients read them without asking whether they are there. */
+const OFF = 'Not built; always this value.'
+const always = <const V extends string | boolean | null>(value: V) => Type.Unsafe<V>({ const: value, description: OFF })
+const GeoCascadeOff = () =>
+  Type.Object({ isEnabled: always(false), clusters: Type.Array(Type.String(), { maxItems: 0 }) }, closed)
+
+const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   id: Type.Integer(),
   label: Type.String(),
   name: Type.String({ description: 'The same as `label`.' }),
@@ -254,19 +258,29 @@ const recordHead = () => ({
   bindIpsOnUsage: Type.Optional(Type.Integer({ minimum: 1, description: `${BIND_TEXT} Absent: off.` })),
   allowedCountries: Type.Array(Type.String(), { description: ALLOWED_TEXT }),
   deniedCountries: Type.Array(Type.String(), { description: DENIED_TEXT }),
+  originCluster: always(''),
   effectiveSettings: Type.Object(
-    { allowedCountries: countryList(), deniedCountries: countryList() },
+    { originCluster: always('auto'), allowedCountries: countryList(), deniedCountries: countryList(), ...effective },
     { ...closed, description: 'What holds after defaults are filled in.' },
   ),
 })
 
 export const PublishTokenRecord = Type.Object(
   {
-    ...recordHead(),
+    ...recordHead({ geoCascade: GeoCascadeOff(), enableUTCInsertion: always(false) }),
     subscribeRequiresAuth: Type.Boolean(),
     record: Type.Boolean(),
     enableThumbnails: Type.Boolean(),
     multisource: Type.Boolean(),
+    clip: always(false),
+    lowLatencyRtmp: always(true),
+    enableUTCInsertion: always(false),
+    integrationId: always('None'),
+    displaySrtPassphrase: always(false),
+    drm: always(false),
+    geoCascade: GeoCascadeOff(),
+    restream: Type.Array(Type.Unknown(), { maxItems: 0, description: OFF }),
+    encoderProfileId: always(null),
     priority: Type.Optional(int32()),
     endSessionsOnUpdate: Type.Boolean(),
   },
@@ -275,7 +289,7 @@ export const PublishTokenRecord = Type.Object(
 
 export const SubscribeTokenRecord = Type.Object(
   {
-    ...recordHead(),
+    ...recordHead({}),
     tracking: Type.Optional(Type.Object({ trackingId: Type.String() }, closed)),
     endSessionsOnUpdate: Type.Boolean(),
   },

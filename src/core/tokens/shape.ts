@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
+import { asksForNothing, isNotBuilt, type NotBuilt } from './notBuilt.ts'
 import { type Problems, shown } from './problems.ts'
 import { StreamEntryInput } from './schema.ts'
 import { closest } from './suggest.ts'
@@ -107,23 +108,9 @@ function check(schema: TSchema, value: unknown, path: string, problems: Problems
   else if (!Check(variant, value)) problems.add(path, `must be ${allowed(schema)}`)
 }
 
-/** A feature that exists elsewhere: its schema says so, and only values that ask for nothing are accepted. */
-interface NotBuilt extends TSchema {
-  'x-not-built': string
-}
-
-const isNotBuilt = (schema: TSchema): schema is NotBuilt => 'x-not-built' in schema
-
 function refuseNotBuilt(schema: NotBuilt, value: unknown, path: string, problems: Problems): void {
   const name = path.slice(path.lastIndexOf('.') + 1)
-  if (!asksForNothing(value)) problems.add(path, `${name} is not built: ${schema['x-not-built']}`)
-}
-
-/** False, null, an empty list, and an object of nothing else: as clients send that fill in every field. */
-function asksForNothing(value: unknown): boolean {
-  if (value === false || value === null) return true
-  if (Array.isArray(value)) return value.length === 0
-  return isObject(value) && Object.values(value).every(asksForNothing)
+  if (!asksForNothing(schema, value)) problems.add(path, `${name} is not built: ${schema['x-not-built']}`)
 }
 
 function checkObject(

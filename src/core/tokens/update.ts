@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkPlainText, namesToRemove } from './canonical.ts'
-import { refuseNotBuilt, updateHints } from './fields.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from './canonical.ts'
+import { updateHints } from './fields.ts'
 import { type FieldErrors, Problems } from './problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
 import { isObject, readShape, type Sound } from './shape.ts'
@@ -30,7 +30,6 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
 export function readUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
   const problems = new Problems()
-  refuseNotBuilt(SCHEMAS[kind], body, problems)
   const sound = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as Sound<UpdateBody>
   return problems.settle({
     set: readSet(sound, clearsPriority(kind, body)),
@@ -69,7 +68,7 @@ function readSet(body: Sound<UpdateBody>, clearPriority: boolean): Changes {
     const list = agreed(body, name, (spelling) => canonicalList(body, spelling))
     if (list !== undefined) set[name] = list
   }
-  checkPlainText('label', label, body.problems)
+  checkLabel('label', label, body.problems)
   checkCountries(set, 'deniedCountries', body.problems)
   return set
 }

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
+import { parametersOf, wordOf } from '../page/parameters.ts'
 
 export type Resolution = 'Hour' | 'Day' | 'Month'
 
@@ -35,24 +36,14 @@ export function readUsageQuery(query: Query, takes: UsageParameters): Result<Usa
     errors[field] = [read.error]
     return undefined
   }
-  refuseUnknown(query, takes, errors)
-  const fromMs = note('startDate', readDate(query['startDate']))
-  const untilMs = note('stopDate', readDate(query['stopDate']))
-  const names = takes.names ? note(takes.names, readNames(query[takes.names], takes.names)) : []
-  const resolution = note('resolution', readResolution(query['resolution'], takes.resolutions))
+  const given = parametersOf(query, ['startDate', 'stopDate', 'resolution', 'trackingIds', 'streamNames'])
+  const fromMs = note('startDate', readDate(given.startDate))
+  const untilMs = note('stopDate', readDate(given.stopDate))
+  const names = takes.names ? note(takes.names, readNames(given[takes.names], takes.names)) : []
+  const resolution = note('resolution', readResolution(given.resolution, takes.resolutions))
   if (fromMs !== undefined && untilMs !== undefined) note('stopDate', checkSpan(fromMs, untilMs, resolution))
   if (Object.keys(errors).length > 0) return err(errors)
   return ok({ fromMs: fromMs ?? 0, untilMs: untilMs ?? 0, names: names ?? [], resolution: resolution ?? 'Hour' })
-}
-
-function refuseUnknown(query: Query, takes: UsageParameters, errors: FieldErrors): void {
-  const allowed = ['startDate', 'stopDate', ...(takes.names ? [takes.names] : [])]
-  if (takes.resolutions) allowed.push('resolution')
-  for (const name of Object.keys(query)) {
-    if (!allowed.includes(name)) {
-      errors[name.slice(0, 64)] = [`is not a parameter of this report; allowed: ${allowed.join(', ')}`]
-    }
-  }
 }
 
 const DATE_RULE = 'must be a date such as 2026-01-31 (UTC), or an ISO 8601 time with a zone on a whole hour'
@@ -60,7 +51,7 @@ const DATE_RULE = 'must be a date such as 2026-01-31 (UTC), or an ISO 8601 time 
 function readDate(value: unknown): Result<number, string> {
   if (value === undefined) return err(`is required; it ${DATE_RULE}`)
   if (typeof value !== 'string') return err('may be given once')
-  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:00(:00(\.0{1,3})?)?(Z|[+-]\d{2}:00))?$/.test(value)
+  const wellFormed = /^\d{4}-\d{2}-\d{2}(T\d{2}:00(:00(\.0{1,9})?)?(Z|[+-]\d{2}:00))?$/.test(value)
   const ms = wellFormed ? Date.parse(value) : Number.NaN
   if (Number.isNaN(ms) || !isOnTheCalendar(value)) return err(DATE_RULE)
   return ok(ms)
@@ -88,7 +79,7 @@ function readNames(value: unknown, parameter: string): Result<string[], string> 
 
 function readResolution(value: unknown, allowed: readonly Resolution[] | undefined): Result<Resolution, string> {
   if (!allowed) return ok('Hour')
-  const found = allowed.find((one) => one === value)
+  const found = wordOf(allowed, value)
   return found ? ok(found) : err(`is required, one of ${allowed.join(', ')}`)
 }
 

@@ -48,15 +48,19 @@ export function byName<T>(
   return objectOf(names.map((name) => [name, report(groups.get(name) ?? [])]))
 }
 
-/** `report` of each slot's rows; every slot of the time is there. Keys are times as ISO 8601. */
+/** `report` of each slot's rows; every slot of the time is there. Keys are times as ISO 8601, to the second. */
 export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Rows) => T): Record<string, T> {
   const groups = groupBy(rows, (row) => slotOf(row.slotMs, question.resolution))
-  return objectOf(slotsOf(question).map((slot) => [new Date(slot).toISOString(), report(groups.get(slot) ?? [])]))
+  return objectOf(slotsOf(question).map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
 }
 
+/** Clients look slots up by their key, which has no fraction of a second in the interface. */
+const timeKey = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** Sums by country, in the order of the codes. */
 export function byCountry(rows: Rows) {
   const groups = groupBy(rows, (row) => row.country || UNKNOWN_COUNTRY)
-  return { geo: objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, sumOf(of)])) }
+  return objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, sumOf(of)]))
 }
 
 /** Of one tracking id: what it moved of each stream. */

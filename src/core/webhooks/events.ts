@@ -75,7 +75,10 @@ export const EVENTS = {
   recording: {
     started: { when: 'A recording began.', data: Type.Object(Recording) },
     completed: { when: 'A recording is complete and can be fetched.', data: Type.Object(RecordingEnd) },
-    error: { when: 'A recording failed; what exists of it is described.', data: Type.Object(RecordingEnd) },
+    error: {
+      when: 'A recording failed, or ended before its broadcast; what exists of it is described.',
+      data: Type.Object(RecordingEnd),
+    },
     deleted: { when: 'A recording was deleted.', data: Type.Object(RecordingEnd) },
   },
   transcoder: {

@@ -1,7 +1,8 @@
 /**
  * Which IP addresses belong to the public internet. Everything that is not provably public is refused, so a form that
  * this file does not understand can only be too strict. Source of the ranges: the IANA special-purpose registries (RFC
- * 6890).
+ * 6890), all of their entries. Anycast services (AS112, AMT) are in them as globally reachable; who answers there is the
+ * nearest node, which may be in the own network, so they are refused too.
  */
 
 /**
@@ -17,8 +18,11 @@ const REFUSED_V4 = [
   '172.16.0.0/12', // private
   '192.0.0.0/24', // protocol assignments; one cloud's metadata is here
   '192.0.2.0/24', // documentation
+  '192.31.196.0/24', // AS112
+  '192.52.193.0/24', // AMT
   '192.88.99.0/24', // 6to4 relays
   '192.168.0.0/16', // private
+  '192.175.48.0/24', // AS112
   '198.18.0.0/15', // benchmarks
   '198.51.100.0/24', // documentation
   '203.0.113.0/24', // documentation
@@ -33,9 +37,10 @@ const REFUSED_V4 = [
  * again.
  */
 const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[] = [
-  [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, ORCHID
+  [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, drones
   [[0x2001, 0x0db8], 32], // documentation
   [[0x2002], 16], // 6to4: carries an IPv4 address
+  [[0x2620, 0x004f, 0x8000], 48], // AS112
   [[0x3fff, 0x0000], 20], // documentation
 ]
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { err, ok, type Result } from '../../base/result.ts'
-import { readLimit } from '../page/page.ts'
+import type { Result } from '../../base/result.ts'
+import { type Part, readListQuery } from '../page/listQuery.ts'
+import { wordOf } from '../page/parameters.ts'
 import { readQuery } from '../tokens/listQuery.ts'
 import { type FieldErrors, Problems } from '../tokens/problems.ts'
 import { readShape } from '../tokens/shape.ts'
@@ -65,19 +66,8 @@ export function readWebhookTest(body: unknown): Result<WebhookTestRequest, Field
   })
 }
 
-export const isTestType = (text: string): text is TestType => TEST_TYPES.some((type) => type === text)
+/** The type that a path names, in any case. */
+export const testTypeOf = (text: string): TestType | undefined => wordOf(TEST_TYPES, text)
 
 /** Reads the query of a list that is walked by cursor and has no filters; all errors at once. */
-export function readCursorQuery(
-  query: Record<string, unknown>,
-): Result<{ limit: number; cursor: string | undefined }, FieldErrors> {
-  const problems = new Problems()
-  const { limit: limitText, cursor, ...others } = query
-  const limit = readLimit(limitText)
-  if (!limit.ok) problems.add('limit', limit.error)
-  if (cursor !== undefined && typeof cursor !== 'string') problems.add('cursor', 'may be given once')
-  for (const name of Object.keys(others)) problems.add(name, 'is not a parameter of this list; allowed: limit, cursor')
-  const settled = problems.settle(true)
-  if (!settled.ok) return err(settled.error)
-  return ok({ limit: limit.ok ? limit.value : 0, cursor: typeof cursor === 'string' ? cursor : undefined })
-}
+export const readCursorQuery = (query: Record<string, unknown>): Result<Part, FieldErrors> => readListQuery(query, {})

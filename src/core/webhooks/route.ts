@@ -23,9 +23,9 @@ export function routeTo(webhook: Webhook, type: HookType, subject: string | null
   return isPaused(webhook, nowMs) ? 'skip' : 'send'
 }
 
-function isPaused(webhook: Health, nowMs: number): boolean {
-  return webhook.disabled !== null && nowMs < webhook.disabled.untilMs
-}
+/** Many failures in a row have switched it off for a while. */
+export const isPaused = ({ disabled }: Pick<Health, 'disabled'>, nowMs: number): boolean =>
+  disabled !== null && nowMs < disabled.untilMs
 
 /**
  * The health of a webhook after one more attempt. A hundred failures in a row pause it for an hour; then it has a

@@ -91,6 +91,7 @@ export function toRecord(webhook: Webhook, secret: string, nowMs: number): Webho
     isThumbnailHooks: hooks.thumbnail,
     isTranscoderHooks: hooks.transcoder,
     isViewerConnectionHooks: hooks.viewerConnection,
+    isClipHooks: false,
     ...(filter === null ? {} : { filter }),
     ...(disabled === null || disabled.untilMs <= nowMs
       ? {}
@@ -136,6 +137,6 @@ const removesFilter = (body: unknown): boolean => isObject(body) && body['filter
 
 /** True for `{}` and for a body of nothing but nulls; an unknown property says something, to be refused. */
 function saysNothing(body: Record<string, unknown>): boolean {
-  const known: readonly string[] = ['url', 'refreshSecret', 'reEnable', ...FLAGS]
+  const known: readonly string[] = ['url', 'refreshSecret', 'reEnable', 'isClipHooks', ...FLAGS]
   return Object.keys(body).every((name) => known.includes(name) && body[name] === null)
 }

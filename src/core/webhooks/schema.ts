@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { notBuilt } from '../tokens/notBuilt.ts'
 import { URL_MAX } from './target.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
@@ -44,6 +45,7 @@ const FILTER_TEXT =
 
 const common = {
   ...flags((description) => Type.Optional(nullable(Type.Boolean(), description))),
+  isClipHooks: notBuilt('clips are not made'),
   filter: Type.Optional(nullable(pattern(), FILTER_TEXT)),
 }
 
@@ -68,6 +70,7 @@ export const WebhookRecord = Type.Object(
     url: url(),
     secret: Type.String({ description: 'base64; its bytes are the key of the signatures.' }),
     ...flags((description) => Type.Boolean({ description })),
+    isClipHooks: Type.Unsafe<false>({ const: false, description: 'Not built; always this value.' }),
     filter: Type.Optional(Type.String({ description: FILTER_TEXT })),
     disabled: Type.Optional(
       Type.Object({

@@ -48,7 +48,12 @@ export interface LiveEvent {
 export interface StoredLiveEvent {
   readonly object: EventObject
   readonly data: LiveEvent['data']
+  /** When it happened. Absent: an earlier version wrote it, and its row tells. */
+  readonly atMs?: number
 }
+
+/** The id of an event as receivers see it, from that of its deliveries: in `webhook-id`, and in the list of events. */
+export const eventIdOf = (id: string): string => `ev_${id}`
 
 export const wantsLive = ({ events }: { readonly events: readonly string[] }, name: string): boolean =>
   events.includes(ALL_EVENTS) || events.includes(name)
@@ -58,6 +63,33 @@ export function liveBody(event: { name: string; accountId: string; atMs: number 
   const { type, id, name, parent } = event.object
   const object = { type, id, organizationId: event.accountId, name, ...(parent ? { parent } : {}) }
   return JSON.stringify({ type: event.name, created: Math.floor(event.atMs / 1000), object, data: event.data })
+}
+
+/** No channel or part of one has this id, so that a receiver which looks it up finds nothing. */
+const NOBODY = '1'.repeat(22)
+
+const PREFIXES: Readonly<Record<EventObject['type'], string>> = {
+  channel: 'ch',
+  ingest: 'in',
+  engine: 'en',
+  distribution: 'di',
+  scheduler: 'sc',
+  webhook: 'wh',
+}
+
+const PARTS: readonly string[] = ['ingest', 'engine', 'distribution'] satisfies EventObject['type'][]
+
+/** What a test of a webhook sends in place of a real event of this name. */
+export function exampleOf(name: string): StoredLiveEvent {
+  const type = (Object.keys(PREFIXES) as EventObject['type'][]).find((one) => name.startsWith(`${one}.`)) ?? 'channel'
+  const parent = { type: 'channel' as const, id: `ch_${NOBODY}`, name: 'Example' }
+  const object = {
+    type,
+    id: `${PREFIXES[type]}_${NOBODY}`,
+    name: 'Example',
+    ...(PARTS.includes(type) ? { parent } : {}),
+  }
+  return { object, data: { test: true } }
 }
 
 /** Pauses before the second, third … attempt, milliseconds. */

@@ -7,7 +7,7 @@ import { readShape, type Sound } from '../tokens/shape.ts'
 import type { Health } from '../webhooks/types.ts'
 import type { CheckUrl } from '../webhooks/rules.ts'
 import { ALL_EVENTS } from './events.ts'
-import { CreateLiveWebhook, type LiveWebhookRecord, UpdateLiveWebhook } from './schema.ts'
+import { CreateLiveWebhook, type LiveWebhookRecord, TestLiveWebhook, UpdateLiveWebhook } from './schema.ts'
 
 export interface LiveWebhookRules {
   name: string
@@ -48,6 +48,13 @@ export function readUpdateLiveWebhook(
   return problems.settle<Partial<LiveWebhookRules>>(Object.fromEntries(entries))
 }
 
+/** Reads the body of a test; there may be none. */
+export function readWebhookTest(body: unknown): Result<{ type?: string }, FieldErrors> {
+  const problems = new Problems()
+  const type = readShape(TestLiveWebhook, body ?? {}, problems).value('type')
+  return problems.settle(type === undefined ? {} : { type })
+}
+
 type Body = Sound<Pick<UpdateLiveWebhook, 'url' | 'events' | 'description'>>
 
 function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
@@ -76,13 +83,14 @@ interface Stored extends LiveWebhookRules, Health {
   readonly updatedAtMs: number
 }
 
-export function toLiveWebhookRecord(webhook: Stored, nowMs: number): LiveWebhookRecord {
-  const { id, name, url, events, description, active, disabled } = webhook
+/** @param whole false: of the URL, only where it leads. What comes behind the host often holds a key of the receiver. */
+export function toLiveWebhookRecord(webhook: Stored, nowMs: number, whole = true): LiveWebhookRecord {
+  const { id, name, events, description, active, disabled } = webhook
   const isPaused = disabled !== null && nowMs < disabled.untilMs
   return {
     id,
     name,
-    url,
+    url: whole ? webhook.url : `${new URL(webhook.url).origin}/`,
     events: [...events],
     ...(description === null ? {} : { description }),
     active,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed, date, name, nullable, optional } from '../live/fields.ts'
+import { closed, date, name, nullable, optional, word } from '../live/fields.ts'
 import { ALL_EVENTS, LIVE_EVENTS } from './events.ts'
 
 const EVENT_WORDS = [ALL_EVENTS, ...LIVE_EVENTS]
@@ -37,7 +37,9 @@ export const UpdateLiveWebhook = Type.Object(
     url: optional(url()),
     events: optional(events()),
     description: description(),
-    active: active('false: nothing more is sent, and what waits is given up. true also ends a pause after failures.'),
+    active: active(
+      'false: nothing more is sent, and what waits is given up. true also ends a pause, and what waits is sent.',
+    ),
   },
   { $id: 'UpdateLiveWebhook', ...closed },
 )
@@ -47,14 +49,17 @@ export const LiveWebhookRecord = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    url: Type.String(),
+    url: Type.String({ description: 'For a credential of scope `read`: only scheme, host and port.' }),
     events: Type.Array(Type.String()),
     description: optional(Type.String()),
     active: Type.Boolean(),
     disabled: optional(
       Type.Object(
         { until: date(), reason: Type.String() },
-        { ...closed, description: 'Many deliveries in a row failed, so nothing is sent for a while.' },
+        {
+          ...closed,
+          description: 'Many events in a row were given up. One a minute is tried; the first success ends the pause.',
+        },
       ),
     ),
     createdAt: date(),
@@ -64,22 +69,62 @@ export const LiveWebhookRecord = Type.Object(
 )
 export type LiveWebhookRecord = Static<typeof LiveWebhookRecord>
 
+const eventId = () => Type.String({ description: 'Of the event; receivers get it as `webhook-id`.' })
+
+const LOG_STATES = ['delivered', 'failed', 'unknown', 'skipped'] as const
+
 export const LogEntry = Type.Object(
   {
     id: Type.String(),
+    eventId: eventId(),
     timestamp: date(),
     type: Type.String({ description: 'The event.' }),
-    statusCode: Type.Integer({ description: 'What the receiver answered; 0: nothing.' }),
-    requestData: Type.Any({ description: 'The body as it was sent.' }),
+    state: word(
+      LOG_STATES,
+      'unknown: the server stopped in the middle, so the receiver may have it. skipped: it was not sent; `error` says why.',
+    ),
+    statusCode: Type.Integer({ description: 'What the receiver answered; 0: nothing, or it was not asked.' }),
+    requestData: Type.Any({ description: 'The body as it was sent, or would have been.' }),
     attempt: Type.Integer({
       description: 'Failed ones are followed by others: after 5 s, 30 s, 2 min, 10 min and 1 h.',
     }),
     durationMs: Type.Integer(),
     error: optional(Type.String()),
+    redeliveryOf: optional(Type.String({ description: 'The entry that a person had sent again.' })),
   },
-  { $id: 'LogEntry', ...closed, description: 'One attempt to deliver an event.' },
+  { $id: 'LogEntry', ...closed, description: 'One attempt to deliver an event, or one that was skipped.' },
 )
 export type LogEntry = Static<typeof LogEntry>
+
+export const EventEntry = Type.Object(
+  {
+    id: eventId(),
+    timestamp: date(),
+    type: Type.String(),
+    requestData: Type.Any({ description: 'The body of its callbacks: `type`, `created`, `object`, `data`.' }),
+  },
+  { $id: 'ChannelEvent', ...closed, description: 'Something that happened, whether a webhook wanted it or not.' },
+)
+export type EventEntry = Static<typeof EventEntry>
+
+export const TestLiveWebhook = Type.Object(
+  {
+    type: optional(
+      Type.Enum([...LIVE_EVENTS], { description: 'Which event; by default the first that the webhook wants.' }),
+    ),
+  },
+  { $id: 'TestLiveWebhook', ...closed },
+)
+
+export const SentEntry = Type.Object(
+  {
+    id: Type.String({ description: 'Of the entry in the log, which is there when the attempt has ended.' }),
+    eventId: eventId(),
+    type: Type.String({ description: 'The event.' }),
+  },
+  { $id: 'SentEntry', ...closed, description: 'Something that a person asked to be sent. It is not tried again.' },
+)
+export type SentEntry = Static<typeof SentEntry>
 
 export const Secret = Type.Object(
   { secret: Type.String({ description: 'The key of the signatures, as it is.' }) },

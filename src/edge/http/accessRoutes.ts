@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { checkAccess } from '../../commands/checkAccess.ts'
 import { listAccessLog } from '../../commands/accessLog.ts'
 import type { Context } from '../../commands/context.ts'
+import { LOGGED_CODES } from '../../core/access/logQuery.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
 import { accountOf } from './auth.ts'
 import { document } from './openapi.ts'
@@ -67,7 +68,7 @@ const LogQuery = Type.Object({
   tokenId: Type.Optional(Type.Integer()),
   streamName: Type.Optional(Type.String()),
   address: Type.Optional(Type.String()),
-  code: Type.Optional(Type.Enum(Object.keys(REFUSALS))),
+  code: Type.Optional(Type.Enum([...LOGGED_CODES])),
   allowed: Type.Optional(Type.Boolean()),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
@@ -80,7 +81,7 @@ const LogAnswer = Type.Object({
   data: Type.Array(
     Type.Object({
       id: Type.String(),
-      at: Type.String({ format: 'date-time' }),
+      at: Type.String({ format: 'date-time', description: 'Of the first.' }),
       source: Type.Enum(['live', 'check']),
       action: Type.Enum(['publish', 'view']),
       protocol: Type.Enum(['whip', 'rtmp', 'whep', 'hls']),
@@ -93,6 +94,10 @@ const LogAnswer = Type.Object({
       allowed: Type.Boolean(),
       code: Type.Optional(Type.String()),
       message: Type.String(),
+      count: Type.Integer({
+        description: 'How many times: a refusal that comes again within a minute is counted here.',
+      }),
+      lastAt: Type.String({ format: 'date-time', description: 'Of the last.' }),
     }),
   ),
   pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),

@@ -33,7 +33,10 @@ const moved = { bytesOut: count(), bytesIn: count() }
 const Moved = Type.Object(moved)
 const Restream = Type.Object({ secondsUsed: count(), ...moved })
 const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })
-const bySlot = (schema: TSchema) => by(schema, 'By the beginning of each hour, day or month, ISO 8601 UTC.')
+const bySlot = (schema: TSchema) =>
+  by(schema, 'By the beginning of each hour, day or month, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
+const ByCountry = by(Moved, 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.')
+const geo = (schema: TSchema) => Type.Object({ geo: schema })
 
 const Total = Type.Object({ ...moved, standardStream: Moved, restream: Restream, geoCascade: Moved })
 const Series = Type.Object({
@@ -53,12 +56,15 @@ const PerTrackingId = Type.Array(
 const TEXTS: Readonly<Record<ReportName, { summary: string; data: TSchema }>> = {
   'account/total': { summary: 'Bytes of the account', data: Total },
   'account/series': { summary: 'Bytes of the account over time', data: Series },
-  'account/geo_total': {
-    summary: 'Bytes of the account by country',
-    data: Type.Object({ geo: by(Moved, 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.') }),
-  },
+  'account/geo_total': { summary: 'Bytes of the account by country', data: geo(ByCountry) },
+  'account/geo_series': { summary: 'Bytes of the account by country over time', data: geo(bySlot(ByCountry)) },
   'streams/total': { summary: 'Bytes of streams', data: by(Total, 'By stream name.') },
   'streams/series': { summary: 'Bytes of streams over time', data: by(Series, 'By stream name.') },
+  'streams/geo_total': { summary: 'Bytes of streams by country', data: geo(by(ByCountry, 'By stream name.')) },
+  'streams/geo_series': {
+    summary: 'Bytes of streams by country over time',
+    data: geo(by(bySlot(ByCountry), 'By stream name.')),
+  },
   'tracking/total': { summary: 'Bytes under tracking ids, by stream', data: by(PerStream, 'By tracking id.') },
   'tracking/series': {
     summary: 'Bytes under tracking ids over time',
@@ -67,5 +73,9 @@ const TEXTS: Readonly<Record<ReportName, { summary: string; data: TSchema }>> = 
   'tracking/streams/total': {
     summary: 'Bytes of streams, by tracking id',
     data: by(PerTrackingId, 'By stream name.'),
+  },
+  'tracking/streams/series': {
+    summary: 'Bytes of streams over time, by tracking id',
+    data: by(bySlot(PerTrackingId), 'By stream name.'),
   },
 }

@@ -1,10 +1,12 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readJson } from '../../core/json.ts'
+import { readNoBody } from '../../core/noBody.ts'
 import { BadBody } from './problem.ts'
 
 /**
  * JSON bodies: an empty one is "no body" (clients send the content type with DELETE), everything else must be UTF-8
- * and JSON. Keys that would reach an object's prototype are refused.
+ * and JSON in which no property comes twice.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -17,26 +19,24 @@ export function readJsonBodies(app: FastifyInstance): void {
   })
 }
 
+/**
+ * What is sent to a route that describes no body would be ignored in silence, so it is refused by name. For the hook that
+ * runs before handlers. Routes that describe nothing at all answer for themselves.
+ */
+export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
+  const { schema } = request.routeOptions
+  if (request.body === undefined || schema === undefined || schema.body !== undefined) return done()
+  const read = readNoBody(request.body)
+  done(read.ok ? undefined : new BadBody('The request takes no body', read.error))
+}
+
 /** @throws BadBody, with a message that is safe to show */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   const text = body.toString()
   // What is not valid was replaced, so text without the replacement needs no second look.
   if (text.includes('\uFFFD') && !isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
-  try {
-    return JSON.parse(text, text.includes('__proto__') ? refusePrototype : undefined)
-  } catch (error) {
-    if (error instanceof BadBody) throw error
-    throw new BadBody(`The body is not valid JSON${position(error)}`)
-  }
-}
-
-function refusePrototype(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw new BadBody('The body has a property named __proto__, which is not allowed')
-  return value
-}
-
-function position(error: unknown): string {
-  const found = /position (\d+)/.exec(error instanceof Error ? error.message : '')
-  return found ? `: something is wrong at character ${found[1]}` : ''
+  const read = readJson(text)
+  if (read.ok) return read.value
+  throw new BadBody(`The body ${read.error.message}`, read.error.errors)
 }

@@ -42,7 +42,7 @@ export function checkLane(ctx: Context, options: CheckLaneOptions): Lane {
     const secret = presented === null ? undefined : knownSecret(ctx, presented)
     if (secret === undefined) return false
     const refuse = (error: unknown): void =>
-      send(response, sending, { ok: false, error: failureOf(error, ctx.log, 'check') })
+      send(response, sending, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
     readBody(request, (body) => {
       try {
         const answer = checkAccess(ctx, secret.accountId, parseJson(body))
@@ -58,7 +58,8 @@ export function checkLane(ctx: Context, options: CheckLaneOptions): Lane {
 
 function isPlain({ headers }: IncomingMessage, limit: number): boolean {
   const length = Number(headers['content-length'])
-  return length > 0 && length <= limit && headers['content-type'] === 'application/json' && headers.expect === undefined
+  if (headers['content-encoding'] !== undefined || headers.expect !== undefined) return false
+  return length > 0 && length <= limit && headers['content-type'] === 'application/json'
 }
 
 /** Only what is in memory: a look-up that has to wait, or that fails, is left to the framework's route. */

@@ -32,7 +32,7 @@ export class Handover {
     const { status, message: text } = refused
     return 'url' in refused
       ? { status, text, location: this.#location(refused.url, request, approach) }
-      : { status, text }
+      : { status, text, retryAfterSeconds: refused.retryAfterSeconds }
   }
 
   #location(nodeUrl: string, request: FastifyRequest, approach: Approach): string {

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { Throttle } from '../../base/throttle.ts'
-import type { Address } from '../../core/access/address.ts'
-import { parseV6 } from '../../core/webhooks/publicAddress.ts'
+import { addressKey } from '../../core/access/address.ts'
 import type { PeerOf } from './peer.ts'
 
 export interface RequestLimitOptions {
@@ -36,22 +35,15 @@ export class RequestLimits {
 
   /** What this request brought is not valid. */
   failed(request: FastifyRequest): number {
-    return this.#failed.take(this.#placeOf(request), this.#clock.monotonic())
+    const { socket, headers } = request
+    const key = addressKey(this.#peerOf(socket.remoteAddress, headers))
+    return this.#failed.take(key, this.#clock.monotonic())
   }
 
   /** One request of a credential. */
   request(credentialId: number): number {
     return this.#requests.take(String(credentialId), this.#clock.monotonic())
   }
-
-  #placeOf({ socket, headers }: FastifyRequest): string {
-    return placeOf(this.#peerOf(socket.remoteAddress, headers))
-  }
-}
-
-/** Whoever has one IPv6 address has a /64 of them (RFC 6177). */
-function placeOf({ family, text }: Address): string {
-  return family === 6 ? (parseV6(text)?.slice(0, 4).join(':') ?? text) : text
 }
 
 /** Says when to come again (RFC 9110 section 10.2.3), in whole seconds. */

@@ -3,7 +3,7 @@ import type { Tally } from '../../base/tally.ts'
 import type { Context } from '../../commands/context.ts'
 
 /** Who is on, what has moved, and what became of deliveries; read when it is scraped. */
-export function registerLiveMetrics(registry: Registry, { live, deliveries }: Context): void {
+export function registerLiveMetrics(registry: Registry, { live, deliveries, sampled, recorder }: Context): void {
   registry.registerMetric(
     new Gauge({
       name: 'sluice_sessions',
@@ -46,6 +46,21 @@ export function registerLiveMetrics(registry: Registry, { live, deliveries }: Co
     counter('sluice_sessions_ended_total', 'Sessions that have ended.', ['reason'], () => words(counts.ended)),
   )
   registry.registerMetric(
+    counter('sluice_access_log_folded_total', 'Refusals that were counted in a row of the access log.', [], () => [
+      [[], recorder.folded],
+    ]),
+  )
+  registry.registerMetric(
+    counter('sluice_access_log_dropped_total', 'Decisions that are not in the access log.', ['reason'], () =>
+      words(recorder.dropped),
+    ),
+  )
+  registry.registerMetric(
+    counter('sluice_log_lines_left_out_total', 'Lines that strangers cause and that were not logged.', ['of'], () =>
+      Object.entries(sampled).map(([of, { leftOut }]): Sample => [[of], leftOut]),
+    ),
+  )
+  registry.registerMetric(
     counter('sluice_webhook_deliveries_total', 'Attempts to deliver events that have ended.', ['outcome'], () =>
       words(deliveries),
     ),
@@ -55,7 +70,12 @@ export function registerLiveMetrics(registry: Registry, { live, deliveries }: Co
 type Sample = readonly [labels: readonly string[], value: number]
 
 /** A counter that somebody else keeps. */
-function counter(name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[]): Counter {
+export function counter(
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly Sample[],
+): Counter {
   return new Counter({
     name,
     help,

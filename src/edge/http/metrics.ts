@@ -1,6 +1,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../../commands/context.ts'
-import { registerLiveMetrics } from './liveMetrics.ts'
+import type { ChannelGauges } from '../../commands/v2life/gauges.ts'
+import { registerChannelMetrics } from './channelMetrics.ts'
+import type { Connections } from './connections.ts'
+import { counter, registerLiveMetrics } from './liveMetrics.ts'
 
 export interface Metrics {
   contentType: string
@@ -9,8 +12,11 @@ export interface Metrics {
   readonly answered: (method: string, route: string, status: number) => void
 }
 
-/** Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped. */
-export function createMetrics(ctx: Context): Metrics {
+/**
+ * Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped.
+ * @param channels absent: this process runs none
+ */
+export function createMetrics(ctx: Context, connections: Connections, channels?: () => ChannelGauges): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const answered = new AnswerCounts()
@@ -36,22 +42,34 @@ export function createMetrics(ctx: Context): Metrics {
       },
     }),
   )
-  registry.registerMetric(
-    new Gauge({
-      name: 'sluice_access_log_dropped',
-      help: 'Decisions that were not recorded because the buffer was full, since the start.',
-      registers: [],
-      collect() {
-        this.set(ctx.recorder.dropped)
-      },
-    }),
-  )
+  registerConnections(registry, connections)
   registerLiveMetrics(registry, ctx)
+  if (channels) registerChannelMetrics(registry, channels)
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
     answered: (method, route, status) => answered.count(method, route, status),
   }
+}
+
+function registerConnections(registry: Registry, connections: Connections): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_http_connections',
+      help: 'Open HTTP connections.',
+      registers: [],
+      collect() {
+        this.set(connections.size)
+      },
+    }),
+  )
+  const help = 'HTTP connections that were closed because there were too many: idle ones, and new ones.'
+  registry.registerMetric(
+    counter('sluice_http_connections_closed_total', help, ['reason'], () => [
+      [['gave_way'], connections.counts.gaveWay],
+      [['refused'], connections.counts.refused],
+    ]),
+  )
 }
 
 /**

@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
+import { addressList } from '../../base/addressList.ts'
 import { parseAddress, type Address } from '../../core/access/address.ts'
 
 /** Says who is at the other end, looking through the proxies that the operator trusts and no others. */
@@ -15,14 +15,7 @@ const KNOWN_MAX = 10_000
  * that is not a trusted proxy itself. An entry that is no address ends the walk: what is left of it could be forged.
  */
 export function peerResolver(trustedProxies: readonly string[]): PeerOf {
-  const trusted = new BlockList()
-  for (const entry of trustedProxies) {
-    const [network = '', prefix] = entry.split('/')
-    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
-    trusted.addSubnet(network, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family)
-  }
-  const isTrusted = (address: Address): boolean => trusted.check(address.text, address.family === 6 ? 'ipv6' : 'ipv4')
-
+  const isTrusted = addressList(trustedProxies)
   const known = new Map<string, Address>()
   const addressOf = (text: string): Address => {
     const seen = known.get(text)

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../base/log.ts'
 import type { Result } from '../../base/result.ts'
-import { ERRORS, failure, type Failure } from '../../core/errors.ts'
+import { ERRORS, failure, type Failure, type FieldErrors, invalid } from '../../core/errors.ts'
 
 /** The one place where a refusal or an accident becomes an HTTP answer of the token interface. */
 export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
@@ -47,7 +47,10 @@ export const failureFrom = (error: FastifyError, log: Logger, requestId: string)
 
 /** What the client is told of something that was thrown. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
-  if (error instanceof BadBody) return failure('bad_request', error.message)
+  if (error instanceof BadBody) return error.errors ? invalid(error.errors) : failure('bad_request', error.message)
+  if (isBrokenOff(error)) return failure('bad_request', 'The request was broken off')
+  if (error instanceof UnsupportedEncoding)
+    return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
     return failure('unavailable')
@@ -56,7 +59,27 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
   return failure('internal')
 }
 
-/** The body is not JSON; the message says where and is safe to show. */
+/** The client has broken the request off, so that nobody hears the answer. */
+export const isBrokenOff = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET'
+
+/** The body is coded, as with gzip. */
+export class UnsupportedEncoding extends Error {
+  override readonly name = 'UnsupportedEncoding'
+
+  constructor(coding: string) {
+    super(`Content-Encoding: ${coding.slice(0, 64)} is not supported; send the body as it is`)
+  }
+}
+
+/** The body is not JSON, or not of one meaning; the message says where and is safe to show. */
 export class BadBody extends Error {
   override readonly name = 'BadBody'
+  /** What is wrong, by the path of the property; absent when the body as a whole is wrong. */
+  readonly errors: FieldErrors | undefined
+
+  constructor(message: string, errors?: FieldErrors) {
+    super(message)
+    this.errors = errors
+  }
 }

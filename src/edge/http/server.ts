@@ -2,13 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
+import type { EncodingLoad } from '../../commands/v2life/encodingLoad.ts'
+import type { ChannelGauges } from '../../commands/v2life/gauges.ts'
 import { Measured } from '../../commands/v2life/measured.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accessRoutes } from './accessRoutes.ts'
 import { analyticsRoutes } from './analyticsRoutes.ts'
 import { requireSecret } from './auth.ts'
 import { checkLane } from './checkLane.ts'
-import { readJsonBodies } from './body.ts'
+import { readJsonBodies, refuseUndescribed } from './body.ts'
+import { type ConnectionLimits, Connections } from './connections.ts'
+import { refuseEncodedBodies } from './contentEncoding.ts'
 import { demoRoutes } from './demoRoutes.ts'
 import { isMediaPath, openToPages } from './cors.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
@@ -21,6 +25,7 @@ import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operationRoutes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
+import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessionRoutes.ts'
@@ -37,6 +42,7 @@ export interface ServerOptions {
   version: string
   bodyLimitBytes: number
   requestTimeoutMs: number
+  connections: ConnectionLimits
   /** Addresses and CIDR blocks, IPv4 or IPv6. */
   trustedProxies: readonly string[]
   /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
@@ -54,6 +60,10 @@ export interface ServerOptions {
   playback?: PlaybackOptions
   /** What this node measures of channels. */
   measured?: Measured
+  /** How its engines keep up. */
+  load?: EncodingLoad
+  /** What is to be seen of its channels. */
+  gauges?: () => ChannelGauges
   /** Where the files of recordings are; without it they are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
@@ -62,8 +72,18 @@ export interface ServerOptions {
  * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
-  const metrics = createMetrics(ctx)
+  const connections = new Connections(options.connections, ctx.isProxy)
+  const metrics = createMetrics(ctx, connections, options.gauges)
   const requestId = requestIds()
+  const log = answerLog(ctx)
+  const protocolErrors: ProtocolErrorOptions = {
+    requestId,
+    answered(id, status) {
+      metrics.answered('none', 'none', status)
+      log({ requestId: id, method: 'none', route: 'none', status, durationMs: 0 })
+    },
+    endsWithAnswer: (socket) => connections.endsWithAnswer(socket),
+  }
   let closing = false
   const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
   const lanes: Lane[] = [checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...laneOptions })]
@@ -74,7 +94,8 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   }
   const app = fastify({
     logger: false,
-    serverFactory: (handler) => listenerOf(options, isTaken, handler),
+    serverFactory: (handler) => listenerOf(options, connections, isTaken, handler, protocolErrors),
+    clientErrorHandler: parserErrorHandler(protocolErrors),
     bodyLimit: options.bodyLimitBytes,
     forceCloseConnections: 'idle',
     genReqId: requestId,
@@ -82,24 +103,26 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     return503OnClosing: true,
     schemaController: { compilersFactory: COMPILERS },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
-    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.log)(error, request, reply),
+    frameworkErrors: (error, request, reply) => void errorsAt(request.url)(ctx.sampled.refusals)(error, request, reply),
   })
   app.addHook('preClose', (done) => {
     closing = true
     done()
   })
-  app.setErrorHandler(errorHandler(ctx.log))
+  app.setErrorHandler(errorHandler(ctx.sampled.refusals))
   app.decorateRequest('secret', null)
   app.decorateRequest('credential', null)
+  refuseEncodedBodies(app)
   readJsonBodies(app)
   const methodsAt = answerUnknownRoutes(app)
-  observe(app, ctx, metrics)
+  observe(app, log, metrics)
   await collectOpenApi(app, options.version)
   operationRoutes(app, ctx, metrics, options.metricsSecret)
   const peerOf = peerResolver(options.trustedProxies)
   const limits = new RequestLimits(ctx.clock, peerOf, options.limits)
   await app.register(async (api) => {
     api.addHook('onRequest', requireSecret(ctx, limits))
+    api.addHook('preHandler', refuseUndescribed)
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
     analyticsRoutes(api, ctx)
@@ -110,8 +133,9 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
-  const { version, measured = new Measured(ctx, '') } = options
-  await app.register((v2) => liveApi(v2, ctx, { version, peerOf, limits, methodsAt, measured }), { prefix: '/v2' })
+  const { version, load = null, measured = new Measured(ctx, '') } = options
+  const v2Options = { version, peerOf, limits, methodsAt, measured, load }
+  await app.register((v2) => liveApi(v2, ctx, v2Options), { prefix: '/v2' })
   if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
   await app.ready()
   return app
@@ -128,19 +152,34 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 const LOOK_MS = 5000
 
 /** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
-function listenerOf({ requestTimeoutMs }: ServerOptions, isTaken: Lane, handler: Listener): Server {
-  const timeouts = {
+function listenerOf(
+  { requestTimeoutMs }: ServerOptions,
+  connections: Connections,
+  isTaken: Lane,
+  handler: Listener,
+  protocolErrors: ProtocolErrorOptions,
+): Server {
+  const settings = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
     // Who is too slow is found by looking, which Node does twice a minute by itself.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
     keepAliveTimeout: 72_000,
+    // Checked by `refuseHead`, so that the answer is ours.
+    requireHostHeader: false,
   }
-  return createServer(timeouts, (request, response) => {
-    if (isTaken(request, response)) return
+  const server = createServer(settings, (request, response) => {
+    connections.begin(request, response)
+    if (refuseHead(request, response, protocolErrors) || isTaken(request, response)) return
     openToPages(request, response)
     handler(request, response)
   })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    connections.begin(request, response)
+    refuseExpectation(request, response, protocolErrors)
+  })
+  connections.attach(server)
+  return server
 }
 
 /** Unique over restarts and nodes, and cheap: 64 random bits for the process, then a count. */
@@ -153,29 +192,42 @@ function requestIds(): () => string {
 /** Asked so often that a line for each would be most of the log. */
 const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA, PLAYBACK_MEDIA])
 
+/** What a log line of an answer says. */
+interface Answered {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly durationMs: number
+  readonly accountId?: string
+}
+
 /** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
-function observe(app: FastifyInstance, ctx: Context, metrics: Metrics): void {
+function observe(app: FastifyInstance, log: (answered: Answered) => void, metrics: Metrics): void {
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
     reply.header('X-Request-Id', request.id)
     done()
   })
   app.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+    const { id: requestId, method } = request
+    const { statusCode: status } = reply
     const route = request.routeOptions.url ?? 'none'
     const holder = request.secret ?? request.credential
-    metrics.answered(request.method, route, reply.statusCode)
-    if (!QUIET.has(route) || reply.statusCode >= 500) {
-      ctx.log.info(
-        {
-          requestId: request.id,
-          method: request.method,
-          route,
-          status: reply.statusCode,
-          durationMs: Math.round(reply.elapsedTime * 10) / 10,
-          ...(holder ? { accountId: holder.accountId } : {}),
-        },
-        'answered',
-      )
-    }
+    metrics.answered(method, route, status)
+    const durationMs = Math.round(reply.elapsedTime * 10) / 10
+    log({ requestId, method, route, status, durationMs, ...(holder ? { accountId: holder.accountId } : {}) })
     done()
   })
+}
+
+/** What comes without a secret anybody may send, as often as they like; our own accidents are always told of. */
+function answerLog({ log, sampled }: Context): (answered: Answered) => void {
+  const logOf = ({ status, accountId }: Answered) => {
+    if (accountId !== undefined || (status >= 500 && status !== 503)) return log
+    return status >= 400 ? sampled.refusals : sampled.answers
+  }
+  return (answered) => {
+    if (QUIET.has(answered.route) && answered.status < 500) return
+    logOf(answered).info({ ...answered }, 'answered')
+  }
 }

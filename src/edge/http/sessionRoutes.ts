@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
-import { kickSession, listSessions, stopStream } from '../../commands/live/sessions.ts'
+import { kickSession, listSessions, stopAllStreams, stopStream } from '../../commands/live/sessions.ts'
 import type { Context } from '../../commands/context.ts'
+import { ok } from '../../base/result.ts'
 import { ACTIONS, PROTOCOLS } from '../../core/sessions/sessionQuery.ts'
 import type { Mac } from '../../core/page/cursor.ts'
 import { accountOf, actorOf } from './auth.ts'
@@ -32,7 +33,21 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
     document(TAG, 'End everybody who publishes or views a stream', { body: StopBody, data: StopData }),
     async (request, reply) => sendResult(reply, await stopStream(ctx, actorOf(request, peerOf), request.body)),
   )
+  app.post(
+    '/api/stream/stop/all',
+    document(TAG, 'End everybody who publishes or views a stream of the account', { data: StopData }),
+    async (request, reply) => sendResult(reply, await stopAllStreams(ctx, actorOf(request, peerOf))),
+  )
+  app.get(
+    '/api/v3/account/info',
+    document(TAG, 'Whose API secret this is', { data: AccountInfo }),
+    async (request, reply) => sendResult(reply, ok({ accountId: accountOf(request) })),
+  )
 }
+
+const AccountInfo = Type.Object({
+  accountId: Type.String({ description: 'The account, as it stands in front of stream names.', examples: ['a1b2c3'] }),
+})
 
 const StopBody = Type.Object(
   { streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }) },
@@ -40,7 +55,7 @@ const StopBody = Type.Object(
 )
 
 const StopData = Type.Object({
-  stoppingLevel: Type.Enum(['Stream', 'None'], { description: '`None`: nobody was there to end.' }),
+  stoppingLevel: Type.Enum(['Account', 'Stream', 'None'], { description: '`None`: nobody was there to end.' }),
 })
 
 const SessionQuery = Type.Object({

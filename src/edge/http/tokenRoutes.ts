@@ -7,6 +7,7 @@ import {
   listTokensByName,
   activeTokenIds,
   noToken,
+  usableTokenIds,
   type TokenPage,
 } from '../../commands/readTokens.ts'
 import { updateToken } from '../../commands/updateToken.ts'
@@ -17,11 +18,13 @@ import { clearBoundIps, listBoundIps } from '../../commands/bindings.ts'
 import type { Context } from '../../commands/context.ts'
 import type { TokenKind } from '../../core/access/types.ts'
 import { failure, invalid, type Failure } from '../../core/errors.ts'
+import { readStreamQuery } from '../../core/sessions/sessionQuery.ts'
 import * as requests from '../../core/tokens/requestSchema.ts'
 import * as schema from '../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { accountOf, actorOf } from './auth.ts'
 import { document } from './openapi.ts'
+import { withPathId } from './pathId.ts'
 import type { PeerOf } from './peer.ts'
 import { sendFailure, sendResult } from './problem.ts'
 
@@ -158,18 +161,23 @@ const BoundIp = Type.Object({
 function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const tag = 'publish tokens'
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
-  app.get<{ Querystring: Record<string, unknown> }>(
-    '/api/publish_token/active',
-    document(tag, 'Ids of usable tokens that cover a stream', { querystring: ActiveQuery, data }),
-    async (request, reply) => {
-      const read = readStreamId(request.query, accountOf(request))
-      if (!read.ok) return sendFailure(reply, read.error)
-      return sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request), read.value) }))
-    },
-  )
+  const ofStream = (path: string, summary: string, idsOf: typeof usableTokenIds): void => {
+    app.get<{ Querystring: Record<string, unknown> }>(
+      `/api/publish_token/${path}`,
+      document(tag, summary, { querystring: StreamQuery, data }),
+      async (request, reply) => {
+        const accountId = accountOf(request)
+        const read = streamOf(request.query, accountId)
+        if (!read.ok) return sendFailure(reply, read.error)
+        return sendResult(reply, ok({ tokenIds: await idsOf(ctx, accountId, read.value) }))
+      },
+    )
+  }
+  ofStream('active', 'Ids of the tokens that publish a stream now', activeTokenIds)
+  ofStream('usable', 'Ids of the tokens that could publish a stream: active, not expired, covering it', usableTokenIds)
   app.get(
     '/api/publish_token/active/all',
-    document(tag, 'Ids of all usable tokens', { data }),
+    document(tag, 'Ids of all tokens that publish now', { data }),
     async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
   )
   app.patch(
@@ -179,7 +187,7 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   )
 }
 
-const ActiveQuery = Type.Object({
+const StreamQuery = Type.Object({
   streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }),
 })
 
@@ -188,20 +196,13 @@ const Disabled = Type.Object({
   failedTokens: Type.Array(Type.Object({ tokenId: Type.Integer(), errorMessage: Type.String() })),
 })
 
-/** The stream name of `accountId/streamName`; a stream of another account is answered as one that does not exist. */
-function readStreamId(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
-  const { streamId, ...others } = query
-  const unknown = Object.keys(others).map((name) => [name.slice(0, 64), ['is not a parameter here; allowed: streamId']])
-  const wellFormed = typeof streamId === 'string' && /^[^/]+\/./s.test(streamId)
-  const problem = ['is required: accountId/streamName, given once']
-  const errors = Object.fromEntries([...unknown, ...(wellFormed ? [] : [['streamId', problem]])]) as Record<
-    string,
-    string[]
-  >
-  if (!wellFormed || unknown.length > 0) return err(invalid(errors))
-  const slash = streamId.indexOf('/')
-  if (streamId.slice(0, slash) === accountId) return ok(streamId.slice(slash + 1))
-  return err(failure('not_found', `No stream with id: ${streamId.slice(0, 128)}`))
+/** The name of the stream that a query is about; a stream of another account is answered as one that does not exist. */
+function streamOf(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
+  const read = readStreamQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { streamName } = read.value
+  if (read.value.accountId === accountId) return ok(streamName)
+  return err(failure('not_found', `No stream with id: ${`${read.value.accountId}/${streamName}`.slice(0, 128)}`))
 }
 
 function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
@@ -216,14 +217,9 @@ function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void
   )
 }
 
-/** Runs a command on the id in the path. What is no token id names no token: 404. */
-async function withId<T>(
+const withId = <T>(
   kind: TokenKind,
-  request: FastifyRequest<ById>,
+  { params }: FastifyRequest<ById>,
   reply: FastifyReply,
   command: (id: number) => Promise<Result<T, Failure>>,
-): Promise<FastifyReply> {
-  const { tokenId } = request.params
-  if (!/^[1-9]\d{0,14}$/.test(tokenId)) return sendFailure(reply, noToken(kind, tokenId))
-  return sendResult(reply, await command(Number(tokenId)))
-}
+): Promise<FastifyReply> => withPathId(reply, params.tokenId, (word) => noToken(kind, word), command)

@@ -19,6 +19,7 @@ import { WebhookListQuery, WebhookTest } from '../../core/webhooks/requests.ts'
 import * as schema from '../../core/webhooks/schema.ts'
 import { accountOf, actorOf } from './auth.ts'
 import { document } from './openapi.ts'
+import { nothingThere, readPathId, withPathId } from './pathId.ts'
 import type { PeerOf } from './peer.ts'
 import { sendFailure, sendResult } from './problem.ts'
 
@@ -81,7 +82,8 @@ function deliveries(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Ma
     path,
     document(TAG, 'What was sent to a webhook, newest first', { querystring: DeliveryQuery, answer: DeliveryAnswer }),
     async (request, reply) => {
-      const id = idOf(request)
+      const id = readPathId(request.params.webhookId)
+      if (id === undefined) return nothingThere(reply)
       if (id === null) return sendFailure(reply, noWebhook(request.params.webhookId))
       const page = await listDeliveries(ctx, sign, accountOf(request), id, request.query)
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
@@ -125,15 +127,8 @@ const DeliveryAnswer = Type.Object({
   pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
 })
 
-/** Runs a command on the id in the path. What is no webhook id names no webhook: 404. */
-async function withId<T>(
-  request: FastifyRequest<ById>,
+const withId = <T>(
+  { params }: FastifyRequest<ById>,
   reply: FastifyReply,
   command: (id: number) => Promise<Result<T, Failure>>,
-): Promise<FastifyReply> {
-  const id = idOf(request)
-  return id === null ? sendFailure(reply, noWebhook(request.params.webhookId)) : sendResult(reply, await command(id))
-}
-
-const idOf = ({ params }: FastifyRequest<ById>): number | null =>
-  /^[1-9]\d{0,14}$/.test(params.webhookId) ? Number(params.webhookId) : null
+): Promise<FastifyReply> => withPathId(reply, params.webhookId, noWebhook, command)

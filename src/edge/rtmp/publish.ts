@@ -30,6 +30,19 @@ const REASONS: Readonly<Record<RtmpEnd, string>> = {
   stopped: 'shutdown',
 }
 
+const CUT = 'The broadcast was ended by the server'
+/** What an encoder reads when its session is ended for this reason, where `CUT` alone would not say enough. */
+const CUT_TEXTS: Readonly<Record<string, string>> = {
+  token_deleted: 'Unauthorized: Invalid token',
+  token_refreshed: 'Unauthorized: Invalid token',
+  token_edited: 'Unauthorized: The token was changed and no longer allows this broadcast',
+  replaced: 'Replaced by another publisher of the same stream',
+  kicked: `${CUT}: its session was ended through the API`,
+  stopped: `${CUT}: the stream was stopped`,
+  shutdown: 'The server is stopping; connect again',
+  lost: 'The server lost track of this broadcast; connect again',
+}
+
 /** Translates an RTMP publication into the commands of a broadcast, for `startRtmp`. */
 export function publishOverRtmp(parts: RtmpParts): (request: PublishRequest) => Promise<PublishAnswer> {
   return async (request) => {
@@ -58,7 +71,7 @@ async function broadcast(
   const admitted = await admitPublisher(
     ctx,
     { ...approach, action: 'publish', protocol: 'rtmp' },
-    { sourceId, cut: () => request.cut() },
+    { sourceId, cut: (_, reason) => request.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
   const { session } = admitted
@@ -109,6 +122,6 @@ class Broadcast implements FrameSink {
       return undefined
     })
     if (live) feed?.(live, this.#hub)
-    else await this.#request.cut()
+    else await this.#request.cut('Service unavailable: try again later')
   }
 }

@@ -1,6 +1,7 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
 import { findByStreamKey } from '../../commands/v2/ingests.ts'
+import { isUsed } from '../../commands/v2/measurements.ts'
 import type { PushedKeys } from '../../commands/v2life/pushed.ts'
 import { parseAddress } from '../../core/access/address.ts'
 import type { Meter } from '../../core/life/measured.ts'
@@ -10,7 +11,7 @@ import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
 export interface StreamKeyParts {
   readonly ctx: Context
   /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
-  readonly take: (ingestId: string, cut: (why?: string) => Promise<void>) => FrameSink
+  readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
   readonly pushed: PushedKeys
   readonly meter: Pick<Meter, 'connected'>
 }
@@ -27,11 +28,12 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.log.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
+      ctx.sampled.encoders.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest
-    ctx.log.info({ ingest: id, peer: request.peer }, 'an encoder pushes to an ingest')
+    const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines runs, so that nothing is made of it yet'
+    ctx.log.info({ ingest: id, peer: request.peer }, `an encoder pushes to an ingest${use}`)
     const forget = pushed.add({ ingestId: id, keyHash: sha256(key), cut: (why) => request.cut(why) })
     const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
     return {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { err, ok, type Result } from '../../base/result.ts'
@@ -34,6 +35,13 @@ export interface FfmpegJob {
   readonly args: readonly string[]
   /** Its input comes from `write`. Without it the process has no standard input. */
   readonly stdin?: boolean
+  /**
+   * Instead of `stdin`: all that its `pipe:0` holds. For what other users of the machine must not see: they can read the
+   * arguments of every process.
+   */
+  readonly script?: string
+  /** It is stopped when what it says, or the end of that, matches. */
+  readonly endsOn?: RegExp
   /** How much may wait to be written, bytes; default 8 MiB. */
   readonly backlogBytes?: number
   /** Called with what it writes to `pipe:1`. */
@@ -80,8 +88,10 @@ export interface FfmpegOptions {
  * also how such a process is asked to stop. A line on it says that ffmpeg has ended by itself.
  */
 const GUARD = [
-  '"$@" 4<&- <&0 & child=$!',
-  'exec 3>&-',
+  // A shell gives what it runs in the background no input, unless it comes by another descriptor.
+  'exec 5<&0 </dev/null',
+  '"$@" <&5 4<&- 5<&- & child=$!',
+  'exec 3>&- 5<&-',
   'if ! read -r _ <&4; then',
   '  kill -TERM "$child" 2>/dev/null',
   '  { trap \'kill "$nap"; exit\' TERM; sleep 5 & nap=$!; wait "$nap"; kill -KILL "$child"; } >/dev/null 2>&1 4<&- & killer=$!',
@@ -93,6 +103,7 @@ const GUARD = [
 
 const GENERAL = ['-hide_banner', '-nostats', '-loglevel', 'warning', '-progress', 'pipe:3', '-stats_period', '1']
 const BACKLOG_BYTES = 8 * 1024 * 1024
+const ENDS_GRACE_MS = 2000
 
 export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
   const children = new Set<FfmpegProcess>()
@@ -157,8 +168,9 @@ function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): 
   if (job.stdout) child.stdout?.on('data', job.stdout)
   const exited = exitOf(child, tail)
   void exited.then(({ code, signal }) => log.debug({ name: job.name, code, signal }, 'ffmpeg ended'))
-  const end = (): void => void (child.stdin ?? guardOf(child))?.end()
-  return {
+  const end = (): void => void (guardOf(child) ?? child.stdin)?.end()
+  if (job.script !== undefined) child.stdin?.end(job.script)
+  const started: FfmpegProcess = {
     pid: child.pid ?? null,
     get progress() {
       return state.progress
@@ -179,6 +191,17 @@ function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): 
     },
     exited,
   }
+  if (job.endsOn) stopOn(job.endsOn, child, tail, () => started.stop(ENDS_GRACE_MS))
+  return started
+}
+
+function stopOn(words: RegExp, { stderr }: ChildProcess, tail: Tail, stop: () => Promise<unknown>): void {
+  const look = (): void => {
+    if (!words.test(tail.text())) return
+    stderr?.off('data', look)
+    void stop()
+  }
+  stderr?.on('data', look)
 }
 
 /** In a process group of its own: Ctrl+C at a terminal is for us to act on, and a kill reaches the guard as well. */
@@ -186,9 +209,11 @@ function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
   const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...job.args]
   const guarded = !job.stdin && process.platform !== 'win32'
   const nice = job.background && process.platform !== 'win32' ? ['nice', '-n', '10'] : []
+  const hasInput = job.stdin === true || job.script !== undefined
   const argv = [...(guarded ? ['/bin/sh', '-c', GUARD, 'sh'] : []), ...nice, program, ...args]
   return spawn(argv[0] ?? program, argv.slice(1), {
-    stdio: [job.stdin ? 'pipe' : 'ignore', job.stdout ? 'pipe' : 'ignore', 'pipe', 'pipe', guarded ? 'pipe' : 'ignore'],
+    env: childEnvironment(),
+    stdio: [hasInput ? 'pipe' : 'ignore', job.stdout ? 'pipe' : 'ignore', 'pipe', 'pipe', guarded ? 'pipe' : 'ignore'],
     detached: true,
     windowsHide: true,
     ...(job.cwd === undefined ? {} : { cwd: job.cwd }),

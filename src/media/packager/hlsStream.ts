@@ -32,6 +32,8 @@ const BACKOFF_MAX_MS = 10_000
 /** Somebody who ran for this long did not fail at once: the next pause is a short one again. */
 const HEALTHY_MS = 30_000
 const STOP_GRACE_MS = 2000
+/** Longer than from one frame to the next, whatever the source is. */
+const PAUSE_MS = 2000
 /**
  * Over a longer hole the playlist goes on behind a discontinuity. ffmpeg would make it one long part or leave it out, so
  * that playlist and media disagree; and players stay three times the longest part behind the live edge.
@@ -55,6 +57,7 @@ export class HlsStream {
   #failures = 0
   /** Since when the process has been fed without an answer; null: it has answered what it got. */
   #unansweredSinceMs: number | null = null
+  #writtenAtMs = 0
   #problem: string | null = null
   #ended = false
   lastAskedMs: number
@@ -134,8 +137,8 @@ export class HlsStream {
 
   /** Kills a process that hangs; `#watch` does the rest. To be called every second or so. */
   checkProgress(): void {
-    const { clock, stallMs, log, name } = this.#options
-    if (this.#unansweredSinceMs === null || clock.monotonic() - this.#unansweredSinceMs < stallMs) return
+    const { stallMs, log, name } = this.#options
+    if (this.#unansweredSinceMs === null || this.#writtenAtMs - this.#unansweredSinceMs < stallMs) return
     this.#unansweredSinceMs = null
     log.warn({ name }, 'the HLS packager hangs and is killed')
     void this.#process?.stop(0)
@@ -162,7 +165,10 @@ export class HlsStream {
   }
 
   #write(bytes: Uint8Array): boolean {
-    this.#unansweredSinceMs ??= this.#options.clock.monotonic()
+    const nowMs = this.#options.clock.monotonic()
+    // A process that got nothing for a while had nothing to answer: its publisher was silent.
+    if (this.#unansweredSinceMs === null || nowMs - this.#writtenAtMs > PAUSE_MS) this.#unansweredSinceMs = nowMs
+    this.#writtenAtMs = nowMs
     return this.#process?.write(bytes) ?? false
   }
 

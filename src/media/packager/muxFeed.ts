@@ -30,8 +30,12 @@ export class MuxFeed implements FrameSink {
   #lastUs: number | null = null
   #stepUs = 0
   #hasHole = false
-  /** Frames that did not fit. */
+  #latestUs = 0
+  #beganUs = 0
+  /** Frames that were left out because the reader was slow, those up to the next keyframe included. */
   dropped = 0
+  /** The media time of those, microseconds. */
+  droppedUs = 0
 
   constructor(options: MuxFeedOptions) {
     this.#options = options
@@ -46,20 +50,40 @@ export class MuxFeed implements FrameSink {
   }
 
   frame(frame: Frame): void {
+    const sinceUs = this.#pass(frame)
     if (this.#leads(frame)) this.#lookForHole(frame)
     if (this.#waitsForKey) {
-      if (!this.#canBegin(frame)) return
+      if (!this.#canBegin(frame)) return this.#leaveOut(sinceUs)
       this.#waitsForKey = false
     }
     const writer = this.#writer ?? this.#begin()
     const bytes = writer.frame(frame)
     if (bytes.length === 0 || this.#options.write(bytes)) return
-    this.dropped += 1
     this.#waitsForKey = true
+    this.#leaveOut(sinceUs)
   }
 
   end(): void {
     this.#options.end()
+  }
+
+  /** Media from the first frame that was written to the latest that came, microseconds. */
+  get mediaUs(): number {
+    return this.#writer === null ? 0 : this.#latestUs - this.#beganUs
+  }
+
+  /** Media time that has passed with a frame, microseconds. */
+  #pass({ decodeTimeUs }: Frame): number {
+    const sinceUs = Math.max(0, decodeTimeUs - this.#latestUs)
+    this.#latestUs = Math.max(decodeTimeUs, this.#latestUs)
+    return sinceUs
+  }
+
+  /** Before the first frame was written, nothing is late. */
+  #leaveOut(mediaUs: number): void {
+    if (this.#writer === null) return
+    this.dropped += 1
+    this.droppedUs += mediaUs
   }
 
   #canBegin(frame: Frame): boolean {
@@ -85,6 +109,7 @@ export class MuxFeed implements FrameSink {
   #begin(): MatroskaWriter {
     const writer = new MatroskaWriter(this.#tracks)
     this.#writer = writer
+    this.#beganUs = this.#latestUs
     this.#options.begin(this.#tracks)
     this.#options.write(writer.head())
     return writer

@@ -1,17 +1,29 @@
 import type { WriteStream } from 'node:fs'
+import type { Clock } from '../../base/clock.ts'
 import type { Track } from '../frame.ts'
 import type { LiveFeed } from '../sessions.ts'
 import { MuxFeed } from './muxFeed.ts'
 import type { Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
+/** How a recording has come to its end. */
+export interface RecordingEnd {
+  /** When the last media came that is on the disk, epoch milliseconds. */
+  readonly atMs: number
+  /** Why it is not that the feed has ended; null: it is. */
+  readonly problem: string | null
+  /** Frames that were left out because the disk was too slow. */
+  readonly dropped: number
+}
+
 export interface RecorderOptions {
+  readonly clock: Pick<Clock, 'now'>
   readonly feed: LiveFeed
   readonly files: RecordingFiles
   readonly id: string
   /** The first media has come. Rejects when it cannot be put on record: nothing is recorded then. */
   readonly begun: (tracks: readonly PartTrack[]) => Promise<void>
-  /** No more comes; `problem` says why when it is not that the feed has ended. Called once, also when nothing ever came. */
-  readonly ended: (problem: string | null) => void
+  /** No more comes. Called once, also when nothing ever came. */
+  readonly ended: (end: RecordingEnd) => void
 }
 
 /** What may wait for the disk; beyond it the recording has a gap. */
@@ -29,15 +41,18 @@ export class Recorder {
   #parts: Part[] = []
   #file: WriteStream | null = null
   #over = false
+  #sink: MuxFeed | null = null
+  #writtenAtMs: number
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const sink = new MuxFeed({
+    this.#writtenAtMs = options.clock.now()
+    this.#sink = new MuxFeed({
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => this.stop(null),
     })
-    this.#unsubscribe = options.feed.media.subscribe(sink)
+    this.#unsubscribe = options.feed.media.subscribe(this.#sink)
     if (this.#over) this.#unsubscribe()
   }
 
@@ -47,8 +62,12 @@ export class Recorder {
     this.#over = true
     this.#unsubscribe()
     const file = this.#file
-    if (file === null || file.destroyed) this.#options.ended(problem)
-    else file.end(() => this.#options.ended(problem))
+    if (file === null || file.destroyed) this.#ended(problem)
+    else file.end(() => this.#ended(problem))
+  }
+
+  #ended(problem: string | null): void {
+    this.#options.ended({ atMs: this.#writtenAtMs, problem, dropped: this.#sink?.dropped ?? 0 })
   }
 
   #begin(tracks: readonly Track[]): void {
@@ -70,7 +89,10 @@ export class Recorder {
     const file = this.#file
     if (this.#over || file === null || file.destroyed) return false
     if (file.writableLength + bytes.length > BACKLOG_BYTES) return false
-    file.write(bytes)
+    const atMs = this.#options.clock.now()
+    file.write(bytes, (error) => {
+      if (!error) this.#writtenAtMs = atMs
+    })
     return true
   }
 }

@@ -68,6 +68,20 @@ export class RecordingFiles {
     return found
   }
 
+  /** When the last of what came in was written, epoch milliseconds; null when nothing is there. */
+  async lastWrittenMs(id: string): Promise<number | null> {
+    const parts = await this.parts(id)
+    const times = await Promise.all(parts.map(async ({ file }) => (await stat(file)).mtimeMs))
+    return times.length === 0 ? null : Math.round(Math.max(...times))
+  }
+
+  /** All of what came in, bytes. */
+  async size(id: string): Promise<number> {
+    const parts = await this.parts(id)
+    const sizes = await Promise.all(parts.map(async ({ file }) => (await stat(file)).size))
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+
   /**
    * The file is finished: it gets its name, and what it was made of goes. In an order in which it can be interrupted
    * anywhere: `madeBefore` knows then what is done already.

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { LiveFeed } from '../sessions.ts'
+import { wasKilled } from './exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from './ffmpeg.ts'
 import { finishArguments } from './finishing.ts'
-import { Recorder } from './recorder.ts'
+import { Recorder, type RecordingEnd } from './recorder.ts'
 import type { Progress } from './progress.ts'
 import type { Finished, Part, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
@@ -18,7 +19,8 @@ export interface Track {
 /** Where it is put on record what happens to recordings. Every verb may be repeated; each rejects when the store is away. */
 export interface RecordingBook {
   begin(feed: LiveFeed, recording: { id: string; atMs: number; tracks: readonly Track[] }): Promise<void>
-  end(id: string, atMs: number): Promise<void>
+  /** @param problem why it ended before its feed did, which is told at once; null: it did not */
+  end(id: string, atMs: number, problem: string | null): Promise<void>
   complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly Track[] }): Promise<void>
   fail(id: string, problem: string): Promise<void>
   /** Its files are gone. */
@@ -41,6 +43,8 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
+/** What cannot be put on record now, because the same full disk is the store's, is tried again. */
+const AGAIN_MS = 1000
 /** A conversion that is killed is begun anew so often. */
 const ATTEMPTS = 3
 /** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
@@ -71,18 +75,21 @@ export class Recordings {
   }
 
   start(feed: LiveFeed): void {
-    const { files, newId } = this.#options
+    const { clock, files, log, newId } = this.#options
     if (this.#stopping.signal.aborted) return
     const id = newId()
     let begun: Promise<void> | null = null
     const recorder = new Recorder({
+      clock,
       feed,
       files,
       id,
       begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
-      ended: (problem) => {
-        if (problem !== null) this.#options.log.error({ recordingId: id, problem }, 'a recording ended early')
-        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun)))
+      ended: (end) => {
+        const { problem, dropped } = end
+        if (problem !== null) log.error({ recordingId: id, problem }, 'a recording ended early')
+        if (dropped > 0) log.warn({ recordingId: id, frames: dropped }, 'the disk was too slow for all of a recording')
+        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun, end)))
         else if (problem !== null)
           this.#await(this.#later('a recording that failed', this.#failAtOnce(feed, id, problem)))
       },
@@ -137,25 +144,38 @@ export class Recordings {
     try {
       const atMs = clock.now()
       await book.begin(feed, { id, atMs, tracks: [] })
-      await book.end(id, atMs)
+      await book.end(id, atMs, null)
       await book.fail(id, problem)
     } finally {
       this.#active.delete(id)
     }
   }
 
-  async #end(id: string, begun: Promise<void>): Promise<void> {
-    const { book, clock, files } = this.#options
-    const atMs = clock.now()
+  /** It ends with its last media: a broadcast whose publisher was lost is given up later than that. */
+  async #end(id: string, begun: Promise<void>, { atMs: endedAtMs, problem }: RecordingEnd): Promise<void> {
+    const { book, files } = this.#options
     const isOnRecord = await begun.then(
       () => true,
       () => false,
     )
+    if (isOnRecord) await this.#untilDone('the end of a recording', () => book.end(id, endedAtMs, problem))
     this.#active.delete(id)
     if (!isOnRecord) return files.remove(id)
-    await this.#later('the end of a recording', book.end(id, atMs))
     // Not awaited: others may be in front of it.
     void this.#finishAll()
+  }
+
+  /** Again and again, until it is done or we stop: then the next start finds it. */
+  async #untilDone(what: string, work: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.#options
+    for (let isTold = false; !this.#stopping.signal.aborted; isTold = true) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isTold) log.warn({ what, err: error }, 'cannot be put on record now; it is tried again every second')
+        await clock.sleep(AGAIN_MS, this.#stopping.signal).catch(() => undefined)
+      }
+    }
   }
 
   /** One round at a time; who asks during one gets another. Never rejects. */
@@ -186,15 +206,25 @@ export class Recordings {
 
   async #finish(id: string): Promise<void> {
     const { book, clock, files } = this.#options
-    await book.end(id, clock.now())
+    // One that another process left: it ended with what was written last.
+    await book.end(id, (await files.lastWrittenMs(id)) ?? clock.now(), null)
     const before = await files.madeBefore(id)
     if (before !== null) return this.#complete(id, before)
     const parts = await files.parts(id)
     if (parts.length === 0) return book.fail(id, 'nothing was recorded')
+    if (!(await this.#hasRoom(id))) return
     const made = await this.#convert(id, parts)
     if (made === null) return
     if (typeof made === 'string') return book.fail(id, made)
     await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
+  }
+
+  /** The file is as large as what it is made of. Without the space it waits: a conversion that fails is not repeated. */
+  async #hasRoom(id: string): Promise<boolean> {
+    const { files, log } = this.#options
+    const [free, needed] = [await files.free(), await files.size(id)]
+    if (free < needed) log.warn({ recordingId: id, free, needed }, 'a recording waits for space on the disk')
+    return free >= needed
   }
 
   #complete(id: string, file: Finished): Promise<void> {
@@ -254,11 +284,6 @@ export class Recordings {
     }
   }
 }
-
-/** What a shell says of SIGABRT, SIGKILL, SIGSEGV and SIGTERM. */
-const KILLED: ReadonlySet<number | null> = new Set([134, 137, 139, 143])
-
-const wasKilled = ({ code, signal }: FfmpegExit): boolean => signal !== null || KILLED.has(code)
 
 const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): Track => ({
   type: kind,

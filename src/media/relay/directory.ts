@@ -1,16 +1,23 @@
 import type { Endpoint } from './socket.ts'
 
 /** Addresses of one peer that count: it may be reached by several while ICE looks for the best. */
-const MAX_ADDRESSES = 8
+const MAX_ADDRESSES = 16
 /** Its user name fragments: the present one, and the one before a restart. */
 const MAX_NAMES = 2
 
 /** Whose a datagram is: by the ICE user name of a connectivity check, and from then on by where it comes from. */
 export class Directory<T extends object> {
   readonly #byName = new Map<string, T>()
-  readonly #byAddress = new Map<string, T>()
+  readonly #byAddress = new Map<string, { readonly owner: T; readonly isProved: boolean }>()
   readonly #names = new Map<T, string[]>()
-  readonly #addresses = new Map<T, Set<string>>()
+  /** The one that was not checked for longest is the first. */
+  readonly #addresses = new Map<T, Map<string, Endpoint>>()
+  readonly #released: (at: Endpoint) => void
+
+  /** `released` is called with each address that is no longer its owner's. */
+  constructor(released: (at: Endpoint) => void = () => undefined) {
+    this.#released = released
+  }
 
   /** Gives `owner` a name; of older ones only the last stays. */
   name(owner: T, ufrag: string): void {
@@ -24,32 +31,42 @@ export class Directory<T extends object> {
     return this.#byName.get(ufrag)
   }
 
-  /** From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. */
-  locate(owner: T, from: Endpoint): void {
+  /**
+   * From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. Without
+   * a proof it is taken from no peer that gave one: anybody can write the address of another peer into a packet.
+   */
+  locate(owner: T, from: Endpoint, isProved: boolean): void {
     const key = keyOf(from)
     const before = this.#byAddress.get(key)
-    if (before !== undefined) this.#addresses.get(before)?.delete(key)
-    const addresses = this.#addresses.get(owner) ?? new Set()
-    const [oldest = ''] = addresses
-    if (addresses.size >= MAX_ADDRESSES) {
-      addresses.delete(oldest)
-      this.#byAddress.delete(oldest)
-    }
-    addresses.add(key)
+    const isForeign = before !== undefined && before.owner !== owner
+    if (isForeign && before.isProved && !isProved) return
+    if (before !== undefined) this.#addresses.get(before.owner)?.delete(key)
+    const addresses = this.#addresses.get(owner) ?? new Map<string, Endpoint>()
+    const [oldest] = addresses
+    if (oldest !== undefined && addresses.size >= MAX_ADDRESSES) this.#release(addresses, ...oldest)
+    addresses.set(key, from)
     this.#addresses.set(owner, addresses)
-    this.#byAddress.set(key, owner)
+    this.#byAddress.set(key, { owner, isProved: isProved || (!isForeign && before?.isProved === true) })
   }
 
   at(from: Endpoint): T | undefined {
-    return this.#byAddress.get(keyOf(from))
+    return this.#byAddress.get(keyOf(from))?.owner
   }
 
   remove(owner: T): void {
     for (const name of this.#names.get(owner) ?? []) this.#byName.delete(name)
-    for (const key of this.#addresses.get(owner) ?? []) this.#byAddress.delete(key)
+    const addresses = this.#addresses.get(owner)
+    if (addresses !== undefined) for (const one of addresses) this.#release(addresses, ...one)
     this.#names.delete(owner)
     this.#addresses.delete(owner)
   }
+
+  #release(addresses: Map<string, Endpoint>, key: string, at: Endpoint): void {
+    addresses.delete(key)
+    this.#byAddress.delete(key)
+    this.#released(at)
+  }
 }
 
-const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
+/** One word for an address. */
+export const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`

@@ -36,6 +36,13 @@ export interface HandshakeOptions {
   closed(): void
 }
 
+/** What an address has to do that did not prove yet that it hears us: to repeat a cookie (RFC 6347 section 4.2.1). */
+export interface AddressProof {
+  /** 20 bytes that nobody can know who did not receive them there. */
+  readonly cookie: Buffer
+  proved(): void
+}
+
 /** Records that one handshake may take; an honest one with every message lost twice needs less. */
 const MAX_RECORDS = 200
 const RECORD_HEADER = 13
@@ -43,6 +50,10 @@ const ALERT = 21
 const HANDSHAKE = 22
 const DTLS_1_2 = 0xfefd
 const FATAL = 2
+const CLIENT_HELLO = 1
+/** In a ClientHello: behind the header of the message, the version and the random bytes. */
+const SESSION_ID_AT = 12 + 2 + 32
+const HELLO_VERIFY_REQUEST = 3
 const CERTIFICATE_VERIFY = 15
 /** werift's name for our side. */
 const SERVER = 2
@@ -77,12 +88,12 @@ export class Handshake {
     this.#server.onError.subscribe((error: unknown) => this.#fail(String(error)))
   }
 
-  /** Takes in a datagram whose first byte is that of a DTLS record. */
-  receive(datagram: Buffer): void {
+  /** Takes in a datagram whose first byte is that of a DTLS record. `proof`: null when its address needs none. */
+  receive(datagram: Buffer, proof: AddressProof | null): void {
     if (this.#isOver) return
     for (const record of recordsOf(datagram)) {
       if (this.#isConnected) this.#receiveAfterwards(record)
-      else this.#receiveHandshake(record)
+      else this.#receiveHandshake(record, proof)
     }
   }
 
@@ -93,17 +104,31 @@ export class Handshake {
     for (const event of [this.#server.onConnect, this.#server.onError, this.#server.onClose]) event.allUnsubscribe()
   }
 
-  #receiveHandshake(record: Buffer): void {
+  #receiveHandshake(record: Buffer, proof: AddressProof | null): void {
     this.#records += 1
     // An alert in the clear may come from anybody; whoever gives up is noticed by its silence.
     if (this.#records > MAX_RECORDS || record[0] === ALERT) return
     const isClear = record.readUInt16BE(3) === 0
-    if (record[0] === HANDSHAKE && isClear && !this.#order.takes(record.subarray(RECORD_HEADER))) return
+    if (record[0] === HANDSHAKE && isClear) {
+      const body = record.subarray(RECORD_HEADER)
+      if (!this.#order.takes(body)) return
+      this.#expectCookie(cookieIn(body), proof)
+    }
     try {
       this.#transport.onData(record, ['', 0])
     } catch {
       // Malformed. An honest peer sends the right one again.
     }
+  }
+
+  /** werift compares the cookie of a ClientHello with one of its own, the same for all addresses: here it is told which. */
+  #expectCookie(cookie: Buffer | null, proof: AddressProof | null): void {
+    const { dtls } = this.#server
+    if (cookie === null) return
+    if (proof !== null) {
+      dtls.cookie = proof.cookie
+      if (cookie.equals(proof.cookie)) proof.proved()
+    } else if (cookie.length > 0) dtls.cookie = cookie
   }
 
   /**
@@ -195,6 +220,21 @@ export class Handshake {
     this.close()
     this.#options.closed()
   }
+}
+
+/** Whether a datagram of ours asks for a cookie and does nothing else, so that it may go where nothing is proved. */
+export const isHelloVerifyRequest = (datagram: Uint8Array): boolean =>
+  datagram[0] === HANDSHAKE && datagram[RECORD_HEADER] === HELLO_VERIFY_REQUEST
+
+/**
+ * The cookie of a ClientHello (RFC 6347 section 4.2.1), empty in the first one; null for other messages and later fragments.
+ * `body`: a record without its header.
+ */
+function cookieIn(body: Buffer): Buffer | null {
+  if (body.length <= SESSION_ID_AT || body[0] !== CLIENT_HELLO || body.readUIntBE(6, 3) !== 0) return null
+  const at = SESSION_ID_AT + 1 + body.readUInt8(SESSION_ID_AT)
+  const end = at + 1 + (body[at] ?? 0)
+  return at < body.length && end <= body.length ? body.subarray(at + 1, end) : null
 }
 
 /** The records of a datagram (RFC 6347 section 4.1) up to the first that is cut short. */

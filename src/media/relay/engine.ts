@@ -87,9 +87,9 @@ class RelayEngine implements Engine {
     return this.#negotiate(offer, (worker) => worker.call('view', offer))
   }
 
-  async patch(sessionId: string, fragment: string): Promise<Patched> {
+  async patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
     const worker = this.#sessions.get(sessionId)?.slot.worker
-    const answer = await worker?.call('patch', { sessionId, fragment })
+    const answer = await worker?.call('patch', { sessionId, fragment, mayRestart })
     return answer ?? { ok: false, status: 404, problem: 'There is no such session.' }
   }
 

@@ -47,6 +47,8 @@ export interface Addon {
   /** A descriptor of its own for a datagram socket of this process; 0 when it is none. */
   adoptSocket(fd: number): number
   closeSocket(fd: number): void
+  /** Whether the packets of a run leave for this target as one message, which the kernel cuts. */
+  segments(target: number): boolean
 }
 
 const MAX_QUEUE = 16
@@ -74,7 +76,7 @@ export function loadNative(folder?: string): Result<Addons, string> {
 }
 
 /** Of this version: one that was built before can lack what came last. */
-const isWhole = (addon: Partial<Addon>): addon is Addon => addon.adoptSocket !== undefined
+const isWhole = (addon: Partial<Addon>): addon is Addon => addon.segments !== undefined
 
 /** The profiles, sizes and indexes at which an implementation could go wrong. */
 export function sealsAlike(addon: Addon): boolean {
@@ -136,9 +138,9 @@ class NativeSockets {
   }
 
   /** How the addon reaches a peer; null when it does not. */
-  reach({ address, via }: Endpoint): { readonly fd: number; readonly bytes: Buffer } | null {
+  reach({ address, port, via }: Endpoint): { readonly fd: number; readonly bytes: Buffer } | null {
     const [fd, bytes] = [this.#descriptors[via] ?? 0, bytesOf(address)]
-    return fd === 0 || bytes === null ? null : { fd, bytes }
+    return fd === 0 || bytes === null || port === 0 ? null : { fd, bytes }
   }
 
   close(): void {

@@ -31,6 +31,11 @@ export class Feeds {
     return held
   }
 
+  /** Call it every few hundredths of a second. */
+  pace(nowMs: number): void {
+    for (const { feed } of this.#held.values()) feed.pace(nowMs)
+  }
+
   /** Call it when viewers come, and now and then: says what has changed. */
   tend(nowMs: number, isWatched: (sessionId: string, room: string) => boolean): void {
     for (const [sessionId, held] of this.#held) {

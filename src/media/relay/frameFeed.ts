@@ -1,4 +1,5 @@
 import type { Frame, FrameSink, Track as TrackInfo } from '../frame.ts'
+import { Backlog } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
 import { Meter, type Source } from './source.ts'
 import { Track } from './track.ts'
@@ -7,6 +8,12 @@ import { readAvcConfig } from './wire/codecs/h264Config.ts'
 
 /** Payload bytes of a packet: an Ethernet frame holds it with IPv6, UDP, RTP and SRTP around it. */
 const MAX_PAYLOAD = 1180
+/**
+ * What was held back leaves at so many packets a call of `pace`, as for a viewer that begins, so that it does not overrun the
+ * links to viewers; and all of it after so long, for sources that are faster.
+ */
+const PACED_PACKETS = 60
+const PACED_MS = 1000
 
 export interface FrameFeedOptions {
   readonly sessionId: string
@@ -28,6 +35,10 @@ export class FrameFeed implements FrameSink {
   #audioIndex = 0
   #told: readonly TrackInfo[] = []
   #isOver = false
+  #backlogs = { video: new Backlog(), audio: new Backlog() }
+  /** Pictures that come at once, and those behind them: no more than a backlog holds and a second brings. */
+  #paced: Frame[] = []
+  #pacedUntilMs = 0
 
   constructor(options: FrameFeedOptions) {
     this.#options = options
@@ -35,6 +46,8 @@ export class FrameFeed implements FrameSink {
 
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isOver) return
+    // Of the configuration before.
+    this.pace(Number.POSITIVE_INFINITY)
     this.#told = tracks
     const video = tracks.find(({ kind, codec }) => kind === 'video' && codec === 'h264')
     const audio = tracks.find(({ kind, codec }) => kind === 'audio' && codec === 'opus')
@@ -56,8 +69,27 @@ export class FrameFeed implements FrameSink {
 
   frame(frame: Frame): void {
     if (this.#isOver) return
-    if (frame.kind === 'video') this.#takeVideo(frame)
-    else this.#takeAudio(frame)
+    const nowMs = this.#options.now()
+    const due = this.#backlogs[frame.kind].take(frame, nowMs)
+    if (frame.kind === 'audio') {
+      for (const sound of due) this.#takeAudio(sound)
+      return
+    }
+    if (this.#paced.length === 0) this.#pacedUntilMs = nowMs + PACED_MS
+    this.#paced.push(...due)
+    // The usual case: one comes, and goes.
+    if (this.#paced.length === 1) this.pace(nowMs)
+  }
+
+  /** Call it every few hundredths of a second: sends on what was too much to be sent at once. */
+  pace(nowMs: number): void {
+    const until = nowMs < this.#pacedUntilMs ? this.#videoIndex + PACED_PACKETS : Number.POSITIVE_INFINITY
+    let sent = 0
+    for (; sent < this.#paced.length && this.#videoIndex < until; sent++) {
+      const picture = this.#paced[sent]
+      if (picture !== undefined) this.#takeVideo(picture)
+    }
+    this.#paced.splice(0, sent)
   }
 
   /** Nobody watches, and no frames come until somebody does. What is kept must not be shown then: it is of long ago. */
@@ -65,6 +97,8 @@ export class FrameFeed implements FrameSink {
     this.#video = null
     this.#audio = null
     this.#originMs = null
+    this.#backlogs = { video: new Backlog(), audio: new Backlog() }
+    this.#paced = []
     this.tracks(this.#told)
   }
 

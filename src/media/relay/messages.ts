@@ -12,6 +12,8 @@ export interface RelaySettings {
   /** Bits per second of one publisher. */
   readonly maxBitrate: number
   readonly maxSessions: number
+  /** A publisher that shows nothing of itself for so long is gone. */
+  readonly publisherSilentMs: number
   /** False: forwards in JavaScript, although there may be something faster. */
   readonly native?: boolean
 }
@@ -20,7 +22,10 @@ export interface RelaySettings {
 export interface RelayCalls {
   publish: { readonly takes: PublishOffer; readonly gives: Negotiated }
   view: { readonly takes: ViewOffer; readonly gives: Negotiated }
-  patch: { readonly takes: { readonly sessionId: string; readonly fragment: string }; readonly gives: Patched }
+  patch: {
+    readonly takes: { readonly sessionId: string; readonly fragment: string; readonly mayRestart: boolean }
+    readonly gives: Patched
+  }
   end: { readonly takes: { readonly sessionId: string }; readonly gives: null }
 }
 

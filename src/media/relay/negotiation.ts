@@ -1,7 +1,8 @@
 import type { Negotiated } from '../engine.ts'
 import type { VideoCodec } from '../frame.ts'
 import type { Source } from './source.ts'
-import type { ChosenCodec, WantedTrack } from './wire/sdp/choose.ts'
+import type { AnsweredIdle } from './wire/sdp/answer.ts'
+import { type ChosenCodec, chooseIdle, type WantedTracks } from './wire/sdp/choose.ts'
 import type { SdpRefusal } from './wire/sdp/lines.ts'
 import type { OfferedMedia } from './wire/sdp/media.ts'
 import type { Offer } from './wire/sdp/offer.ts'
@@ -27,11 +28,14 @@ export const linesOf = (offer: Offer, plan: Plan): { readonly media: OfferedMedi
 export const profileIn = (plan: Plan): string | null =>
   plan.find((chosen) => chosen?.name === 'h264')?.codec.fmtp.get('profile-level-id') ?? null
 
+/** The answer to a viewer's line on which nothing is sent: accepted if the stream has no such medium, else rejected. */
+export function idleAnswer(media: OfferedMedia | undefined, wanted: WantedTracks): AnsweredIdle | null {
+  const chosen = media === undefined ? null : chooseIdle(media, wanted)
+  return chosen && { direction: 'inactive', chosen }
+}
+
 /** What viewers of a source must be able to take; `profile`: its `profile-level-id`, where that is known. */
-export function wantedOf(
-  { layers, audio }: Source,
-  profile: string | null,
-): { video: WantedTrack | null; audio: WantedTrack | null } {
+export function wantedOf({ layers, audio }: Source, profile: string | null): WantedTracks {
   const codec = layers[0]?.track.shape.codec
   const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
   return {

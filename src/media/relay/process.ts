@@ -60,7 +60,9 @@ async function run(settings: RelaySettings): Promise<void> {
     native,
     maxBitrate: settings.maxBitrate,
     maxSessions: settings.maxSessions,
+    publisherSilentMs: settings.publisherSilentMs,
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
+    release: (at) => isTcp(at) && tcp?.release(at),
     emit,
     want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
   })
@@ -121,7 +123,7 @@ function answer(relay: Relay, call: RelayCall): unknown {
     case 'view':
       return relay.view(call.takes)
     case 'patch':
-      return relay.patch(call.takes.sessionId, call.takes.fragment)
+      return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
     case 'end':
       relay.end(call.takes.sessionId)
       return null

@@ -1,13 +1,14 @@
 import type { Random } from '../../base/random.ts'
 import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
 import type { FrameSink, Track as TrackInfo } from '../frame.ts'
+import { Demultiplexer } from './demultiplexer.ts'
 import { Directory } from './directory.ts'
-import type { Fingerprint, Identity } from './dtls.ts'
+import type { Identity } from './dtls.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
 import type { NativeBackEnd } from './fanoutNative.ts'
 import { Feeds } from './feeds.ts'
 import { FrameFeed } from './frameFeed.ts'
-import { linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
+import { idleAnswer, linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
 import { newSink } from './newSink.ts'
 import { type Credentials, Peer, type PeerEvents } from './peer.ts'
 import { Publisher } from './publisher.ts'
@@ -17,12 +18,11 @@ import type { Endpoint } from './socket.ts'
 import type { Source } from './source.ts'
 import { tap } from './tap.ts'
 import { Viewer } from './viewer.ts'
-import { looksLikeStun, parseBindingRequest } from './wire/stun.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 import { type Offer, parseOffer } from './wire/sdp/offer.ts'
-import { type Plan, planPublish, planView } from './wire/sdp/plan.ts'
+import { planPublish, planView } from './wire/sdp/plan.ts'
 
 export interface RelayOptions {
   readonly identity: Identity
@@ -34,9 +34,13 @@ export interface RelayOptions {
   /** Bits per second that each publisher may send. */
   readonly maxBitrate: number
   readonly maxSessions: number
+  /** A publisher that shows nothing of itself for so long is gone. */
+  readonly publisherSilentMs: number
   /** The back end in C, where it is used. */
   readonly native?: NativeBackEnd | null
   send(datagram: Uint8Array, to: Endpoint): void
+  /** No session is at this address any more: where it is a connection, that can be closed. */
+  release(at: Endpoint): void
   emit(event: EngineEvent): void
   /** Frames of a feed are wanted from now on, or no more. */
   want(sessionId: string, isWanted: boolean): void
@@ -45,12 +49,14 @@ export interface RelayOptions {
 /** How often `tick` is to be called. */
 export const TICK_MS = 20
 
-/** Nothing genuine for so long: a publisher is gone, a viewer is gone, a transport never came up. */
-const PUBLISHER_SILENT_MS = 4000
-const VIEWER_SILENT_MS = 7000
+/** A viewer that shows nothing of itself for so long is gone: consent to be sent anything lasts no longer (RFC 7675 section 5.1). */
+const VIEWER_SILENT_MS = 30_000
+/** A transport that is not up by then never comes up. */
 const CONNECT_MS = 10_000
 const SLOW_TICK_MS = 200
 const BYTES_MS = 1000
+const NO_PRECONDITION =
+  'Precondition Required: send If-Match with the ETag, or * to restart ICE; without it only candidates of the current a=ice-ufrag are taken'
 
 interface Session {
   readonly id: string
@@ -69,14 +75,17 @@ export class Relay {
   readonly #options: RelayOptions
   readonly #sessions = new Map<string, Session>()
   readonly #feeds: Feeds
-  readonly #directory = new Directory<Session>()
+  readonly #directory: Directory<Session>
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
+  readonly #demultiplexer: Demultiplexer<Session>
   #slowAtMs = 0
   #bytesAtMs = 0
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#directory = new Directory((at) => options.release(at))
+    this.#demultiplexer = new Demultiplexer(this.#directory, () => this.#sessions.values())
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
@@ -109,7 +118,7 @@ export class Relay {
           rids: chosen.name === 'opus' ? [] : (read.value.media[at]?.rids ?? []),
         },
     )
-    return this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: publisher })
+    return this.#begin({ sessionId, room, offer: read.value, answers, role: publisher })
   }
 
   view({ sessionId, room, sourceId, offer }: ViewOffer): Negotiated {
@@ -117,7 +126,8 @@ export class Relay {
     if (!read.ok) return refused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const plan = planView(read.value, wantedOf(source, this.#profiles.get(source) ?? null))
+    const wanted = wantedOf(source, this.#profiles.get(source) ?? null)
+    const plan = planView(read.value, wanted)
     if (!plan.ok) return refused(plan.error)
     const sinks: { at: number; sink: Sink }[] = []
     const holder: { peer: Peer | null } = { peer: null }
@@ -125,13 +135,13 @@ export class Relay {
       if (chosen !== null) sinks.push({ at, sink: newSink(chosen, this.#options.random, holder) })
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
       const sink = sinks.find((one) => one.at === at)?.sink
-      if (chosen === null || sink === undefined) return null
+      if (chosen === null || sink === undefined) return idleAnswer(read.value.media[at], wanted)
       const { ssrc, rtx, kind } = sink.options
       const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
     const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
-    const begun = this.#begin({ sessionId, room, offer: read.value, plan: plan.value, answers, role: viewer })
+    const begun = this.#begin({ sessionId, room, offer: read.value, answers, role: viewer })
     holder.peer = this.#sessions.get(sessionId)?.peer ?? null
     if (!begun.ok) return begun
     this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
@@ -141,16 +151,17 @@ export class Relay {
   }
 
   /** Candidates of a peer are not needed by a lite agent, which waits for its checks; a restart gives new credentials. */
-  patch(sessionId: string, text: string): Patched {
+  patch(sessionId: string, text: string, mayRestart: boolean): Patched {
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return { ok: false, status: 404, problem: 'There is no such session.' }
     const fragment = parseFragment(text)
     if (!fragment.ok) return { ok: false, status: 400, problem: fragment.error.problem }
     const { iceUfrag, icePwd } = fragment.value
+    if (!mayRestart && iceUfrag !== session.etag) return { ok: false, status: 428, problem: NO_PRECONDITION }
     if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
       return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
-    session.peer.restart(credentials)
+    session.peer.restart(credentials, { ufrag: iceUfrag, pwd: icePwd }, this.#options.now())
     this.#directory.name(session, credentials.ufrag)
     session.etag = iceUfrag
     const { mid, kind } = session
@@ -189,29 +200,22 @@ export class Relay {
     return () => undefined
   }
 
-  /** A datagram came, for this call. Demultiplexed by its first byte (RFC 7983), then by ICE user name or by address. */
+  /** A datagram came, for this call. */
   receive(datagram: Buffer, from: Endpoint): void {
-    const nowMs = this.#options.now()
-    const first = datagram[0] ?? 255
-    if (first < 4) {
-      if (looksLikeStun(datagram)) this.#check(datagram, from, nowMs)
-      return
-    }
-    const peer = this.#directory.at(from)?.peer
-    if (peer === undefined) return
-    if (first >= 20 && first < 64) peer.receiveDtls(Buffer.from(datagram))
-    else if (first >= 128 && first < 192) peer.receiveMedia(datagram, nowMs)
+    this.#demultiplexer.receive(datagram, from, this.#options.now())
   }
 
   /** Does what time asks for. Call it every `TICK_MS`. */
   tick(): void {
     const nowMs = this.#options.now()
     for (const { role } of this.#sessions.values()) role.pace(nowMs)
+    this.#feeds.pace(nowMs)
     if (nowMs - this.#slowAtMs < SLOW_TICK_MS) return
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
       if (session.role instanceof Viewer) session.role.tick(nowMs)
-      const gone = goneBecause(session, nowMs)
+      session.peer.tick(nowMs)
+      const gone = this.#goneBecause(session, nowMs)
       if (gone !== null) this.#end(session, gone)
     }
     this.#tendFeeds()
@@ -229,7 +233,6 @@ export class Relay {
     sessionId: string
     room: string
     offer: Offer
-    plan: Plan
     answers: readonly AnsweredMedia[]
     role: Publisher | Viewer
   }): Negotiated {
@@ -238,9 +241,8 @@ export class Relay {
     const { sessionId, room, offer, role, answers } = wish
     const nowMs = this.#options.now()
     const credentials = this.#newCredentials()
-    const at = wish.plan.findIndex((chosen) => chosen !== null)
-    const media = offer.media[at]
-    const peer = this.#peerOf(sessionId, credentials, offer.fingerprint, nowMs)
+    const media = offer.media[answers.findIndex((answer) => answer !== null)]
+    const peer = this.#peerOf(sessionId, credentials, offer, role instanceof Publisher, nowMs)
     const session: Session = {
       id: sessionId,
       room,
@@ -269,25 +271,33 @@ export class Relay {
     }
   }
 
-  #peerOf(sessionId: string, credentials: Credentials, fingerprint: Fingerprint, nowMs: number): Peer {
+  #peerOf(
+    sessionId: string,
+    credentials: Credentials,
+    { fingerprint, iceUfrag, icePwd }: Offer,
+    isPublisher: boolean,
+    nowMs: number,
+  ): Peer {
     const session = (): Session | undefined => this.#sessions.get(sessionId)
+    const rtp = (packet: Buffer, index: number, atMs: number): void => {
+      const role = session()?.role
+      if (role instanceof Publisher) role.rtp(packet, index, atMs)
+    }
     const events: PeerEvents = {
       connected: () => this.#connected(session()),
-      rtp: (packet, index, atMs) => {
-        const role = session()?.role
-        if (role instanceof Publisher) role.rtp(packet, index, atMs)
-      },
+      rtp: isPublisher ? rtp : null,
       rtcp: (packets, atMs) => session()?.role.rtcp(packets, atMs),
       closed: () => this.end(sessionId, 'left'),
     }
-    const { identity } = this.#options
-    const located = (from: Endpoint): void => {
+    const { identity, random } = this.#options
+    const located = (from: Endpoint, isProved: boolean): void => {
       const owner = session()
-      if (owner !== undefined) this.#directory.locate(owner, from)
+      if (owner !== undefined) this.#directory.locate(owner, from, isProved)
     }
     const send = (datagram: Uint8Array, to: Endpoint): void => this.#options.send(datagram, to)
     const native = this.#options.native ?? null
-    return new Peer({ credentials, identity, fingerprint, events, native, send, located }, nowMs)
+    const remote = { ufrag: iceUfrag, pwd: icePwd }
+    return new Peer({ credentials, remote, identity, fingerprint, events, native, random, send, located }, nowMs)
   }
 
   #connected(session: Session | undefined): void {
@@ -302,11 +312,6 @@ export class Relay {
 
   #replace(replaced: Source | undefined): void {
     if (replaced !== undefined) this.end(replaced.sessionId, 'replaced')
-  }
-
-  #check(datagram: Buffer, from: Endpoint, nowMs: number): void {
-    const request = parseBindingRequest(datagram)
-    if (request !== null) this.#directory.named(request.localUfrag)?.peer.receiveCheck(request, from, nowMs)
   }
 
   #end(session: Session, reason: EndReason): void {
@@ -345,10 +350,11 @@ export class Relay {
   }
 
   #tellBytes(session: Session): void {
-    const { bytesIn, bytesOut } = session.peer
+    const { bytesIn, bytesOut, mediaAtMs } = session.peer
     if (bytesIn === session.told.bytesIn && bytesOut === session.told.bytesOut) return
     session.told = { bytesIn, bytesOut }
-    this.#options.emit({ kind: 'bytes', sessionId: session.id, bytesIn, bytesOut })
+    const silentMs = session.role instanceof Publisher ? this.#options.now() - mediaAtMs : 0
+    this.#options.emit({ kind: 'bytes', sessionId: session.id, bytesIn, bytesOut, silentMs })
   }
 
   #createFanout(): Fanout {
@@ -359,10 +365,10 @@ export class Relay {
     const { random } = this.#options
     return { ufrag: random.bytes(6).toString('hex'), pwd: random.bytes(16).toString('hex') }
   }
-}
 
-function goneBecause({ peer, role, begunAtMs }: Session, nowMs: number): EndReason | null {
-  if (!peer.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null
-  const silentMs = nowMs - peer.seenAtMs
-  return silentMs > (role instanceof Publisher ? PUBLISHER_SILENT_MS : VIEWER_SILENT_MS) ? 'lost' : null
+  #goneBecause({ peer, role, begunAtMs }: Session, nowMs: number): EndReason | null {
+    if (!peer.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null
+    const mostMs = role instanceof Publisher ? this.#options.publisherSilentMs : VIEWER_SILENT_MS
+    return nowMs - peer.seenAtMs > mostMs ? 'lost' : null
+  }
 }

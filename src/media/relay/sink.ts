@@ -1,6 +1,8 @@
 import type { AudioCodec, VideoCodec } from '../frame.ts'
+import { Allowance } from './allowance.ts'
 import { headFor, type Outlet, type RtpSender } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
+import { ResendBudget } from './resendBudget.ts'
 import type { Track } from './track.ts'
 import { ntpOf } from './wire/ntp.ts'
 import type { SenderReport } from './wire/rtcp.ts'
@@ -25,10 +27,10 @@ interface Segment {
   readonly outlet: Outlet
 }
 
-/** Retransmissions to one viewer, in bytes each second where nobody said otherwise; a second's worth at once. */
-const RESEND_RATE = 360_000
-/** A small packet costs us no less than this one. */
+/** A small packet costs us no less than one of this size, whether it is sent or sent again. */
 const LEAST_COST = 500
+/** Sequence numbers that are looked up for one viewer: all that a track keeps, four times a second. */
+const LOOK_UPS = { burst: 4096, perSecond: 8192 }
 /** A packet is not sent again before the last copy can have arrived. */
 const RESEND_INTERVAL_MS = 30
 const MAX_REMEMBERED = 4096
@@ -58,9 +60,8 @@ export class Sink {
   #octets = 0
   #rtxIndex: number
   #copies = 1
-  #resendRate = RESEND_RATE
-  #resendBytes = RESEND_RATE
-  #resendsAtMs = 0
+  readonly #budget = new ResendBudget()
+  readonly #lookUps = new Allowance(LOOK_UPS)
   readonly #resentAtMs = new Map<number, number>()
 
   constructor(options: SinkOptions) {
@@ -74,9 +75,9 @@ export class Sink {
     return this.#isShowing ? (this.#segment?.track ?? null) : null
   }
 
-  /** Whether it is about to show another track. */
-  get isSwitching(): boolean {
-    return this.#waitingFor !== null
+  /** The track that it is about to show instead; null: none. */
+  get waitsFor(): Track | null {
+    return this.#waitingFor
   }
 
   /** Whether the viewer agreed to the codec of a track. */
@@ -138,9 +139,10 @@ export class Sink {
     this.track?.requestKeyframe(nowMs)
   }
 
-  /** At most so many bytes are sent again each second: where the way is too small, more would only fill it. */
-  limitResends(bytesPerSecond: number | null): void {
-    this.#resendRate = bytesPerSecond ?? RESEND_RATE
+  /** Call it several times a second. */
+  tick(nowMs: number): void {
+    const bytes = Math.max(this.#octets + this.#packets * OVERHEAD, this.#packets * LEAST_COST)
+    this.#budget.earn(bytes, nowMs)
   }
 
   /** How often what is asked for is sent: a browser asks again after a tenth of a second, in which its picture stands. */
@@ -149,20 +151,21 @@ export class Sink {
   }
 
   /**
-   * Sends again what the viewer misses, as far as it is still there and within bounds; nothing from before the last switch,
-   * which began on a keyframe and needs none of it.
+   * Sends again what the viewer misses, as far as it is still there and what the viewer is sent pays for it; nothing from
+   * before the last switch, which began on a keyframe and needs none of it.
    */
   resend(sequences: readonly number[], nowMs: number): void {
-    this.#refill(nowMs)
+    this.tick(nowMs)
+    if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
     for (const sequence of sequences) {
-      if (this.#resendBytes <= 0) return
+      if (!this.#budget.isLeft || !this.#lookUps.take(nowMs)) return
       const index = this.#nextIndex - 1 + sequenceDistance(sequence, (this.#nextIndex - 1) & 0xffff)
       // What was not sent yet has no content yet: its number may still become that of another packet.
       if (index >= this.#nextIndex) continue
       if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
       const bytes = this.#resendOne(index)
       if (bytes === 0) continue
-      this.#resendBytes -= Math.max(bytes, LEAST_COST) * this.#copies
+      this.#budget.spend(Math.max(bytes, LEAST_COST) * this.#copies)
       if (this.#copies > 1) this.#resendOne(index)
       this.#resentAtMs.set(index, nowMs)
     }
@@ -273,12 +276,5 @@ export class Sink {
       peer.sendRtp({ ...head, ssrc: rtx.ssrc, payloadType: rtxType, index: this.#rtxIndex++ }, payload)
     }
     return packet.payload.length + OVERHEAD
-  }
-
-  #refill(nowMs: number): void {
-    const earned = ((nowMs - this.#resendsAtMs) * this.#resendRate) / 1000
-    this.#resendBytes = Math.min(this.#resendRate, this.#resendBytes + earned)
-    this.#resendsAtMs = nowMs
-    if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
   }
 }

@@ -122,6 +122,8 @@ class Outbox {
 
   #send(datagram: Uint8Array, to: Endpoint | undefined): void {
     const socket = to && this.#sockets[to.via]
+    // Nobody is at port 0, and Node throws at it.
+    if (to?.port === 0) return
     // What the kernel does not take at once waits in our memory; a queue beyond its own buffer helps nobody.
     if (socket && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, to.port, to.address)
   }

@@ -7,13 +7,16 @@ import type { Endpoint } from './socket.ts'
 export interface TcpPort {
   /** Best effort as over UDP: a peer that does not read gets no more. */
   send(message: Uint8Array, to: Endpoint): void
+  /** Closes this connection, after what was sent there before. */
+  release(at: Endpoint): void
   close(): Promise<void>
 }
 
 /** `Endpoint.via` of the first connection. Below are the UDP sockets. */
 const FIRST_VIA = 1000
+/** A connection more takes the place of the oldest one that was never answered. */
 const MAX_CONNECTIONS = 2000
-/** A connection that was never answered, because no genuine check came, is closed after this; a silent one as well. */
+/** One that was never answered, because no genuine check came, is closed after this; a silent one as well. */
 const UNKNOWN_MS = 10_000
 const SILENT_MS = 30_000
 /** No datagram of ours or of an honest peer is larger. */
@@ -24,19 +27,25 @@ const BACKLOG = 256
 
 export const isTcp = ({ via }: Endpoint): boolean => via >= FIRST_VIA
 
+export interface TcpOptions {
+  readonly addresses: readonly string[]
+  readonly port: number
+  readonly maxConnections?: number
+}
+
 /**
  * Listens on `port` at each of `addresses`. Calls `receive` for each message, which over TCP has its length in front
  * (RFC 4571).
  * @throws the error of the socket when the port is taken
  */
 export async function openTcp(
-  { addresses, port }: { addresses: readonly string[]; port: number },
+  { addresses, port, maxConnections = MAX_CONNECTIONS }: TcpOptions,
   receive: (message: Buffer, from: Endpoint) => void,
 ): Promise<TcpPort> {
   const connections = new Map<number, Socket>()
   let nextVia = FIRST_VIA
   const accept = (socket: Socket): void => {
-    if (connections.size >= MAX_CONNECTIONS) {
+    if (connections.size >= maxConnections && !makeRoom(connections)) {
       socket.destroy()
       return
     }
@@ -54,12 +63,26 @@ export async function openTcp(
   }
   return {
     send: (message, { via }) => write(connections.get(via), message),
+    release: ({ via }) => connections.get(via)?.destroySoon(),
     close: () => {
       for (const socket of connections.values()) socket.destroy()
       return closeAll(servers)
     },
   }
 }
+
+/** False: all of them were answered. */
+function makeRoom(connections: Map<number, Socket>): boolean {
+  for (const [via, socket] of connections) {
+    if (!isUnknown(socket)) continue
+    connections.delete(via)
+    socket.destroy()
+    return true
+  }
+  return false
+}
+
+const isUnknown = ({ bytesWritten }: Socket): boolean => bytesWritten === 0
 
 async function listen(host: string, port: number, accept: (socket: Socket) => void): Promise<Server> {
   const server = createServer({ noDelay: true }, accept)
@@ -76,8 +99,7 @@ async function closeAll(servers: readonly Server[]): Promise<void> {
 function serve(socket: Socket, via: number, receive: (message: Buffer, from: Endpoint) => void): void {
   const from: Endpoint = { address: socket.remoteAddress ?? '', port: socket.remotePort ?? 0, via }
   const read = messageReader((message) => receive(message, from))
-  const isUnknown = (): boolean => socket.bytesWritten === 0
-  const timer = setTimeout(() => isUnknown() && socket.destroy(), UNKNOWN_MS)
+  const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), UNKNOWN_MS)
   socket.once('close', () => clearTimeout(timer))
   // Whoever is cut off is noticed by its silence, as over UDP.
   socket.on('error', () => undefined)

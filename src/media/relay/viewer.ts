@@ -1,15 +1,18 @@
+import { Allowance } from './allowance.ts'
 import { Capacity, type Load } from './capacity.ts'
 import { LossWindow } from './lossWindow.ts'
 import type { Peer } from './peer.ts'
 import { Sink } from './sink.ts'
 import { chooseLayer, nextBitrate, type Source } from './source.ts'
+import type { Track } from './track.ts'
 import { roundTripOf } from './wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from './wire/rtcp.ts'
 
 const REPORT_MS = 1000
-/** The part of what a viewer can receive that may go to what it lost; and no less than a few packets a second. */
-const REPAIRS = 0.25
-const MIN_REPAIRS = 40_000
+/** An estimate beyond this part of the largest layer says no more than that everything fits. */
+const BEYOND_ALL = 1.5
+/** Each keyframe costs all viewers the bits of ten other pictures, and each change of layer asks for one. */
+const KEYFRAMES = { burst: 5, perSecond: 0.5 }
 /** From this share of lost packets on, a repair that is lost as well is so frequent that two copies are worth their price. */
 const LOSSY = 0.04
 /** What a probe sends is spread over time; a timer that was late makes up for no more than this. */
@@ -25,10 +28,12 @@ export interface ViewerOptions {
 export class Viewer {
   readonly #sinks: readonly Sink[]
   readonly #cname: string
-  #peer: Peer | null = null
+  #peer: Pick<Peer, 'sendRtcp'> | null = null
   #source: Source | null = null
   readonly #capacity = new Capacity()
   readonly #losses = new LossWindow()
+  readonly #keyframes = new Allowance(KEYFRAMES)
+  readonly #changes = new Allowance(KEYFRAMES)
   #reportedAtMs = 0
   #pacedAtMs = 0
 
@@ -38,7 +43,7 @@ export class Viewer {
   }
 
   /** The transport is up. */
-  begin(peer: Peer, nowMs: number): void {
+  begin(peer: Pick<Peer, 'sendRtcp'>, nowMs: number): void {
     this.#peer = peer
     if (this.#source !== null) this.show(this.#source, nowMs)
   }
@@ -57,11 +62,9 @@ export class Viewer {
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
     for (const packet of packets) {
       if (packet.kind === 'nack') this.#sinkOf(packet.mediaSsrc)?.resend(packet.sequences, nowMs)
-      if (packet.kind === 'pli') this.#sinkOf(packet.mediaSsrc)?.requestKeyframe(nowMs)
-      if (packet.kind === 'fir') {
-        for (const { ssrc } of packet.requests) this.#sinkOf(ssrc)?.requestKeyframe(nowMs)
-      }
-      if (packet.kind === 'remb') this.#capacity.said(packet.bitrate, this.#load(), nowMs)
+      if (packet.kind === 'pli') this.#requestKeyframe(packet.mediaSsrc, nowMs)
+      if (packet.kind === 'fir') for (const { ssrc } of packet.requests) this.#requestKeyframe(ssrc, nowMs)
+      if (packet.kind === 'remb') this.#noteEstimate(packet.bitrate, nowMs)
       if (packet.kind === 'rr') for (const report of packet.reports) this.#noteReport(report, nowMs)
     }
   }
@@ -69,8 +72,7 @@ export class Viewer {
   /** Call it several times a second. */
   tick(nowMs: number): void {
     if (nowMs - this.#reportedAtMs >= REPORT_MS) this.#report(nowMs)
-    const { bitrate } = this.#capacity
-    this.#video?.limitResends(bitrate && Math.max(bitrate * REPAIRS, MIN_REPAIRS) / 8)
+    for (const sink of this.#sinks) sink.tick(nowMs)
     if (this.#source !== null && this.#source.layers.length > 1) this.show(this.#source, nowMs)
   }
 
@@ -100,8 +102,19 @@ export class Viewer {
     const sink = this.#video
     const layers = this.#source?.layers ?? []
     const now = layers.find(({ track }) => track === sink?.track)
-    if (now === undefined || sink?.isSwitching === true) return { sent: 0, next: null }
+    if (now === undefined || sink?.waitsFor !== null) return { sent: 0, next: null }
     return { sent: now.meter.bitrate, next: nextBitrate(layers, now) }
+  }
+
+  #requestKeyframe(ssrc: number, nowMs: number): void {
+    const sink = this.#sinkOf(ssrc)
+    if (sink?.options.kind === 'video' && this.#keyframes.take(nowMs)) sink.requestKeyframe(nowMs)
+  }
+
+  /** A viewer may claim anything. No more can be true than that it could receive all that there is to send. */
+  #noteEstimate(bitrate: number, nowMs: number): void {
+    const largest = Math.max(0, ...(this.#source?.layers ?? []).map(({ meter }) => meter.bitrate))
+    if (largest > 0) this.#capacity.said(Math.min(bitrate, largest * BEYOND_ALL), this.#load(), nowMs)
   }
 
   #noteReport(report: ReportBlock, nowMs: number): void {
@@ -127,8 +140,15 @@ export class Viewer {
       sink.options.kind === 'audio'
         ? source.audio
         : chooseLayer(source.layers, this.#capacity.bitrate, sink.track)?.track
-    if (track !== null && track !== undefined && sink.takes(track)) sink.attach(track, nowMs)
-    else sink.detach()
+    if (track === null || track === undefined || !sink.takes(track)) sink.detach()
+    else if (this.#mayShow(sink, track, source, nowMs)) sink.attach(track, nowMs)
+  }
+
+  /** Estimates that swing between two layers must not cost both a keyframe each time. */
+  #mayShow(sink: Sink, track: Track, { layers }: Source, nowMs: number): boolean {
+    if (sink.track === track || sink.waitsFor === track) return true
+    const isChange = layers.some((layer) => layer.track === sink.track)
+    return !isChange || this.#changes.take(nowMs)
   }
 
   #sinkOf(ssrc: number): Sink | undefined {

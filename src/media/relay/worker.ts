@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { childEnvironment } from '../../base/childEnvironment.ts'
 import type { Logger } from '../../base/log.ts'
 import type { FromRelay, RelayCalls, RelaySettings, ToRelay } from './messages.ts'
 
@@ -41,7 +42,8 @@ export class Worker {
     this.#options = options
     // What we were started with is not for it: a guard that follows our parent would take its channel to us for its own.
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
-    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, stdio: [...stdio] })
+    const env = childEnvironment()
+    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, env, stdio: [...stdio] })
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })

@@ -6,7 +6,7 @@ import { ChunkReader } from './chunkReader.ts'
 import { type Command, readCommand, readTarget, type Target } from './commands.ts'
 import { Handshake } from './handshake.ts'
 import { Ingest } from './ingest.ts'
-import { controlMessage, EVENT, type Message, MESSAGE, userControl, writeMessage } from './messages.ts'
+import { controlMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl, writeMessage } from './messages.ts'
 import * as replies from './replies.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
 
@@ -15,10 +15,14 @@ const MAX_COMMAND_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
 /** What may wait to be sent; only somebody who asks without reading gets there. */
 const MAX_WAITING_BYTES = 65_536
+/** Until it publishes, and then again in each minute of a broadcast. */
 const MAX_COMMANDS = 64
+const COMMANDS_WINDOW_MS = 60_000
 /** How long a refused client may take to read why. */
 const LINGER_MS = 2000
 const SMALLEST_WINDOW = 65_536
+/** Clients take `BadName` for "the name is in use", so that is not what a refusal says. */
+const DENIED = 'NetStream.Publish.Denied'
 
 export interface ConnectionOptions {
   readonly socket: Socket
@@ -44,6 +48,7 @@ export class Connection {
   #deadline: number
   #inbox: Message[] = []
   #commands = 0
+  #commandsUntil: number
   #app: Target | null = null
   #admitted: Admitted | null = null
   #ingest: Ingest | null = null
@@ -62,6 +67,7 @@ export class Connection {
       maxChunkStreams: MAX_CHUNK_STREAMS,
     })
     this.#deadline = clock.monotonic() + limits.handshakeMs
+    this.#commandsUntil = clock.monotonic() + COMMANDS_WINDOW_MS
     socket.on('data', (data: Buffer) => this.#received(data))
     socket.on('error', () => this.#endWith('lost'))
     this.closed = new Promise((resolve) => {
@@ -72,14 +78,15 @@ export class Connection {
     })
   }
 
-  /** Nobody was admitted on it yet. */
+  /** Nobody is admitted on it: it has not asked to publish, or was refused and may still read why. */
   get isPending(): boolean {
-    return this.#state === 'talking'
+    return this.#state === 'talking' || this.#state === 'lingering'
   }
 
   /** Called every second: ends what takes too long, tells the byte count. */
   tick(now: number): void {
     this.#tellBytes()
+    this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return
     this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
     this.#options.socket.destroy()
@@ -92,14 +99,19 @@ export class Connection {
     return this.closed
   }
 
-  /** From outside. Whoever does not read why is gone when lingering is over. */
-  #cut(why: string | undefined): Promise<void> {
-    if (why === undefined) return this.end('cut')
+  /** From outside. Nothing that comes from now on is taken in; the socket stays open until the encoder has read why. */
+  #cut(why: string): Promise<void> {
     if (this.#state === 'lingering' || this.#state === 'over') return Promise.resolve()
     this.#endWith('cut')
-    this.#send(replies.refused('NetStream.Publish.BadName', why))
+    this.#send(replies.refused(DENIED, why))
     this.#linger()
     return Promise.resolve()
+  }
+
+  #allowCommands(now: number): void {
+    if (now < this.#commandsUntil) return
+    this.#commands = 0
+    this.#commandsUntil = now + COMMANDS_WINDOW_MS
   }
 
   /** The first reason is the one that is told. */
@@ -157,7 +169,7 @@ export class Connection {
       case MESSAGE.commandAmf3:
         return this.#commandReceived(message)
       case MESSAGE.aggregate:
-        return 'Aggregate messages are not supported; send audio and video messages'
+        return this.#aggregate(message)
       case MESSAGE.windowSize:
         this.#window = Math.max(SMALLEST_WINDOW, message.payload.length >= 4 ? message.payload.readUInt32BE(0) : 0)
         return null
@@ -173,6 +185,16 @@ export class Connection {
     const taken = this.#ingest.take(message)
     if (!taken.ok) return taken.error
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
+    return null
+  }
+
+  #aggregate(message: Message): string | null {
+    const parts = splitAggregate(message)
+    if (parts === null) return 'An aggregate message is malformed: its parts do not add up'
+    for (const part of parts) {
+      const problem = part.type === MESSAGE.audio || part.type === MESSAGE.video ? this.#media(part) : null
+      if (problem !== null) return problem
+    }
     return null
   }
 
@@ -234,13 +256,13 @@ export class Connection {
     const { socket, log, publish } = this.#options
     const query = new URLSearchParams([target.query, app.query].filter((part) => part !== '').join('&'))
     const peer = socket.remoteAddress ?? ''
-    const request = { app: app.path, name: target.path, query, peer, cut: (why?: string) => this.#cut(why) }
+    const request = { app: app.path, name: target.path, query, peer, cut: (why: string) => this.#cut(why) }
     const answer = await publish(request).catch((error: unknown): PublishAnswer => {
       log.error({ error }, 'an RTMP publisher could not be decided on')
       return { ok: false, status: 'Service unavailable' }
     })
     if (answer.ok) this.#admit(answer)
-    else if (this.#state === 'deciding') this.#reject('NetStream.Publish.BadName', answer.status)
+    else if (this.#state === 'deciding') this.#reject(DENIED, answer.status)
     socket.resume()
   }
 

@@ -5,7 +5,8 @@ import { readAvcConfig, readSps } from '../relay/wire/codecs/h264Config.ts'
 
 /**
  * What the payload of an audio or video message is (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media:
- * seeking information, an end of sequence, silence of no bytes.
+ * seeking information, an end of sequence, silence of no bytes, and the empty configuration that ffmpeg's FLV muxer
+ * writes for H.264 in Annex B and AAC in ADTS before it knows the true one.
  */
 export type FlvPayload =
   | { readonly kind: 'track'; readonly track: VideoTrack; readonly lengthBytes: number }
@@ -59,8 +60,9 @@ export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
   if (codec !== AVC) return err(`Video codec ${VIDEO_NAMES[codec] ?? codec} is not supported; send H.264`)
   if (payload.length < 5) return err('A video message is cut short')
   const data = payload.subarray(5)
+  if (data.length === 0) return ok(IGNORED)
   if (payload[1] === 0) return parseAvcConfig(data)
-  if (payload[1] !== 1 || data.length === 0) return ok(IGNORED)
+  if (payload[1] !== 1) return ok(IGNORED)
   // 24 bits with a sign: encoders that shift their times write small negative ones.
   return ok({ kind: 'video', key: first >> 4 === 1, compositionMs: payload.readIntBE(2, 3), data })
 }
@@ -74,8 +76,8 @@ export function parseAudio(payload: Buffer): Result<FlvPayload, string> {
   if (codec !== AAC) return err(`Audio codec ${AUDIO_NAMES[codec] ?? codec} is not supported; send AAC`)
   if (payload.length < 2) return err('An audio message is cut short')
   const data = payload.subarray(2)
-  if (payload[1] === 0) return parseAacConfig(data)
-  return ok(data.length === 0 ? IGNORED : { kind: 'audio', data })
+  if (data.length === 0) return ok(IGNORED)
+  return payload[1] === 0 ? parseAacConfig(data) : ok({ kind: 'audio', data })
 }
 
 function refusedFourcc(payload: Buffer, instead: string): string {

@@ -9,6 +9,8 @@ const DONE = ok(undefined)
  * in its first moments would have every listener begin twice.
  */
 const ALONE_MS = 500
+/** Media without a configuration cannot be decoded. It is dropped for this long, for encoders that send theirs late. */
+const UNCONFIGURED_MS = 5000
 
 /**
  * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
@@ -21,6 +23,7 @@ export class Ingest {
   #lengthBytes = 4
   #tracksAreNew = false
   #soundSinceMs: number | null = null
+  readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
   #hasBegun = false
   #timeline = new Timeline()
 
@@ -61,7 +64,7 @@ export class Ingest {
   }
 
   #videoFrame(video: Extract<FlvPayload, { kind: 'video' }>, atMs: number): Result<void, string> {
-    if (this.#video === null) return err('Video came before its configuration')
+    if (this.#video === null) return this.#unconfigured('video', atMs, 'Video came before its configuration')
     const data = withFourByteLengths(video.data, this.#lengthBytes)
     if (data === null) return err('A video frame is malformed: the lengths of its NAL units do not add up')
     this.#tellTracks()
@@ -71,13 +74,19 @@ export class Ingest {
   }
 
   #audioFrame(data: Buffer, atMs: number): Result<void, string> {
-    if (this.#audio === null) return err('Audio came before its configuration')
+    if (this.#audio === null) return this.#unconfigured('audio', atMs, 'Audio came before its configuration')
     this.#soundSinceMs ??= atMs
     const mayGetCompany = this.#video === null && !this.#hasBegun
     if (mayGetCompany && Math.abs(atMs - this.#soundSinceMs) < ALONE_MS) return DONE
     this.#tellTracks()
     this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
     return DONE
+  }
+
+  #unconfigured(kind: 'video' | 'audio', atMs: number, problem: string): Result<void, string> {
+    const sinceMs = this.#unconfiguredSinceMs.get(kind) ?? atMs
+    this.#unconfiguredSinceMs.set(kind, sinceMs)
+    return Math.abs(atMs - sinceMs) < UNCONFIGURED_MS ? DONE : err(problem)
   }
 
   #tellTracks(): void {

@@ -67,7 +67,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   }
 }
 
-/** Those who hold a place without having asked to publish give way, the oldest first. */
+/** Those who hold a place without being admitted give way, the oldest first. */
 function makeRoom(connections: Set<Connection>): boolean {
   for (const connection of connections) {
     if (!connection.isPending) continue

@@ -82,6 +82,31 @@ export const commandMessage = (streamId: number, ...values: readonly AmfValue[])
   payload: encodeAmf(values),
 })
 
+/** Type, length, timestamp and message stream of a part, as in an FLV tag; the length of the whole part follows it. */
+const PART_HEADER_BYTES = 11
+const BACK_POINTER_BYTES = 4
+
+/**
+ * The messages of an aggregate message (RTMP 1.0 section 7.1.6), or null when their lengths do not add up. Their times are
+ * moved so that the first one has the time of the whole. The last back pointer may be missing.
+ */
+export function splitAggregate({ streamId, timestamp, payload }: Message): Message[] | null {
+  const parts: Message[] = []
+  let firstTime: number | null = null
+  for (let at = 0; at < payload.length; ) {
+    const from = at + PART_HEADER_BYTES
+    if (from > payload.length) return null
+    const end = from + payload.readUIntBE(at + 1, 3)
+    if (end > payload.length) return null
+    const time = payload.readUIntBE(at + 4, 3) + payload.readUInt8(at + 7) * 2 ** 24
+    firstTime ??= time
+    const moved = (timestamp + time - firstTime) >>> 0
+    parts.push({ type: payload.readUInt8(at), streamId, timestamp: moved, payload: payload.subarray(from, end) })
+    at = end + BACK_POINTER_BYTES
+  }
+  return parts
+}
+
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)

@@ -19,10 +19,10 @@ export interface PublishRequest {
   /** The address of the socket. */
   readonly peer: string
   /**
-   * Ends the connection, at once, or when the encoder was told `why`. Resolves after its last byte was taken in; safe to
-   * call more than once, and too early.
+   * Ends the connection; the encoder reads `why` as the description of a status. Resolves after the last byte was taken in.
+   * Safe to call more than once, and while the request is being decided.
    */
-  cut(why?: string): Promise<void>
+  cut(why: string): Promise<void>
 }
 
 /** `status` is told to the encoder as it is, before the connection is closed. */

@@ -1,4 +1,5 @@
 import type { Dialled } from '../../core/live/dialled.ts'
+import type { Rung } from '../../core/life/rungs.ts'
 import type { AbrLadder, Rendition } from '../../core/live/types.ts'
 import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
 
@@ -23,24 +24,25 @@ export interface Launch {
 }
 
 export interface LadderInput extends Launch {
-  readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
+  /** At least one. */
+  readonly rungs: readonly Rung[]
+  readonly audioKbps: AbrLadder['audioKbps']
   /** Whether the source has sound. */
   readonly sound: boolean
-  /** Null: Matroska on standard input. */
-  readonly pull: Dialled | null
+  /** Where the media comes from. `push`: Matroska on standard input; `pull`: the source that `pullScript` names there. */
+  readonly input: 'push' | 'pull'
 }
 
 /**
- * H.264 and AAC for every rung of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
- * `main.m3u8`, then `0/`, `1/` … in the order of the ladder, `thumbnail.jpeg`. The third process writes `2_1750000000.m4s`,
- * and the init segment `2_0.mp4` into `0/`.
+ * H.264 and AAC for rungs of a ladder, as HLS with fMP4 segments, and a thumbnail, written into the working folder:
+ * `main.m3u8`, then `0/`, `1/` … by their place in the ladder, `thumbnail.jpeg`. The third process writes
+ * `2_1750000000.m4s`, and the init segment `2_0.mp4` into `0/`.
  */
-export function ladderArguments({ ladder, sound, pull, launch, firstNumber }: LadderInput): string[] {
-  const { video, audioKbps } = ladder
+export function ladderArguments({ rungs: video, audioKbps, sound, input, launch, firstNumber }: LadderInput): string[] {
   const withSound = sound && audioKbps !== null
   return [
     '-y',
-    ...(pull === null ? MATROSKA_INPUT : pullInput(pull)),
+    ...(input === 'push' ? MATROSKA_INPUT : PULL_INPUT),
     '-filter_complex',
     filters(video),
     ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withSound ? ['-map', '0:a:0'] : [])]),
@@ -50,19 +52,58 @@ export function ladderArguments({ ladder, sound, pull, launch, firstNumber }: La
     ...HLS,
     ...words(`-start_number ${firstNumber} -hls_segment_filename %v/${launch}_%d.m4s`),
     // The rendition is put in only where there are several.
-    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : 0}.mp4`),
+    ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : (video[0]?.index ?? 0)}.mp4`),
     '-var_stream_map',
-    video.map((_, index) => `v:${index}${withSound ? `,a:${index}` : ''}`).join(' '),
+    video.map((rung, at) => `v:${at}${withSound ? `,a:${at}` : ''},name:${rung.index}`).join(' '),
     '%v/index.m3u8',
     ...THUMBNAIL,
   ]
 }
 
 /** Only what a live source is reached by: an address that names a file, or a playlist that does, is none. */
-function pullInput({ url, options }: Dialled): string[] {
-  const whitelist = ['-protocol_whitelist', 'rtmp,rtmps,srt,tcp,udp,tls,crypto']
-  const patience = url.startsWith('rtmp') ? ['-rw_timeout', '10000000'] : []
-  return [...whitelist, ...words('-probesize 1000000 -analyzeduration 1000000'), ...patience, ...options, '-i', url]
+const PROTOCOLS = 'rtmp,rtmps,srt,tcp,udp,tls,crypto'
+
+const PROBE = { probesize: '1000000', analyzeduration: '1000000' }
+
+/** Seconds. What RTMP and SRT carry as one stream does not jump so far; see `TIMES_JUMPED`. */
+const JUMP_SECONDS = 10
+
+/**
+ * The script on standard input names the source, because arguments can be read by every user of the machine. Of a source
+ * whose times jump, this input (unlike a plain one) does not mend them: ffmpeg says so and guesses.
+ */
+const PULL_INPUT = [
+  ...words(`-dts_error_threshold ${JUMP_SECONDS} -protocol_whitelist pipe,${PROTOCOLS}`),
+  ...Object.entries(PROBE).flatMap(([name, value]) => [`-${name}`, value]),
+  // `safe 0`: the script is ours, and may name addresses. H.264 stays as it comes.
+  ...words('-f concat -safe 0 -auto_convert 0 -i pipe:0'),
+]
+
+/** What ffmpeg says when the times of a source that is pulled have jumped. The next process begins with the new ones. */
+export const TIMES_JUMPED = /invalid dropping/
+
+/**
+ * What is pulled, as a script for the concat demuxer of ffmpeg. The source itself may not be one, or any other list: it
+ * may only be what RTMP and SRT carry.
+ */
+export function pullScript({ url, options }: Dialled): string {
+  const patience = url.startsWith('rtmp') ? { rw_timeout: '10000000' } : {}
+  const all = {
+    protocol_whitelist: PROTOCOLS,
+    format_whitelist: 'flv,live_flv,mpegts',
+    ...PROBE,
+    ...patience,
+    ...options,
+  }
+  const lines = Object.entries(all).map(([name, value]) => `option ${name} ${quoted(value)}`)
+  return `${['ffconcat version 1.0', `file ${quoted(url)}`, ...lines].join('\n')}\n`
+}
+
+/** @throws for what could end its line: an address that was checked has nothing of the kind */
+function quoted(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f]/.test(text)) throw new Error('a source with control characters cannot be pulled')
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** Every rung has exactly its size, with bars where the source has another shape: so a stream never changes within. */
@@ -74,7 +115,11 @@ function filters(video: readonly Rendition[]): string {
     return `[s${index}]${rate}${fit},pad=${w}:${h}:(ow-iw)/2:(oh-ih)/2,setsar=1[v${index}]`
   })
   const often = `select='isnan(prev_selected_t)+gte(t-prev_selected_t,${THUMBNAIL_EVERY_SECONDS})'`
-  return [`[0:v:0]split=${video.length + 1}${outputs}[s]`, ...rungs, `[s]${often},scale=w=640:h=-2[thumb]`].join(';')
+  return [
+    `[0:v:0]split=${video.length + 1}${outputs}[s]`,
+    ...rungs,
+    `[s]${often},scale=w=640:h=-2:out_range=full[thumb]`,
+  ].join(';')
 }
 
 /** A key picture every segment, in all renditions at once, and nowhere else. */
@@ -104,7 +149,8 @@ const HLS = [
   ...words('-max_interleave_delta 1000000 -master_pl_name main.m3u8'),
 ]
 
+/** Full range under the name that is not deprecated, or ffmpeg complains in every run. */
 const THUMBNAIL = [
-  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -fps_mode passthrough'),
+  ...words('-map [thumb] -c:v mjpeg -q:v 5 -pix_fmt yuv420p -color_range pc -strict unofficial -fps_mode passthrough'),
   ...words('-f image2 -update 1 -atomic_writing 1 thumbnail.jpeg'),
 ]

@@ -1,12 +1,16 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/life/load.ts'
 import type { Meter } from '../../core/life/measured.ts'
 import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
+import { withoutSource } from '../../base/withoutSource.ts'
 import type { FrameSource, Track } from '../frame.ts'
-import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../packager/ffmpeg.ts'
-import { ladderArguments, type LadderInput, type Launch } from './arguments.ts'
-import { clearLeftovers } from './leftovers.ts'
+import { exitReason, lastLine } from '../packager/exits.ts'
+import type { Ffmpeg, FfmpegProcess } from '../packager/ffmpeg.ts'
+import { ladderArguments, type LadderInput, type Launch, pullScript, TIMES_JUMPED } from './arguments.ts'
+import { type Fed, watchEncoder } from './encoderWatch.ts'
+import { alignPlaylists, clearLeftovers } from './leftovers.ts'
 import { type Parting, Pushed } from './pushed.ts'
 import { SegmentMeter } from './segmentMeter.ts'
 import type { PushSources } from './sources.ts'
@@ -17,8 +21,16 @@ export interface JobTools {
   readonly sources: PushSources
   readonly reach: ReachSource
   readonly meter: Meter
+  readonly load: EngineLoad
   /** For the next process of this engine. */
   readonly nextLaunch: () => Launch
+}
+
+/** What a process works on. */
+interface Run extends Pick<LadderInput, 'sound'> {
+  readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
+  /** What it was given; absent when it reads its source itself. */
+  readonly fed?: () => Fed
 }
 
 const STOP_GRACE_MS = 2000
@@ -37,12 +49,14 @@ export class Job {
   readonly #tools: JobTools
   readonly #tell: (event: TranscodeEvent | TranscodeLog) => void
   readonly #stopping = new AbortController()
+  readonly #load: LoadControl
   #process: FfmpegProcess | null = null
   #startedAtMs = Number.NEGATIVE_INFINITY
   #unwatch = (): void => undefined
   #newest: FrameSource | null = null
-  /** Lets go of the source. */
+  /** Lets go of the source, or of its process alone. */
   #leave = (): void => undefined
+  #restart = (): void => undefined
   #work: Promise<void> = Promise.resolve()
 
   constructor(
@@ -54,13 +68,14 @@ export class Job {
     this.#job = job
     this.#folder = folder
     this.#tools = tools
+    this.#load = tools.load.control(job)
     this.#tell = (event) => {
       if (!this.#stopping.signal.aborted) tell(event)
     }
   }
 
   async start(): Promise<void> {
-    for (const folder of this.#renditions()) await mkdir(folder, { recursive: true, mode: 0o700 })
+    for (const folder of this.#allFolders()) await mkdir(folder, { recursive: true, mode: 0o700 })
     if (this.#stopping.signal.aborted) return
     const { source } = this.#job
     this.#tell({ kind: 'ready' })
@@ -75,6 +90,7 @@ export class Job {
     this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
+    this.#load.ended()
     if (!goesOn) await rm(this.#folder, { recursive: true, force: true })
   }
 
@@ -85,10 +101,13 @@ export class Job {
     this.#work = this.#work.then(() => this.#push(media)).catch((error: unknown) => this.#broken(String(error)))
   }
 
-  /** Once, and again when its tracks have changed: a source that goes on begins with a keyframe that it has kept. */
+  /**
+   * Once, and again when its tracks or the renditions have changed: a source that goes on begins with a keyframe that it has
+   * kept.
+   */
   async #push(media: FrameSource): Promise<void> {
     let parting: Parting = 'changed'
-    while (parting === 'changed') {
+    while (parting === 'changed' || parting === 'restart') {
       await this.#pauseUntilMs(this.#startedAtMs + START_EVERY_MS)
       await this.#clear()
       if (media !== this.#newest || this.#stopping.signal.aborted) return
@@ -99,42 +118,47 @@ export class Job {
   async #feed(media: FrameSource): Promise<Parting> {
     const { promise, resolve } = Promise.withResolvers<Parting>()
     this.#leave = () => resolve('over')
-    const unsubscribe = media.subscribe(new Pushed({ begin: (tracks) => this.#begin(tracks), part: resolve }))
+    this.#restart = () => resolve('restart')
+    const pushed: Pushed = new Pushed({
+      begin: (tracks) => this.#begin(tracks, () => pushed.fed),
+      blind: () => this.#sourceIsBlind(),
+      part: resolve,
+    })
+    const unsubscribe = media.subscribe(pushed)
     const parting = await promise
     unsubscribe()
-    const exit = await this.#process?.stop(DRAIN_MS)
+    // What waits for a process that is too slow is more than it can encode in any time.
+    const exit = await this.#process?.stop(parting === 'restart' ? STOP_GRACE_MS : DRAIN_MS)
     this.#process = null
     if (parting === 'over') this.#sourceIsLost()
-    if (parting === 'failed' && exit) this.#broken(reasonOf(exit))
+    if (parting === 'failed' && exit) this.#broken(exitReason(exit))
     return parting
   }
 
   /** The source has begun. Null: there cannot be a process for it, which was told. */
-  #begin(tracks: readonly Track[]): FfmpegProcess | null {
+  #begin(tracks: readonly Track[], fed: () => Fed): FfmpegProcess | null {
     const sound = tracks.some(({ kind }) => kind === 'audio')
-    if (!tracks.some(({ kind }) => kind === 'video')) {
-      this.#broken('the source has no video')
-      return null
-    }
-    const process = this.#run({ sound, pull: null })
+    const process = this.#run({ sound, fed })
     if (process === null) return null
     this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#sourceIsThere(process)
     return process
   }
 
-  #run(input: Pick<LadderInput, 'sound' | 'pull'>, onFrames = (): void => undefined): FfmpegProcess | null {
+  /** Fed by us, unless there is something to pull. Null: it cannot be started, which was told. */
+  #run({ sound, pull, fed }: Run): FfmpegProcess | null {
     const { ffmpeg, clock, nextLaunch } = this.#tools
+    const { audioKbps } = this.#job.ladder
     const launch = nextLaunch()
     const meter = this.#meterOf(launch)
     const started = ffmpeg.run({
       name: this.#job.name,
-      args: ladderArguments({ ...input, ...launch, ladder: this.#job.ladder }),
-      stdin: input.pull === null,
+      args: ladderArguments({ sound, input: pull ? 'pull' : 'push', ...launch, rungs: this.#load.rungs, audioKbps }),
+      ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
       cwd: this.#folder,
       onProgress: ({ outTimeMs }) => {
         void meter.look()
-        if ((outTimeMs ?? 0) > 0) onFrames()
+        if ((outTimeMs ?? 0) > 0) pull?.onFrames()
       },
     })
     if (!started.ok) {
@@ -143,7 +167,16 @@ export class Job {
     }
     this.#process = started.value
     this.#startedAtMs = clock.monotonic()
+    const found = (verdict: LoadVerdict): void => this.#found(verdict)
+    void watchEncoder({ clock, process: started.value, fed: fed ?? null, load: this.#load, found })
     return started.value
+  }
+
+  #found({ log, restart }: LoadVerdict): void {
+    if (log === null) return
+    this.#log(log.level, log.message)
+    this.#tell({ kind: 'notice', message: this.#load.notice })
+    if (restart) this.#restart()
   }
 
   #meterOf({ launch }: Launch): SegmentMeter {
@@ -151,23 +184,31 @@ export class Job {
     const { engineId, ladder } = this.#job
     return new SegmentMeter({
       clock,
-      folders: this.#renditions(),
+      folders: new Map(this.#load.rungs.map(({ index }) => [index, this.#folderOf(index)])),
       launch,
-      measured: (index, sample) => meter.segment(engineId, { index, name: ladder.video[index]?.label ?? '' }, sample),
+      measured: (index, sample) => {
+        if (sample.framerate !== null) this.#load.counted(index, sample.framerate)
+        meter.segment(engineId, { index, name: ladder.video[index]?.label ?? '' }, sample)
+      },
     })
   }
 
-  #renditions(): string[] {
-    return [...this.#job.ladder.video.keys()].map((index) => join(this.#folder, String(index)))
+  #folderOf = (index: number): string => join(this.#folder, String(index))
+
+  #allFolders(): string[] {
+    return [...this.#job.ladder.video.keys()].map(this.#folderOf)
   }
 
   /** Before each process: an ffmpeg removes nothing that an earlier one wrote. What cannot be removed keeps none from it. */
   async #clear(): Promise<void> {
-    await Promise.allSettled(this.#renditions().map((folder) => clearLeftovers(folder, this.#tools.clock.now())))
+    await Promise.allSettled(this.#allFolders().map((folder) => clearLeftovers(folder, this.#tools.clock.now())))
+    const made = new Set(this.#load.rungs.map(({ index }) => this.#folderOf(index)))
+    await alignPlaylists(this.#allFolders(), (folder) => made.has(folder))
   }
 
   #sourceIsThere(process: FfmpegProcess): void {
     this.#tell({ kind: 'source' })
+    if (this.#load.notice !== null) this.#tell({ kind: 'notice', message: this.#load.notice })
     void this.#awaitManifest(process)
   }
 
@@ -187,7 +228,9 @@ export class Job {
   async #isPlayable(sinceMs: number): Promise<boolean> {
     try {
       await access(join(this.#folder, 'main.m3u8'))
-      const written = await Promise.all(this.#renditions().map((folder) => stat(join(folder, 'index.m3u8'))))
+      const written = await Promise.all(
+        this.#load.rungs.map(({ index }) => stat(join(this.#folderOf(index), 'index.m3u8'))),
+      )
       return written.every(({ mtimeMs }) => mtimeMs >= sinceMs)
     } catch {
       return false
@@ -197,6 +240,11 @@ export class Job {
   #sourceIsLost(): void {
     this.#tell({ kind: 'sourceLost' })
     this.#log('warn', 'The source is gone')
+  }
+
+  #sourceIsBlind(): void {
+    this.#tell({ kind: 'sourceLost' })
+    this.#log('warn', NO_VIDEO)
   }
 
   #log(level: TranscodeLog['level'], message: string): void {
@@ -209,44 +257,57 @@ export class Job {
 
   /** Dials the source until there is one, and again when it is lost. */
   async #dial({ url, ingestId }: Extract<TranscodeJob['source'], { kind: 'pull' }>): Promise<void> {
-    let [failures, sound] = [0, true]
+    let [failures, sound, told] = [0, true, '']
     while (!this.#stopping.signal.aborted) {
       const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
-      if (!reached.ok && reached.error.isForbidden) return this.#broken(reached.error.message)
+      if (!reached.ok && reached.error.isForbidden) return this.#broken(withoutSource(reached.error.message, url))
       const pulled = reached.ok
         ? await this.#pull(reached.value, ingestId, sound)
-        : { seen: false, tail: reached.error.message }
+        : { seen: false, restarts: false, tail: reached.error.message }
       if (pulled === null) return
+      if (pulled.restarts) continue
       if (pulled.seen) this.#sourceIsLost()
       // A source without sound: what was asked of it is not there, and the next try does not ask.
       if (!pulled.seen && sound && /matches no streams/.test(pulled.tail)) sound = false
       failures = pulled.seen ? 1 : failures + 1
+      const reason = pulled.seen
+        ? ''
+        : isBlind(pulled.tail)
+          ? NO_VIDEO
+          : noAnswer(withoutSource(lastLine(pulled.tail), url))
+      // The same reason again is no news.
+      if (reason !== '' && reason !== told) this.#log('warn', reason)
+      told = reason
       const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
-      const again = `it is dialled again in ${pauseMs / 1000} s`
-      if (!pulled.seen) this.#log('warn', `The source does not answer; ${again}: ${withoutSource(pulled.tail, url)}`)
       await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
     }
   }
 
   /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
-  async #pull(reached: Reached, ingestId: string, sound: boolean): Promise<{ seen: boolean; tail: string } | null> {
+  async #pull(reached: Reached, ingestId: string, sound: boolean): Promise<Pulled | null> {
     let seen = false
     let gone = (): void => undefined
     try {
       await this.#clear()
       if (this.#stopping.signal.aborted) return null
-      const process = this.#run({ sound, pull: reached }, () => {
+      const onFrames = (): void => {
         if (!seen && process) {
           this.#log('info', 'The source answers')
           gone = this.#tools.meter.connected(ingestId, null).ended
           this.#sourceIsThere(process)
         }
         seen = true
-      })
+      }
+      const process = this.#run({ sound, pull: { reached, onFrames } })
       if (process === null) return null
+      let restarts = false
+      this.#restart = () => {
+        restarts = true
+        void process.stop(STOP_GRACE_MS)
+      }
       const { tail } = await process.exited
-      return { seen, tail }
+      return { seen, restarts, tail }
     } finally {
       gone()
       reached.close()
@@ -260,10 +321,20 @@ export class Job {
   }
 }
 
-const reasonOf = ({ code, tail }: FfmpegExit): string => `ffmpeg ended with ${code ?? 'a signal'}: ${lastLine(tail)}`
+/** How a dialled source came to its end. */
+interface Pulled {
+  /** Its media came. */
+  readonly seen: boolean
+  /** Its process was ended by us, to make other renditions. */
+  readonly restarts: boolean
+  /** The last that ffmpeg said. */
+  readonly tail: string
+}
 
-const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+const NO_VIDEO = 'The source has no video: an engine makes pictures, so there is nothing to play until it sends some'
 
-/** The last thing that was said, without the address and its passphrase. */
-const withoutSource = (tail: string, url: string): string =>
-  lastLine(tail).replaceAll(url, 'the source').replaceAll(/\?\S*/g, '')
+/** What ffmpeg says when the picture that the renditions are made of is not there. */
+const isBlind = (tail: string): boolean => /:v:0' in filtergraph.*matches no streams/.test(tail)
+
+const noAnswer = (why: string): string =>
+  `The source does not answer; it is dialled again at least every ${DIAL_PAUSE_MAX_MS / 1000} s: ${why}`

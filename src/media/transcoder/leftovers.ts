@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Longer than a playlist, and whoever holds an old one, asks for a segment (RFC 8216 section 6.2.2). */
@@ -9,7 +9,7 @@ const OLD_MS = 60_000
  * its own segments. To be called when none is running.
  */
 export async function clearLeftovers(folder: string, nowMs: number): Promise<void> {
-  const playlist = await readFile(join(folder, 'index.m3u8'), 'utf8').catch(() => '')
+  const playlist = await playlistIn(folder)
   const oldest = launchOf(/^\d.*$/m.exec(playlist)?.[0] ?? '')
   if (oldest === null) return
   for (const name of await readdir(folder)) {
@@ -18,6 +18,35 @@ export async function clearLeftovers(folder: string, nowMs: number): Promise<voi
     const { mtimeMs } = await stat(join(folder, name))
     if (nowMs - mtimeMs > OLD_MS) await rm(join(folder, name), { force: true })
   }
+}
+
+/**
+ * Makes the playlists of an engine fit for a process that makes other renditions than the one before. A rendition that is
+ * not made has none, so that its viewers go to another; one that is made again goes on with the numbers of the others. To
+ * be called when no process is running.
+ */
+export async function alignPlaylists(folders: readonly string[], isMade: (folder: string) => boolean): Promise<void> {
+  const playlists = await Promise.all(folders.map(playlistIn))
+  const latest = playlists.toSorted((a, b) => nextNumber(b) - nextNumber(a))[0] ?? ''
+  for (const [at, folder] of folders.entries()) {
+    const path = join(folder, 'index.m3u8')
+    if (!isMade(folder)) await rm(path, { force: true })
+    else if (playlists[at] === '' && latest !== '') await writeFile(path, emptyAfter(latest))
+  }
+}
+
+const playlistIn = (folder: string): Promise<string> => readFile(join(folder, 'index.m3u8'), 'utf8').catch(() => '')
+
+/** Of the segment that comes after those that are listed; 0 without a playlist. */
+function nextNumber(playlist: string): number {
+  const first = Number(/^#EXT-X-MEDIA-SEQUENCE:(\d{1,15})$/m.exec(playlist)?.[1] ?? 0)
+  return first + (playlist.match(/^#EXTINF:/gm)?.length ?? 0)
+}
+
+/** ffmpeg reads the number and goes on from there. */
+function emptyAfter(playlist: string): string {
+  const duration = /^#EXT-X-TARGETDURATION:\d+$/m.exec(playlist)?.[0] ?? '#EXT-X-TARGETDURATION:2'
+  return `#EXTM3U\n#EXT-X-VERSION:7\n${duration}\n#EXT-X-MEDIA-SEQUENCE:${nextNumber(playlist)}\n`
 }
 
 /** The number of the process that wrote a file; null for what is none of its segments. */

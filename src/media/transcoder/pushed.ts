@@ -1,13 +1,19 @@
 import type { Frame, FrameSink, Track } from '../frame.ts'
 import type { FfmpegProcess } from '../packager/ffmpeg.ts'
 import { MuxFeed } from '../packager/muxFeed.ts'
+import type { Fed } from './encoderWatch.ts'
 
-/** Why a source and its process are parted: the source is over, its tracks are others now, or the process cannot go on. */
-export type Parting = 'over' | 'changed' | 'failed'
+/**
+ * Why a source and its process are parted: the source is over, its tracks are others now, the process cannot go on, or it
+ * has to make other renditions.
+ */
+export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 
 export interface PushedParts {
   /** Starts the process for these tracks; null when that is impossible. */
   readonly begin: (tracks: readonly Track[]) => FfmpegProcess | null
+  /** The source sends no video, so that there is nothing to begin with; called once until it does. */
+  readonly blind: () => void
   /** Called once or more often; the first word counts. */
   readonly part: (why: Parting) => void
 }
@@ -17,6 +23,7 @@ export class Pushed implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
   #process: FfmpegProcess | null = null
+  #hasVideo = false
   #isOver = false
 
   constructor(parts: PushedParts) {
@@ -28,16 +35,25 @@ export class Pushed implements FrameSink {
     })
   }
 
+  /** Sound alone makes no picture: it is not given to the process, and video that comes later begins one. */
   tracks(tracks: readonly Track[]): void {
-    this.#mux.tracks(tracks)
+    this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
+    if (this.#hasVideo) this.#mux.tracks(tracks)
+    else if (this.#process !== null) this.#part('changed')
+    else if (!this.#isOver) this.#parts.blind()
   }
 
   frame(frame: Frame): void {
-    if (!this.#isOver) this.#mux.frame(frame)
+    if (!this.#isOver && this.#hasVideo) this.#mux.frame(frame)
   }
 
   end(): void {
     this.#mux.end()
+  }
+
+  get fed(): Fed {
+    const { mediaUs, dropped: droppedFrames, droppedUs } = this.#mux
+    return { inMs: mediaUs / 1000, droppedFrames, droppedMs: droppedUs / 1000 }
   }
 
   #begin(tracks: readonly Track[]): void {

@@ -6,8 +6,8 @@ import { all, find, viewOf } from '../packager/boxes.ts'
 
 export interface SegmentMeterOptions {
   readonly clock: Pick<Clock, 'now'>
-  /** Of each rendition, in the order of the ladder. */
-  readonly folders: readonly string[]
+  /** Of each rendition that is made, by its place in the ladder. */
+  readonly folders: ReadonlyMap<number, string>
   /** Only what this process wrote is measured. */
   readonly launch: number
   readonly measured: (index: number, sample: RenditionSample) => void
@@ -40,7 +40,7 @@ export class SegmentMeter {
 
   async #lookAt(index: number): Promise<void> {
     const { folders, launch, clock, measured } = this.#options
-    const folder = folders[index] ?? ''
+    const folder = folders.get(index) ?? ''
     const listed = [...(await readFile(join(folder, 'index.m3u8'), 'utf8')).matchAll(SEGMENT)]
     const mine = listed.filter(([, , , by]) => Number(by) === launch)
     const fresh = mine.slice(mine.findLastIndex(([, , name]) => name === this.#seen[index]) + 1)

@@ -2,7 +2,7 @@ import type { FrameSink, FrameSource } from '../frame.ts'
 import { Hub } from '../hub.ts'
 
 /** Sends an encoder away; `why` is for the person who looks at it. */
-type Cut = (why?: string) => Promise<void>
+type Cut = (why: string) => Promise<void>
 type Listener = (source: FrameSource) => void
 
 /** What encoders push to this node, by ingest: whoever waits for one is told when it comes. */
@@ -28,7 +28,7 @@ export class PushSources {
   }
 
   /** Ends what is pushed to an ingest, and says why. */
-  async cut(ingestId: string, why?: string): Promise<void> {
+  async cut(ingestId: string, why: string): Promise<void> {
     const entry = this.#live.get(ingestId)
     if (entry === undefined) return
     this.#live.delete(ingestId)
@@ -49,6 +49,6 @@ export class PushSources {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#live.keys()].map((id) => this.cut(id)))
+    await Promise.all([...this.#live.keys()].map((id) => this.cut(id, 'The server is stopping; connect again')))
   }
 }

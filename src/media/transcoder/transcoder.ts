@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import type { EngineLoad } from '../../core/life/load.ts'
 import type { Meter } from '../../core/life/measured.ts'
 import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
 import type { Ffmpeg } from '../packager/ffmpeg.ts'
@@ -13,6 +14,7 @@ export interface TranscoderOptions {
   readonly sources: PushSources
   readonly reach: ReachSource
   readonly meter: Meter
+  readonly load: EngineLoad
   readonly clock: Clock
   readonly log: Logger
   /** Below it each engine has a folder of its own; nothing else may be there. */

@@ -10,6 +10,10 @@ import * as recordings from './0006_recordings.ts'
 import * as served from './0007_served.ts'
 import * as nodeUrls from './0008_node_urls.ts'
 import * as viewed from './0009_viewed.ts'
+import * as sources from './0011_sources.ts'
+import * as accessLogRepeats from './0012_access_log_repeats.ts'
+import * as runActors from './0014_run_actors.ts'
+import * as channelEvents from './0015_channel_events.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
@@ -22,6 +26,10 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Pr
   '0007_served': served.up,
   '0008_node_urls': nodeUrls.up,
   '0009_viewed': viewed.up,
+  '0011_sources': sources.up,
+  '0012_access_log_repeats': accessLogRepeats.up,
+  '0014_run_actors': runActors.up,
+  '0015_channel_events': channelEvents.up,
 }
 
 /** The database was written by a newer version of this program. */

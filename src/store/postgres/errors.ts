@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../store.ts'
 export class Retry extends StoreUnavailable {}
 
 const UNIQUE_VIOLATION = '23505'
+const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
@@ -14,9 +15,16 @@ const RETRY = new Set(['40001', '40P01'])
  */
 const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
 
+/** The words of `pg-pool` for a wait that was too long, whether its connections are busy or cannot be opened. */
+const WAITED = 'timeout exceeded when trying to connect'
+
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
-export function translate(error: unknown): unknown {
+export function translate(error: unknown, pool?: { readonly isBusy: boolean; readonly size: number }): unknown {
   if (error instanceof StoreUnavailable) return error
+  if (pool?.isBusy && error instanceof Error && error.message === WAITED) {
+    const why = `all ${pool.size} connections of this process to the database are in use; see storage.poolSize`
+    return new StoreUnavailable(why, { cause: error })
+  }
   if (!(error instanceof DatabaseError)) {
     return isAboutReaching(error)
       ? new StoreUnavailable('the database server cannot be reached', { cause: error })
@@ -25,7 +33,8 @@ export function translate(error: unknown): unknown {
   const code = error.code ?? ''
   if (code === UNIQUE_VIOLATION) return conflict({ constraint: error.constraint ?? '' }, error)
   if (RETRY.has(code)) return new Retry('the database gave up the transaction', { cause: error })
-  return UNAVAILABLE.test(code) ? new StoreUnavailable(error.message, { cause: error }) : error
+  if (!UNAVAILABLE.test(code)) return error
+  return new StoreUnavailable(error.message, { cause: error, isDiskFull: code === DISK_FULL })
 }
 
 /** Errors of sockets have a code (ECONNREFUSED, ENOENT, …); those of `pg` about its connections have only words. */

@@ -1,19 +1,28 @@
 import { Client } from 'pg'
 import type { StoreLog } from '../log.ts'
+import type { Session } from '../session.ts'
 import { CHANNEL } from '../tables/changes.ts'
+import { types } from './pool.ts'
+import { PgSession } from './session.ts'
 
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
 
+/** An answer that takes longer will not come: the connection is given up for another one. */
+const ANSWER_MS = 5_000
+
 /**
- * Hears what other nodes commit, on a connection of its own. It comes back by itself when the connection is lost, and rings
- * once then, because what was said meanwhile is gone.
+ * Hears what other nodes commit, on a connection of its own, which also asks what it was: a pool that is busy delays
+ * neither. It comes back by itself when the connection is lost, and rings once then, because what was said meanwhile is
+ * gone.
  */
 export class Listener {
   readonly #url: string
   readonly #ring: () => void
   readonly #log: StoreLog
   #client: Client | undefined
+  /** The same when it listens. */
+  #ready: Client | undefined
   #timer: NodeJS.Timeout | undefined
   #retryMs = FIRST_RETRY_MS
   #closed = false
@@ -26,7 +35,13 @@ export class Listener {
 
   /** Starts listening; a server that is away is tried again later. */
   async start(): Promise<void> {
-    const client = new Client({ connectionString: this.#url, connectionTimeoutMillis: 5_000, keepAlive: true })
+    const client = new Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: ANSWER_MS,
+      keepAlive: true,
+      types: types(),
+    })
     this.#client = client
     client.on('error', () => this.#lost(client))
     client.on('end', () => this.#lost(client))
@@ -35,9 +50,22 @@ export class Listener {
       await client.connect()
       await client.query(`listen ${CHANNEL}`)
       this.#retryMs = FIRST_RETRY_MS
+      this.#ready = client
       this.#ring()
     } catch {
       this.#lost(client)
+    }
+  }
+
+  /** Runs `work` on the connection; undefined while there is none. */
+  async ask<T>(work: (session: Session) => Promise<T>): Promise<T | undefined> {
+    const client = this.#ready
+    if (!client) return undefined
+    try {
+      return await work(new PgSession(client))
+    } catch (error) {
+      this.#lost(client)
+      throw error
     }
   }
 
@@ -50,6 +78,7 @@ export class Listener {
   #lost(client: Client): void {
     if (this.#closed || this.#client !== client) return
     this.#client = undefined
+    this.#ready = undefined
     client.end().catch(() => undefined)
     this.#log.warn({ retryMs: this.#retryMs }, 'the connection that hears of changes was lost; polling meanwhile')
     this.#timer = setTimeout(() => void this.start(), this.#retryMs).unref()

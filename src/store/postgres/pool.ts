@@ -1,12 +1,12 @@
-import { type CustomTypesConfig, Pool, TypeOverrides } from 'pg'
+import { type CustomTypesConfig, Pool, type PoolConfig, TypeOverrides } from 'pg'
 import type { StoreLog } from '../log.ts'
 
 /** Object identifiers of the types that arrive differently than `pg` would have them. */
 const INT8 = 20
 const BYTEA = 17
 
-/** Reads bigint as number (ids and milliseconds stay far below 2^53) and bytea as plain bytes; for this pool only. */
-function types(): CustomTypesConfig {
+/** Reads bigint as number (ids and milliseconds stay far below 2^53) and bytea as plain bytes; for these connections only. */
+export function types(): CustomTypesConfig {
   const overrides = new TypeOverrides()
   overrides.setTypeParser(INT8, Number)
   overrides.setTypeParser(BYTEA, (text: string) => new Uint8Array(Buffer.from(text.slice(2), 'hex')))
@@ -23,8 +23,28 @@ const LIMITS = {
   idleTimeoutMillis: 30_000,
 } as const
 
-export function createPool(url: string, size: number, log: StoreLog): Pool {
-  const pool = new Pool({ connectionString: url, max: size, keepAlive: true, types: types(), ...LIMITS })
+/** A pool that knows how many of its connections have reached the server. */
+export class StorePool extends Pool {
+  #reached = 0
+
+  constructor(config: PoolConfig) {
+    super(config)
+    this.on('connect', () => (this.#reached += 1))
+    this.on('remove', () => (this.#reached -= 1))
+  }
+
+  get size(): number {
+    return this.options.max
+  }
+
+  /** Every connection is open and lent out: who waits, waits for another user of the pool, and not for the server. */
+  get isBusy(): boolean {
+    return this.#reached >= this.size && this.idleCount === 0
+  }
+}
+
+export function createPool(url: string, size: number, log: StoreLog): StorePool {
+  const pool = new StorePool({ connectionString: url, max: size, keepAlive: true, types: types(), ...LIMITS })
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
   // A connection that breaks while it is lent out also rejects its query; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined))

@@ -1,13 +1,14 @@
-import type { Pool, PoolClient } from 'pg'
+import type { ClientBase } from 'pg'
 import { postgresEngine } from '../engines.ts'
 import { type Answer, type Query, Session } from '../session.ts'
 import { translate } from './errors.ts'
+import { StorePool } from './pool.ts'
 
-/** Runs queries on a pool (each on any connection) or on one client (a transaction). */
+/** Runs queries on a pool (each on any connection) or on one connection (a transaction, or the connection's owner). */
 export class PgSession extends Session {
-  readonly #target: Pool | PoolClient
+  readonly #target: StorePool | ClientBase
 
-  constructor(target: Pool | PoolClient) {
+  constructor(target: StorePool | ClientBase) {
     super(postgresEngine)
     this.#target = target
   }
@@ -18,7 +19,7 @@ export class PgSession extends Session {
       const result = await this.#target.query<object>(name === undefined ? config : { ...config, name })
       return { rows: result.rows, changed: result.rowCount ?? 0 }
     } catch (error) {
-      throw translate(error)
+      throw translate(error, this.#target instanceof StorePool ? this.#target : undefined)
     }
   }
 }

@@ -1,14 +1,14 @@
-import type { Pool } from 'pg'
 import type { StoreLog } from '../log.ts'
 import { readsOf } from '../reads.ts'
-import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import { type Connections, type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
 import { changesSinceXid } from '../tables/changes.ts'
-import { writePing } from '../tables/meta.ts'
+import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
+import { readConnections } from './connections.ts'
 import { Listener } from './listener.ts'
 import { migrateDatabase } from './migrator.ts'
-import { createPool } from './pool.ts'
+import { createPool, type StorePool } from './pool.ts'
 import { PgSession } from './session.ts'
 import { Transactions } from './transactions.ts'
 
@@ -21,7 +21,7 @@ export async function openPostgres(url: string, poolSize: number, log: StoreLog)
 /** A pool of connections; any number of nodes share the database. */
 class PostgresStore implements Store {
   readonly read: Reads
-  readonly #pool: Pool
+  readonly #pool: StorePool
   readonly #session: PgSession
   readonly #transactions: Transactions
   readonly #watchers = new Watchers()
@@ -55,13 +55,28 @@ class PostgresStore implements Store {
     return false
   }
 
-  changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
-    return changesSinceXid(this.#session, cursor)
+  async changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
+    if (this.#closing) throw new StoreUnavailable('the store is closed')
+    const heard = await this.#listener.ask((session) => changesSinceXid(session, cursor))
+    return heard ?? changesSinceXid(this.#session, cursor)
+  }
+
+  /** Only its operator can see the disk of the server. */
+  diskSpace(): Promise<null> {
+    return Promise.resolve(null)
   }
 
   async ping(): Promise<void> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
     await this.#transactions.run(writePing)
+  }
+
+  time(): Promise<number> {
+    return readTime(this.#session)
+  }
+
+  connections(): Promise<Connections> {
+    return readConnections(this.#session, this.#pool.size)
   }
 
   close(): Promise<void> {

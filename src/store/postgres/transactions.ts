@@ -1,8 +1,9 @@
-import type { Pool, PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { ScopedSession } from '../scoped.ts'
 import type { Session } from '../session.ts'
 import { StoreUnavailable } from '../store.ts'
 import { Retry, translate } from './errors.ts'
+import type { StorePool } from './pool.ts'
 import { PgSession } from './session.ts'
 
 const RETRIES = 3
@@ -10,9 +11,9 @@ const WAITING_MAX = 10_000
 
 /** Runs work in a transaction of its own on a pooled connection, again when the server asks for it. */
 export class Transactions {
-  readonly #pool: Pool
+  readonly #pool: StorePool
 
-  constructor(pool: Pool) {
+  constructor(pool: StorePool) {
     this.#pool = pool
   }
 
@@ -46,7 +47,7 @@ export class Transactions {
     try {
       return await this.#pool.connect()
     } catch (error) {
-      throw translate(error)
+      throw translate(error, this.#pool)
     }
   }
 }

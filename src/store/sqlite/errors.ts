@@ -13,6 +13,8 @@ const UNAVAILABLE: Record<number, string> = {
   26: 'the file is not a database',
 }
 
+const FULL = 13
+
 /** Extended codes SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_UNIQUE. */
 const UNIQUE = new Set([1555, 2067])
 
@@ -27,7 +29,7 @@ export function translate(error: unknown): unknown {
   if (code === undefined || !(error instanceof Error)) return error
   if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)
   const why = UNAVAILABLE[code & 0xff]
-  return why === undefined ? error : new StoreUnavailable(why, { cause: error })
+  return why === undefined ? error : new StoreUnavailable(why, { cause: error, isDiskFull: (code & 0xff) === FULL })
 }
 
 function primaryCode(error: unknown): number | undefined {

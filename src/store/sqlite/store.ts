@@ -1,10 +1,11 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readsOf } from '../reads.ts'
 import { type Answer, type Query, Session } from '../session.ts'
 import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
 import { changesSinceSeq } from '../tables/changes.ts'
-import { writePing } from '../tables/meta.ts'
+import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
@@ -37,10 +38,12 @@ class SqliteStore implements Store {
   readonly #session: Session
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
+  readonly #folder: string
   #version: number
   #closing: Promise<void> | undefined
 
   constructor(file: string) {
+    this.#folder = dirname(file)
     this.#writer = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
     this.#reader = new Connection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
@@ -69,9 +72,23 @@ class SqliteStore implements Store {
     return changesSinceSeq(this.#session, cursor)
   }
 
+  async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {
+    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  }
+
   async ping(): Promise<void> {
     await this.#queue.add(writePing)
     await this.read.accounts.get('')
+  }
+
+  time(): Promise<number> {
+    return readTime(this.#session)
+  }
+
+  /** There is no server. */
+  async connections(): Promise<null> {
+    return null
   }
 
   close(): Promise<void> {

@@ -22,14 +22,19 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-/** Rows that are there already are left alone: a writer may repeat a batch whose fate it does not know. */
+/** A writer may repeat a batch whose fate it does not know, and writes the totals of a row that it has written before. */
 export async function appendAccessLog(session: Session, rows: readonly AccessLogRow[]): Promise<void> {
   await inSlices(rows, (slice) =>
     session.change((db) =>
       db
         .insertInto('access_log')
         .values(slice.map(toRow))
-        .onConflict((c) => c.doNothing()),
+        .onConflict((c) =>
+          c.columns(['account_id', 'at_ms', 'id']).doUpdateSet((eb) => ({
+            count: eb.ref('excluded.count'),
+            last_at_ms: eb.ref('excluded.last_at_ms'),
+          })),
+        ),
     ),
   )
 }
@@ -74,6 +79,8 @@ function toRow(row: AccessLogRow): Insertable<AccessLogTable> {
     allowed: row.allowed ? 1 : 0,
     code: row.code,
     message: row.message,
+    count: row.count,
+    last_at_ms: row.lastAtMs,
   }
 }
 
@@ -94,5 +101,7 @@ function fromRow(row: Selectable<AccessLogTable>): AccessLogRow {
     allowed: row.allowed === 1,
     code: row.code as AccessLogRow['code'],
     message: row.message,
+    count: row.count,
+    lastAtMs: row.last_at_ms ?? row.at_ms,
   }
 }

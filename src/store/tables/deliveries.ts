@@ -189,7 +189,7 @@ export async function finishDeliveries(session: Session, node: string, ends: rea
 
 export async function skipDeliveries(
   session: Session,
-  { webhookId, reason, atMs, limit, redeliveriesToo }: Parameters<Tx['deliveries']['skip']>[0],
+  { webhookId, reason, atMs, limit, askedForToo }: Parameters<Tx['deliveries']['skip']>[0],
 ): Promise<number> {
   return session.change((db, engine) => {
     const pending = db
@@ -199,7 +199,11 @@ export async function skipDeliveries(
       .where('old.state', '=', PENDING)
       .orderBy('old.id')
       .limit(limit)
-    const chosen = redeliveriesToo ? pending : pending.where('old.redelivery_of', 'is', null)
+    const chosen = askedForToo
+      ? pending
+      : pending
+          .where('old.redelivery_of', 'is', null)
+          .where((eb) => eb.or([eb('old.type', '<>', 'live'), eb('old.attempt', 'is not', null)]))
     return db
       .updateTable('deliveries')
       .set({ state: 'skipped', error: reason, ended_at_ms: atMs })

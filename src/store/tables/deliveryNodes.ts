@@ -3,13 +3,16 @@ import { retryAfterMs } from '../../core/webhooksV2/events.ts'
 import { type Session, statement } from '../session.ts'
 import type { Tx } from '../store.ts'
 import { retryDelivery } from './deliveryRetries.ts'
+import { databaseTime, leaseEnd } from './now.ts'
 
-const keep = statement((db, p: { node: string; untilMs: number }) =>
+export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
     .insertInto('delivery_nodes')
-    .values({ id: p.node, alive_until_ms: p.untilMs })
+    .values({ id: p.id, alive_until_ms: leaseEnd(engine, p.leaseMs) })
     .onConflict((c) => c.column('id').doUpdateSet((eb) => ({ alive_until_ms: eb.ref('excluded.alive_until_ms') }))),
 )
+
+const leave = statement((db, p: { node: string }) => db.deleteFrom('delivery_nodes').where('id', '=', p.node))
 
 const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reason: string; limit: number }, engine) => {
   const lost = db
@@ -25,7 +28,7 @@ const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reaso
               .selectFrom('delivery_nodes')
               .select('delivery_nodes.id')
               .whereRef('delivery_nodes.id', '=', 'lost.node')
-              .where('alive_until_ms', '>=', p.nowMs),
+              .where('alive_until_ms', '>=', databaseTime(engine)),
           ),
         ),
       ]),
@@ -38,8 +41,8 @@ const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reaso
     .returning(['id', 'attempt'])
 })
 
-const forget = statement((db, p: { nowMs: number }) =>
-  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', p.nowMs),
+const forget = statement((db, _none: object, engine) =>
+  db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(engine)),
 )
 
 /** Whether the receiver has it is not known, so one that may have it twice is better than one that may not have it. */
@@ -53,8 +56,12 @@ async function tryAgain(
   await retryDelivery(session, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
 }
 
-export async function keepNodeAlive(session: Session, node: string, untilMs: number): Promise<void> {
-  await session.run(keep, { node, untilMs })
+export async function renewSender(session: Session, id: string, leaseMs: number): Promise<void> {
+  await session.run(senderRenewal, { id, leaseMs })
+}
+
+export async function removeSender(session: Session, node: string): Promise<void> {
+  await session.run(leave, { node })
 }
 
 /** A node that is forgotten is dead in the same way, so its row need not stay. */
@@ -63,7 +70,7 @@ export async function expireDeliveries(
   input: Parameters<Tx['deliveries']['expire']>[0],
 ): Promise<number> {
   const expired = await session.all(expire, input)
-  await session.run(forget, input)
+  await session.run(forget, {})
   for (const { id, attempt } of expired) await tryAgain(session, { id, attempt }, input)
   return expired.length
 }

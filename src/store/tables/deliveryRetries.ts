@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import { type Session, statement } from '../session.ts'
+import type { Tx } from '../store.ts'
 import { copyPayload } from './deliveries.ts'
 
+const PENDING = sql.lit('pending')
 const WAITING = sql.lit('waiting')
 
 const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBeforeMs: number }) =>
@@ -20,7 +22,8 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBef
           ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
           sql<string>`'waiting'`.as('new_state'),
           sql<number>`cast(${p.atMs} as bigint)`.as('at'),
-          sql<number>`first.attempt + 1`.as('next_attempt'),
+          // What was skipped has not been attempted.
+          sql<number>`case when first.state = 'skipped' then first.attempt else first.attempt + 1 end`.as('next'),
           sql<number>`cast(${p.notBeforeMs} as bigint)`.as('not_before'),
         ])
         .where('first.id', '=', p.of)
@@ -75,4 +78,90 @@ export function releaseRetries(session: Session, nowMs: number, limit: number): 
 
 export function giveUpDeliveries(session: Session, webhookId: number, reason: string, atMs: number): Promise<number> {
   return session.run(forget, { webhookId, reason, atMs })
+}
+
+const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, engine) => {
+  const pending = db
+    .selectFrom('deliveries as early')
+    .select('early.id')
+    .where('early.webhook_id', '=', p.webhookId)
+    .where('early.state', '=', PENDING)
+    .where('early.attempt', 'is not', null)
+    .where('early.id', '<>', p.except)
+    .orderBy('early.id')
+    .limit(p.limit)
+  return db
+    .updateTable('deliveries')
+    .set({ state: 'waiting', not_before_ms: p.untilMs })
+    .where('id', 'in', engine === 'postgres' ? pending.forUpdate() : pending)
+})
+
+const resume = statement((db, p: { webhookId: number; untilMs: number; nowMs: number }) =>
+  db
+    .updateTable('deliveries')
+    .set({ not_before_ms: p.nowMs })
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', '=', WAITING)
+    .where('not_before_ms', '=', p.untilMs),
+)
+
+const hasPending = statement((db, p: { webhookId: number }) =>
+  db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', '=', PENDING)
+    .where('attempt', 'is not', null)
+    .limit(1),
+)
+
+const releaseOldest = statement((db, p: { webhookId: number }) =>
+  db
+    .updateTable('deliveries')
+    .set({ state: 'pending' })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('deliveries as early')
+        .select('early.id')
+        .where('early.webhook_id', '=', p.webhookId)
+        .where('early.state', '=', WAITING)
+        .orderBy('early.id')
+        .limit(1),
+    )
+    .where('state', '=', WAITING),
+)
+
+const newestMissed = statement((db, p: { webhookId: number }) =>
+  db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('webhook_id', '=', p.webhookId)
+    .where('state', 'in', ['failed', 'unknown', 'skipped'])
+    .where('attempt', 'is not', null)
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+
+/** An id that no delivery has. */
+const NONE = ''
+
+export function holdDeliveries(
+  session: Session,
+  { except, ...input }: Parameters<Tx['deliveries']['hold']>[0],
+): Promise<number> {
+  return session.run(hold, { ...input, except: except ?? NONE })
+}
+
+export function resumeDeliveries(session: Session, webhookId: number, untilMs: number, nowMs: number): Promise<number> {
+  return session.run(resume, { webhookId, untilMs, nowMs })
+}
+
+export async function offerProbe(
+  session: Session,
+  { webhookId, id, atMs }: Parameters<Tx['deliveries']['offerProbe']>[0],
+): Promise<void> {
+  if ((await session.first(hasPending, { webhookId })) !== undefined) return
+  if ((await session.run(releaseOldest, { webhookId })) > 0) return
+  const missed = await session.first(newestMissed, { webhookId })
+  if (missed) await retryDelivery(session, { of: missed.id, id, atMs, notBeforeMs: atMs })
 }

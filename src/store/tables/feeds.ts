@@ -1,7 +1,7 @@
-import { type Selectable, sql } from 'kysely'
-import type { FeedTable } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
-import type { Node, StoredFeed, Stream } from '../store.ts'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import type { DB, FeedTable } from '../schema.ts'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
   db.insertInto('feeds').values({
@@ -21,6 +21,18 @@ const open = statement((db, p: { limit: number }) =>
   db.selectFrom('feeds').selectAll().where('ended_at_ms', 'is', null).orderBy('started_at_ms').limit(p.limit),
 )
 
+const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
+  db
+    .selectFrom('feeds')
+    .select('token_id')
+    .distinct()
+    .where('account_id', '=', accountId)
+    .where('ended_at_ms', 'is', null)
+    .orderBy('token_id')
+
+const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
+const tokensOfStream = statement((db, p: Stream) => tokensOf(db, p).where('stream_name', '=', p.streamName))
+
 const elsewhere = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
@@ -31,6 +43,19 @@ const elsewhere = statement((db, p: { node: string; limit: number }) =>
     .where('feeds.node', '<>', p.node)
     .orderBy('feeds.started_at_ms')
     .limit(p.limit),
+)
+
+const elsewhereOf = statement((db, p: Stream & { node: string }) =>
+  db
+    .selectFrom('feeds')
+    .leftJoin('nodes', 'nodes.id', 'feeds.node')
+    .selectAll('feeds')
+    .select('nodes.url')
+    .where('feeds.account_id', '=', p.accountId)
+    .where('feeds.stream_name', '=', p.streamName)
+    .where('feeds.ended_at_ms', 'is', null)
+    .where('feeds.node', '<>', p.node)
+    .orderBy('feeds.started_at_ms'),
 )
 
 const lockOpen = statement((db, p: Stream, engine) => {
@@ -62,15 +87,6 @@ const endOne = statement((db, p: { id: string; atMs: number }) =>
     .updateTable('feeds')
     .set({ ended_at_ms: p.atMs })
     .where('id', '=', p.id)
-    .where('ended_at_ms', 'is', null)
-    .returningAll(),
-)
-
-const endOfSession = statement((db, p: { sessionId: string; atMs: number }) =>
-  db
-    .updateTable('feeds')
-    .set({ ended_at_ms: p.atMs })
-    .where('session_id', '=', p.sessionId)
     .where('ended_at_ms', 'is', null)
     .returningAll(),
 )
@@ -111,12 +127,20 @@ export async function openFeeds(session: Session, limit: number): Promise<Stored
   return (await session.all(open, { limit })).map(fromRow)
 }
 
-export async function feedsElsewhere(
-  session: Session,
-  node: string,
-  limit: number,
-): Promise<(StoredFeed & Pick<Node, 'url'>)[]> {
+export async function tokensOnAir(session: Session, accountId: string, streamName?: string): Promise<number[]> {
+  const rows =
+    streamName === undefined
+      ? await session.all(tokens, { accountId })
+      : await session.all(tokensOfStream, { accountId, streamName })
+  return rows.map((row) => row.token_id)
+}
+
+export async function feedsElsewhere(session: Session, node: string, limit: number): Promise<RemoteFeed[]> {
   return (await session.all(elsewhere, { node, limit })).map((row) => ({ ...fromRow(row), url: row.url }))
+}
+
+export async function feedsElsewhereOf(session: Session, node: string, stream: Stream): Promise<RemoteFeed[]> {
+  return (await session.all(elsewhereOf, { node, ...stream })).map((row) => ({ ...fromRow(row), url: row.url }))
 }
 
 /** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
@@ -135,23 +159,31 @@ export async function endFeed(session: Session, id: string, atMs: number): Promi
   return row && fromRow(row)
 }
 
-export async function endFeedOfSession(
+export async function endFeedsOfSessions(
   session: Session,
-  sessionId: string,
-  atMs: number,
-): Promise<StoredFeed | undefined> {
-  const row = await session.first(endOfSession, { sessionId, atMs })
-  return row && fromRow(row)
+  ends: readonly { id: string; atMs: number }[],
+): Promise<EndedFeed[]> {
+  const ended: Selectable<FeedTable>[] = []
+  await inSlices(ends, async (slice) => {
+    const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
+    const { rows } = await session.execute(
+      sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
+        where feeds.session_id = ending.column1 and feeds.ended_at_ms is null
+        returning *`.compile(session.engine.db),
+    )
+    ended.push(...(rows as Selectable<FeedTable>[]))
+  })
+  return ended.map(fromEndedRow)
 }
 
-export async function endFeedsOfNode(
-  session: Session,
-  node: string,
-  atMs: number,
-): Promise<(StoredFeed & { endedAtMs: number })[]> {
-  const rows = await session.all(endOfNode, { node, atMs })
-  return rows.map((row) => ({ ...fromRow(row), endedAtMs: row.ended_at_ms ?? atMs }))
+export async function endFeedsOfNode(session: Session, node: string, atMs: number): Promise<EndedFeed[]> {
+  return (await session.all(endOfNode, { node, atMs })).map(fromEndedRow)
 }
+
+const fromEndedRow = (row: Selectable<FeedTable>): EndedFeed => ({
+  ...fromRow(row),
+  endedAtMs: row.ended_at_ms ?? row.started_at_ms,
+})
 
 const fromRow = (row: Selectable<FeedTable>): StoredFeed => ({
   feedId: row.id,

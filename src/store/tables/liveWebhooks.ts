@@ -1,9 +1,10 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { WebhookTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
 import type { LiveWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { beyond } from './keyset.ts'
+import { probedOf } from './webhooks.ts'
 
 const byId = statement((db, p: { accountId: string; id: string }) =>
   db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId),
@@ -31,6 +32,9 @@ const count = statement((db, p: { accountId: string }) =>
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is not', null),
 )
+
+/** When an attempt began; what was skipped never did. Never changes once it is in the log. */
+const LOGGED_AT = sql<number>`coalesce(started_at_ms, ended_at_ms)`
 
 export async function getLiveWebhook(
   session: Session,
@@ -90,15 +94,46 @@ export async function pageLog(
     let page = db
       .selectFrom('deliveries')
       .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
-      .select([...DELIVERY_COLUMNS, 'attempt', 'body'])
+      .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
       .where('webhook_id', '=', lane)
-      .where('state', 'in', ['delivered', 'failed', 'unknown'])
-    if (fromMs !== undefined) page = page.where('started_at_ms', '>=', fromMs)
-    if (untilMs !== undefined) page = page.where('started_at_ms', '<', untilMs)
-    if (after !== undefined) page = page.where('deliveries.id', '<', after)
-    return page.orderBy('deliveries.id', 'desc').limit(limit)
+      // A literal: the index of the log is one of these rows alone.
+      .where('type', '=', sql.lit('live'))
+      .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
+    if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
+    if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)
+    if (after !== undefined) {
+      // SQLite finds a place in the index of an expression by the first alone.
+      page = page.where(LOGGED_AT, '<=', after.atMs)
+      page = page.where(sql<boolean>`(${LOGGED_AT}, deliveries.id) < (${after.atMs}, ${after.id})`)
+    }
+    return page.orderBy(LOGGED_AT, 'desc').orderBy('deliveries.id', 'desc').limit(limit)
   })
-  return rows.map((row) => ({ ...fromDeliveryRow(row), attempt: row.attempt ?? 1, body: row.body }))
+  return rows.map((row) => ({
+    ...fromDeliveryRow(row),
+    loggedAtMs: row.logged_at_ms,
+    attempt: row.attempt ?? 1,
+    body: row.body,
+    data: row.data,
+  }))
+}
+
+const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; limit: number }) =>
+  db
+    .selectFrom('webhooks')
+    .select('id')
+    .where('disabled_until_ms', '>', p.nowMs)
+    .where('public_id', 'is not', null)
+    .where('active', '=', 1)
+    .where((eb) => eb.or([eb('probed_at_ms', 'is', null), eb('probed_at_ms', '<=', p.probedBeforeMs)]))
+    .orderBy('disabled_until_ms')
+    .limit(p.limit),
+)
+
+export async function liveProbesDue(
+  session: Session,
+  query: { nowMs: number; probedBeforeMs: number; limit: number },
+): Promise<number[]> {
+  return (await session.all(probesDue, query)).map(({ id }) => id)
 }
 
 /** The switches of the token interface, all off. */
@@ -141,6 +176,7 @@ function fromRow(row: Selectable<WebhookTable>): LiveWebhook {
     secretSealed: row.secret_sealed,
     failuresInRow: row.failures_in_row,
     disabled: untilMs === null ? null : { untilMs, reason: row.disabled_reason ?? '' },
+    ...probedOf(row),
     createdAtMs: row.added_at_ms,
     updatedAtMs: row.updated_at_ms ?? row.added_at_ms,
   }

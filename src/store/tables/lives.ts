@@ -1,16 +1,21 @@
-import type { Insertable, Selectable } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EngineLifeTable } from '../runsSchema.ts'
-import { type Session, statement } from '../session.ts'
-import type { StoredLife } from '../store.ts'
+import { type EngineName, type Session, statement } from '../session.ts'
+import type { LifeRecord, StoredLife } from '../store.ts'
+import { databaseTime, leaseEnd } from './now.ts'
 
-const byId = statement((db, p: { engineId: string }) =>
-  db.selectFrom('engine_lives').selectAll().where('engine_id', '=', p.engineId),
+const isExpired = (engine: EngineName): RawBuilder<number> =>
+  sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(engine)} then 1 else 0 end`
+
+const byId = statement((db, p: { engineId: string }, engine) =>
+  db.selectFrom('engine_lives').selectAll().select(isExpired(engine).as('expired')).where('engine_id', '=', p.engineId),
 )
 
-const busy = statement((db, _none: object) =>
+const busy = statement((db, _none: object, engine) =>
   db
     .selectFrom('engine_lives')
     .selectAll()
+    .select(isExpired(engine).as('expired'))
     // Two short ranges, which SQLite reads only when nobody asks for an order, and for `is not null` not at all: without
     // them all engines that ever ran would be read every second. No node has an empty name.
     .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', '>', '')])),
@@ -20,19 +25,30 @@ const remove = statement((db, p: { engineId: string }) =>
   db.deleteFrom('engine_lives').where('engine_id', '=', p.engineId),
 )
 
-const beatLives = statement((db, p: { node: string; aliveUntilMs: number }) =>
-  db.updateTable('engine_lives').set({ alive_until_ms: p.aliveUntilMs }).where('node', '=', p.node),
+const take = statement((db, p: { engineId: string; node: string; leaseMs: number }, engine) =>
+  db
+    .updateTable('engine_lives')
+    .set({ node: p.node, alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .where('engine_id', '=', p.engineId),
 )
 
-const beatRuns = statement((db, p: { node: string; nowMs: number }) =>
+export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+  db
+    .updateTable('engine_lives')
+    .set({ alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .where('node', '=', p.id),
+)
+
+/** The runs of its engines go on. */
+export const runRenewal = statement((db, p: { id: string }, engine) =>
   db
     .updateTable('runs')
-    .set({ heartbeat_at_ms: p.nowMs })
+    .set({ heartbeat_at_ms: databaseTime(engine) })
     .where('id', 'in', (eb) =>
       eb
         .selectFrom('engine_lives')
         .select((of) => of.ref('engine_lives.run_id').$notNull().as('run_id'))
-        .where('node', '=', p.node)
+        .where('node', '=', p.id)
         .where('run_id', 'is not', null),
     ),
 )
@@ -61,27 +77,33 @@ export async function busyLives(session: Session): Promise<StoredLife[]> {
   return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
 }
 
-export async function putLife(session: Session, life: StoredLife): Promise<void> {
+/** The lease is left as it is: it may be renewed while this is written. Without a node there is none. */
+export async function putLife(session: Session, life: LifeRecord): Promise<void> {
   const row = toRow(life)
-  const { engine_id: _id, ...columns } = row
+  const { engine_id: _id, alive_until_ms, ...columns } = row
+  const changed = life.node === null ? { ...columns, alive_until_ms } : columns
   await session.change((db) =>
     db
       .insertInto('engine_lives')
       .values(row)
-      .onConflict((c) => c.column('engine_id').doUpdateSet(columns)),
+      .onConflict((c) => c.column('engine_id').doUpdateSet(changed)),
   )
+}
+
+export async function takeEngine(session: Session, engineId: string, node: string, leaseMs: number): Promise<void> {
+  await session.run(take, { engineId, node, leaseMs })
 }
 
 export async function deleteLife(session: Session, engineId: string): Promise<void> {
   await session.run(remove, { engineId })
 }
 
-export async function beatNode(session: Session, node: string, nowMs: number, aliveUntilMs: number): Promise<void> {
-  await session.run(beatLives, { node, aliveUntilMs })
-  await session.run(beatRuns, { node, nowMs })
+export async function renewEngines(session: Session, id: string, leaseMs: number): Promise<void> {
+  await session.run(engineRenewal, { id, leaseMs })
+  await session.run(runRenewal, { id })
 }
 
-const toRow = (life: StoredLife): Insertable<EngineLifeTable> => ({
+const toRow = (life: LifeRecord): Insertable<EngineLifeTable> => ({
   engine_id: life.engineId,
   account_id: life.accountId,
   channel_id: life.channelId,
@@ -90,11 +112,11 @@ const toRow = (life: StoredLife): Insertable<EngineLifeTable> => ({
   failures: life.failures,
   retry_at_ms: life.retryAtMs,
   node: life.node,
-  alive_until_ms: life.aliveUntilMs,
+  alive_until_ms: null,
   run_id: life.runId,
 })
 
-const fromRow = (row: Selectable<EngineLifeTable>): StoredLife => ({
+const fromRow = (row: Selectable<EngineLifeTable> & { expired: number }): StoredLife => ({
   engineId: row.engine_id,
   accountId: row.account_id,
   channelId: row.channel_id,
@@ -103,6 +125,6 @@ const fromRow = (row: Selectable<EngineLifeTable>): StoredLife => ({
   failures: row.failures,
   retryAtMs: row.retry_at_ms,
   node: row.node,
-  aliveUntilMs: row.alive_until_ms,
+  isExpired: row.expired === 1,
   runId: row.run_id,
 })

@@ -1,52 +1,83 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
-import type { Node } from '../store.ts'
+import type { NewNode, Node } from '../store.ts'
+import { databaseTime, leaseEnd } from './now.ts'
 
-const insert = statement((db, p: Node) =>
+/** In place of the end of a lease: the node was given up and its sessions are being ended. It is not renewed any more. */
+const GIVEN_UP = sql.lit(-1)
+
+const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
   db.insertInto('nodes').values({
     id: p.id,
     place: p.place,
     pid: p.pid,
-    seen_at_ms: p.seenAtMs,
-    alive_until_ms: p.aliveUntilMs,
+    seen_at_ms: databaseTime(engine),
+    alive_until_ms: leaseEnd(engine, p.leaseMs),
     url: p.url,
   }),
 )
 
-const beat = statement((db, p: Pick<Node, 'id' | 'seenAtMs' | 'aliveUntilMs'>) =>
-  db.updateTable('nodes').set({ seen_at_ms: p.seenAtMs, alive_until_ms: p.aliveUntilMs }).where('id', '=', p.id),
+export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+  db
+    .updateTable('nodes')
+    .set({ seen_at_ms: databaseTime(engine), alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .where('id', '=', p.id)
+    .where('alive_until_ms', '<>', GIVEN_UP),
 )
 
-/** A key share lock keeps the row from being deleted, and lets signs of life be written. */
+/** A key share lock keeps the row from being deleted, and lets its lease be renewed. */
 const hold = statement((db, p: { id: string }, engine) => {
-  const row = db.selectFrom('nodes').select('id').where('id', '=', p.id)
+  const row = db.selectFrom('nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
   return engine === 'postgres' ? row.forKeyShare() : row
 })
 
-const lockDead = statement((db, p: Pick<Node, 'id' | 'aliveUntilMs'>, engine) => {
-  const row = db.selectFrom('nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '=', p.aliveUntilMs)
-  return engine === 'postgres' ? row.forUpdate() : row
+/** Another node that gives the same one up has it locked, and does the work. */
+const lock = statement((db, p: { id: string }, engine) => {
+  const row = db.selectFrom('nodes').selectAll().where('id', '=', p.id)
+  return engine === 'postgres' ? row.forUpdate().skipLocked() : row
 })
+
+const lockExpired = statement((db, p: { id: string }, engine) => {
+  const row = db
+    .selectFrom('nodes')
+    .selectAll()
+    .where('id', '=', p.id)
+    .where('alive_until_ms', '<', databaseTime(engine))
+  return engine === 'postgres' ? row.forUpdate().skipLocked() : row
+})
+
+const giveUp = statement((db, p: { id: string }) =>
+  db.updateTable('nodes').set({ alive_until_ms: GIVEN_UP }).where('id', '=', p.id),
+)
 
 const remove = statement((db, p: { id: string }) => db.deleteFrom('nodes').where('id', '=', p.id))
 
-const list = statement((db) => db.selectFrom('nodes').selectAll().orderBy('id'))
+const list = statement((db, _none: object, engine) =>
+  db
+    .selectFrom('nodes')
+    .selectAll()
+    .select(sql<number>`case when alive_until_ms < ${databaseTime(engine)} then 1 else 0 end`.as('expired'))
+    .orderBy('id'),
+)
 
-export async function insertNode(session: Session, node: Node): Promise<void> {
-  await session.run(insert, node)
+export async function insertNode(session: Session, node: NewNode, leaseMs: number): Promise<void> {
+  await session.run(insert, { ...node, leaseMs })
 }
 
-export async function beatNode(session: Session, id: string, seenAtMs: number, aliveUntilMs: number): Promise<boolean> {
-  return (await session.run(beat, { id, seenAtMs, aliveUntilMs })) === 1
+export async function renewNode(session: Session, id: string, leaseMs: number): Promise<boolean> {
+  return (await session.run(nodeRenewal, { id, leaseMs })) === 1
 }
 
 export async function holdNode(session: Session, id: string): Promise<boolean> {
   return (await session.first(hold, { id })) !== undefined
 }
 
-export async function lockDeadNode(session: Session, node: Node): Promise<boolean> {
-  return (await session.first(lockDead, node)) !== undefined
+export async function giveUpNode(session: Session, id: string, isKnownDead: boolean): Promise<number | undefined> {
+  const row = await session.first(isKnownDead ? lock : lockExpired, { id })
+  if (!row) return undefined
+  await session.run(giveUp, { id })
+  return row.seen_at_ms
 }
 
 export async function deleteNode(session: Session, id: string): Promise<void> {
@@ -57,11 +88,11 @@ export async function listNodes(session: Session): Promise<Node[]> {
   return (await session.all(list, {})).map(fromRow)
 }
 
-const fromRow = (row: Selectable<DB['nodes']>): Node => ({
+const fromRow = (row: Selectable<DB['nodes']> & { expired: number }): Node => ({
   id: row.id,
   place: row.place,
   pid: row.pid,
   seenAtMs: row.seen_at_ms,
-  aliveUntilMs: row.alive_until_ms,
+  isExpired: row.expired === 1,
   url: row.url,
 })

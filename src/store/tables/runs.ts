@@ -1,11 +1,19 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { Cause } from '../../core/life/engine.ts'
-import type { RunTable } from '../runsSchema.ts'
+import type { RunActorTable, RunTable } from '../runsSchema.ts'
+import type { DB } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
 import { beyond } from './keyset.ts'
 
-const byId = statement((db, p: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', p.id))
+const ACTORS = ['start_name', 'stop_name', 'kept_by'] as const
+type Row = Selectable<RunTable> & Pick<Selectable<RunActorTable>, (typeof ACTORS)[number]>
+
+/** Runs with the names of those who had to do with them. */
+const named = (db: Kysely<DB>) =>
+  db.selectFrom('runs').leftJoin('run_actors', 'run_actors.run_id', 'runs.id').selectAll('runs').select(ACTORS)
+
+const byId = statement((db, p: { id: string }) => named(db).where('id', '=', p.id))
 
 const end = statement((db, p: { id: string; type: string; by: string; atMs: number }) =>
   db
@@ -15,21 +23,39 @@ const end = statement((db, p: { id: string; type: string; by: string; atMs: numb
     .where('ended_at_ms', 'is', null),
 )
 
+const pruneActors = statement((db, p: { beforeMs: number; limit: number }) =>
+  db.deleteFrom('run_actors').where('run_id', 'in', over(db, p)),
+)
+
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db.deleteFrom('runs').where('id', 'in', over(db, p)),
+)
+
+const over = (db: Kysely<DB>, p: { beforeMs: number; limit: number }) =>
   db
-    .deleteFrom('runs')
-    .where(
-      'id',
-      'in',
-      db.selectFrom('runs').select('id').where('ended_at_ms', '<', p.beforeMs).orderBy('ended_at_ms').limit(p.limit),
-    ),
+    .selectFrom('runs')
+    .select('id')
+    .where('ended_at_ms', '<', p.beforeMs)
+    .orderBy('ended_at_ms')
+    .orderBy('id')
+    .limit(p.limit)
+
+const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('channel_id', '=', p.channelId)
+    .where('account_id', '=', p.accountId)
+    .limit(1),
+)
+
+const ofEngine = statement((db, p: { accountId: string; engineId: string }) =>
+  db.selectFrom('runs').select('id').where('engine_id', '=', p.engineId).where('account_id', '=', p.accountId).limit(1),
 )
 
 /** Of a channel, those that were open at some moment of a time; oldest first. */
 const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
-  db
-    .selectFrom('runs')
-    .selectAll()
+  named(db)
     .where('channel_id', '=', p.channelId)
     .where('started_at_ms', '<', p.untilMs)
     .where((eb) => eb.or([eb('ended_at_ms', 'is', null), eb('ended_at_ms', '>', p.fromMs)]))
@@ -45,14 +71,48 @@ export async function getRun(session: Session, id: string): Promise<Run | undefi
 
 export async function insertRun(session: Session, run: Run): Promise<void> {
   await session.change((db) => db.insertInto('runs').values(toRow(run)))
+  const { start, stop, keptBy } = run
+  await putActors(session, run.id, { start_name: start.name, stop_name: stop?.name, kept_by: keptBy ?? undefined })
+}
+
+/** Writes what is known of them over what was. */
+async function putActors(
+  session: Session,
+  runId: string,
+  actors: { [name in (typeof ACTORS)[number]]?: string | undefined },
+): Promise<void> {
+  const known = Object.fromEntries(Object.entries(actors).filter(([, name]) => name !== undefined))
+  if (Object.keys(known).length === 0) return
+  await session.change((db) =>
+    db
+      .insertInto('run_actors')
+      .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...known })
+      .onConflict((c) => c.column('run_id').doUpdateSet(known)),
+  )
 }
 
 export async function endRun(session: Session, id: string, stop: Cause, atMs: number): Promise<void> {
-  await session.run(end, { id, type: stop.type, by: stop.id, atMs })
+  const ended = await session.run(end, { id, type: stop.type, by: stop.id, atMs })
+  if (ended > 0) await putActors(session, id, { stop_name: stop.name })
 }
 
-export const pruneRuns = (session: Session, beforeMs: number, limit: number): Promise<number> =>
-  session.run(prune, { beforeMs, limit })
+export const keepRun = (session: Session, id: string, by: string): Promise<void> =>
+  putActors(session, id, { kept_by: by })
+
+export async function existRuns(
+  session: Session,
+  accountId: string,
+  of: { channelId: string } | { engineId: string },
+): Promise<boolean> {
+  const found =
+    'channelId' in of ? session.first(ofChannel, { accountId, ...of }) : session.first(ofEngine, { accountId, ...of })
+  return (await found) !== undefined
+}
+
+export async function pruneRuns(session: Session, beforeMs: number, limit: number): Promise<number> {
+  await session.run(pruneActors, { beforeMs, limit })
+  return session.run(prune, { beforeMs, limit })
+}
 
 export async function runsWithin(session: Session, query: RunsWithin): Promise<Run[]> {
   return (await session.all(within, query)).map(fromRow)
@@ -61,7 +121,7 @@ export async function runsWithin(session: Session, query: RunsWithin): Promise<R
 export async function pageRuns(session: Session, query: RunQuery): Promise<Run[]> {
   const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
   const rows = await session.ask((db) => {
-    let page = db.selectFrom('runs').selectAll()
+    let page = named(db)
     if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
     if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
     if (engineIds) page = page.where('engine_id', 'in', engineIds)
@@ -88,15 +148,22 @@ const toRow = (run: Run): Insertable<RunTable> => ({
   heartbeat_at_ms: run.heartbeatAtMs,
 })
 
-const fromRow = (row: Selectable<RunTable>): Run => ({
+const fromRow = (row: Row): Run => ({
   id: row.id,
   accountId: row.account_id,
   channelId: row.channel_id,
   engineId: row.engine_id,
   config: JSON.parse(row.config) as RunConfig,
-  start: { type: row.start_type as Cause['type'], id: row.start_id },
-  stop: row.stop_type === null ? null : { type: row.stop_type as Cause['type'], id: row.stop_id ?? '' },
+  start: causeOf(row.start_type, row.start_id, row.start_name),
+  stop: row.stop_type === null ? null : causeOf(row.stop_type, row.stop_id ?? '', row.stop_name),
+  keptBy: row.kept_by,
   startedAtMs: row.started_at_ms,
   endedAtMs: row.ended_at_ms,
   heartbeatAtMs: row.heartbeat_at_ms,
+})
+
+const causeOf = (type: string, id: string, name: string | null): Cause => ({
+  type: type as Cause['type'],
+  id,
+  ...(name === null ? {} : { name }),
 })

@@ -74,6 +74,17 @@ const others = statement((db, p: { accountId: string; id: string }) =>
     .where('id', '<>', p.id),
 )
 
+const naming = statement((db, p: { accountId: string; pattern: string }, engine) => {
+  const rows = db
+    .selectFrom('schedulers')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('status', '<>', 'terminated')
+    .where('channels', 'like', p.pattern)
+    .orderBy('id')
+  return engine === 'postgres' ? rows.forUpdate() : rows
+})
+
 const count = statement((db, p: { accountId: string }) =>
   db
     .selectFrom('schedulers')
@@ -132,6 +143,16 @@ export function dueSchedulers(
 
 export async function otherActiveSchedulers(session: Session, accountId: string, id: string): Promise<Scheduler[]> {
   return schedulers.read(await session.all(others, { accountId, id }))
+}
+
+export async function lockSchedulersNaming(
+  session: Session,
+  accountId: string,
+  channelId: string,
+): Promise<Scheduler[]> {
+  // An id is letters, digits and _, which stands for any character here: it finds more, never less.
+  const found = schedulers.read(await session.all(naming, { accountId, pattern: `%"${channelId}"%` }))
+  return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
 }
 
 export async function countSchedulers(session: Session, accountId: string): Promise<number> {

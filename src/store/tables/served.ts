@@ -66,6 +66,36 @@ export async function sumServed(session: Session, query: ServedQuery): Promise<S
   return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...row }))
 }
 
+const ofChannel = statement((db, p: { accountId: string; channelId: string }) =>
+  db
+    .selectFrom('distribution_bytes')
+    .select('slot_ms')
+    .where('channel_id', '=', p.channelId)
+    .where('account_id', '=', p.accountId)
+    .limit(1),
+)
+
+const ofDistribution = statement((db, p: { accountId: string; distributionId: string }) =>
+  db
+    .selectFrom('distribution_bytes')
+    .select('slot_ms')
+    .where('distribution_id', '=', p.distributionId)
+    .where('account_id', '=', p.accountId)
+    .limit(1),
+)
+
+export async function existsServed(
+  session: Session,
+  accountId: string,
+  of: { channelId: string } | { distributionId: string },
+): Promise<boolean> {
+  const found =
+    'channelId' in of
+      ? session.first(ofChannel, { accountId, ...of })
+      : session.first(ofDistribution, { accountId, ...of })
+  return (await found) !== undefined
+}
+
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
     .deleteFrom('distribution_bytes')

@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { LiveSession } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Session, statement } from '../session.ts'
-import type { SessionQuery, StoredSession, Stream } from '../store.ts'
+import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -46,17 +46,17 @@ const attach = statement((db, p: { id: string; feedId: string }) =>
     .returningAll(),
 )
 
-const end = statement((db, p: { id: string; atMs: number; reason: string }) =>
-  db
-    .updateTable('sessions')
-    .set({ ended_at_ms: p.atMs, end_reason: p.reason })
-    .where('id', '=', p.id)
-    .where('ended_at_ms', 'is', null)
-    .returningAll(),
-)
-
-const endOfNode = statement((db, p: { node: string; atMs: number; reason: string }) =>
-  db
+const endOfNode = statement((db, p: { node: string; atMs: number; reason: string; limit: number }, engine) => {
+  const some = db
+    .selectFrom('sessions as open')
+    .select('open.id')
+    .where('open.node', '=', p.node)
+    .where('open.ended_at_ms', 'is', null)
+    // Publishers first, so that nobody is on the air without a session.
+    .orderBy('open.action')
+    .orderBy('open.id')
+    .limit(p.limit)
+  return db
     .updateTable('sessions')
     .set((eb) => ({
       end_reason: p.reason,
@@ -67,8 +67,18 @@ const endOfNode = statement((db, p: { node: string; atMs: number; reason: string
         .else(sql<number>`cast(${p.atMs} as bigint)`)
         .end(),
     }))
-    .where('node', '=', p.node)
-    .where('ended_at_ms', 'is', null),
+    .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
+})
+
+const kick = statement((db, p: { accountId: string; id: string; reason: string }) =>
+  db
+    .updateTable('sessions')
+    .set({ kick: p.reason })
+    .where('id', '=', p.id)
+    .where('account_id', '=', p.accountId)
+    .where('ended_at_ms', 'is', null)
+    .where('kick', 'is', null)
+    .returningAll(),
 )
 
 const pruneSessions = statement((db, p: { beforeMs: number; limit: number }) =>
@@ -145,36 +155,57 @@ export async function attachFeed(session: Session, id: string, feedId: string): 
   return row && fromRow(row)
 }
 
-export async function endSession(
+export function endSessionsOfNode(
   session: Session,
-  id: string,
-  atMs: number,
+  node: string,
+  end: { atMs: number; reason: string; limit: number },
+): Promise<number> {
+  return session.run(endOfNode, { node, ...end })
+}
+
+export async function kickSession(
+  session: Session,
+  which: { accountId: string; id: string },
   reason: string,
 ): Promise<StoredSession | undefined> {
-  const row = await session.first(end, { id, atMs, reason })
+  const row = await session.first(kick, { ...which, reason })
   return row && fromRow(row)
 }
 
-export async function endSessionsOfNode(session: Session, node: string, atMs: number, reason: string): Promise<number> {
-  return session.run(endOfNode, { node, atMs, reason })
-}
-
-export async function kickSessions(
+export function kickSessions(
   session: Session,
-  which: { accountId: string; id: string } | Stream,
+  { accountId, streamName }: SessionScope,
   reason: string,
-): Promise<StoredSession[]> {
-  const rows = await session.ask((db) => {
+  limit: number,
+): Promise<number> {
+  return session.change((db, engine) => {
     const open = db
+      .selectFrom('sessions as open')
+      .select('open.id')
+      .where('open.account_id', '=', accountId)
+      .where('open.ended_at_ms', 'is', null)
+      .where('open.kick', 'is', null)
+      // As all who lock several.
+      .orderBy('open.id')
+      .limit(limit)
+    const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)
+    return db
       .updateTable('sessions')
       .set({ kick: reason })
-      .where('account_id', '=', which.accountId)
-      .where('ended_at_ms', 'is', null)
-      .where('kick', 'is', null)
-    const named = 'id' in which ? open.where('id', '=', which.id) : open.where('stream_name', '=', which.streamName)
-    return named.returningAll()
+      .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
   })
-  return rows.map(fromRow)
+}
+
+export async function countSessions(session: Session, { accountId, streamName }: SessionScope): Promise<number> {
+  const [row] = await session.ask((db) => {
+    const open = db
+      .selectFrom('sessions')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .where('account_id', '=', accountId)
+      .where('ended_at_ms', 'is', null)
+    return streamName === undefined ? open : open.where('stream_name', '=', streamName)
+  })
+  return row?.n ?? 0
 }
 
 export async function pruneSessionsAndFeeds(session: Session, beforeMs: number, limit: number): Promise<number> {

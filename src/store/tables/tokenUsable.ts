@@ -37,28 +37,13 @@ const forStream = statement((db, p: { accountId: string; nowMs: number; streamNa
     .orderBy('ord'),
 )
 
-const forAny = statement((db, p: { accountId: string; nowMs: number }) =>
-  alive(db, p)
-    .select(['tokens.id', 'tokens.subscribe_requires_auth as secured', 'tokens.streams'])
-    .orderBy('tokens.id'),
-)
-
-/** See `Reads.tokens.usable`. Without a stream name `exact` is false: nothing was asked for. By id. */
+/** See `Reads.tokens.usable`. */
 export async function usableTokens(
   session: Session,
   accountId: string,
   nowMs: number,
-  streamName?: string,
+  streamName: string,
 ): Promise<Usable[]> {
-  if (streamName === undefined) {
-    const rows = await session.all(forAny, { accountId, nowMs })
-    return rows.map((row) => ({
-      id: row.id,
-      secured: row.secured === 1,
-      exact: false,
-      patterns: patterns(row.streams),
-    }))
-  }
   const found = new Map<number, Usable>()
   for (const row of await session.all(forStream, { accountId, nowMs, streamName })) {
     const token = found.get(row.id) ?? { id: row.id, secured: row.secured === 1, exact: false, patterns: [] }
@@ -67,9 +52,4 @@ export async function usableTokens(
     found.set(row.id, token)
   }
   return [...found.values()]
-}
-
-function patterns(streams: string): string[] {
-  const entries = JSON.parse(streams) as { streamName: string; isRegex: boolean }[]
-  return entries.filter((entry) => entry.isRegex).map((entry) => entry.streamName)
 }

@@ -1,40 +1,62 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
-import type { SessionTable } from '../schema.ts'
+import type { SessionTable, UsageTable } from '../schema.ts'
 import { inSlices, type Session } from '../session.ts'
+import type { SessionEnd } from '../store.ts'
 
 const HOUR_MS = 3_600_000
 
-type Total = Bytes & { id: string }
+type Total = Bytes & { readonly id: string }
 type Counted = Pick<
   SessionTable,
   'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country' | 'bytes_in' | 'bytes_out'
 > & { id: string }
+
+/** What is new in the total of a session. */
+interface Rise<T> extends Bytes {
+  readonly total: T
+  readonly of: Counted
+}
 
 /**
  * Writes totals of sessions that are on, and what is new in them to their hour. What is new is the difference to what is
  * stored, read under a lock, so a writer that does not know whether it was heard may say the same again.
  */
 export async function countUsage(session: Session, totals: readonly Total[], atMs: number): Promise<string[]> {
-  const gone: string[] = []
-  await inSlices(totals, async (slice) => {
-    gone.push(...(await countSlice(session, slice, atMs)))
+  const { rises, gone } = await riseSessions(session, totals, async (risen) => {
+    const fresh = risen.filter(hasRisen)
+    if (fresh.length > 0) await writeTotals(session, fresh)
   })
+  await addToHours(session, rises, () => atMs)
   return gone
 }
 
-async function countSlice(session: Session, totals: readonly Total[], atMs: number): Promise<string[]> {
-  const stored = await lockCounted(session, totals)
-  const rises = totals.flatMap((total) => {
-    const before = stored.get(total.id)
-    return before === undefined ? [] : [riseOf(before, total)]
+/** Ends sessions that are on, with their last totals; what is new in them goes to the hour in which each ended. */
+export async function endSessions(session: Session, ends: readonly SessionEnd[]): Promise<void> {
+  const { rises } = await riseSessions(session, ends, (risen) => writeEnds(session, risen))
+  await addToHours(session, rises, ({ atMs }) => atMs)
+}
+
+/**
+ * Slice by slice, so that no statement takes long on a slow server; all in the order of their ids, so that two writers
+ * never wait for each other.
+ */
+async function riseSessions<T extends Total>(
+  session: Session,
+  totals: readonly T[],
+  write: (risen: readonly Rise<T>[]) => Promise<unknown>,
+): Promise<{ rises: Rise<T>[]; gone: string[] }> {
+  const rises: Rise<T>[] = []
+  const gone: string[] = []
+  const ordered = totals.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  await inSlices(ordered, async (slice) => {
+    const stored = await lockCounted(session, slice)
+    const risen = slice.flatMap((total) => riseOf(stored.get(total.id), total))
+    if (risen.length > 0) await write(risen)
+    rises.push(...risen)
+    gone.push(...slice.filter(({ id }) => !stored.has(id)).map(({ id }) => id))
   })
-  const risen = rises.filter(({ bytesIn, bytesOut }) => bytesIn > 0 || bytesOut > 0)
-  if (risen.length > 0) {
-    await writeTotals(session, risen)
-    await addToHours(session, risen, Math.floor(atMs / HOUR_MS) * HOUR_MS)
-  }
-  return totals.filter(({ id }) => !stored.has(id)).map(({ id }) => id)
+  return { rises, gone }
 }
 
 async function lockCounted(session: Session, totals: readonly Total[]): Promise<Map<string, Counted>> {
@@ -46,25 +68,22 @@ async function lockCounted(session: Session, totals: readonly Total[]): Promise<
       .select(['bytes_in', 'bytes_out'])
       .where('id', 'in', ids)
       .where('ended_at_ms', 'is', null)
-      // One order for everybody, so that two writers never wait for each other.
       .orderBy('id')
     return engine === 'postgres' ? open.forUpdate() : open
   })
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-interface Rise extends Bytes {
-  readonly of: Counted
+function riseOf<T extends Total>(of: Counted | undefined, total: T): Rise<T>[] {
+  if (!of) return []
+  const bytesIn = Math.max(0, total.bytesIn - of.bytes_in)
+  return [{ total, of, bytesIn, bytesOut: Math.max(0, total.bytesOut - of.bytes_out) }]
 }
 
-const riseOf = (of: Counted, total: Total): Rise => ({
-  of,
-  bytesIn: Math.max(0, total.bytesIn - of.bytes_in),
-  bytesOut: Math.max(0, total.bytesOut - of.bytes_out),
-})
+const hasRisen = ({ bytesIn, bytesOut }: Bytes): boolean => bytesIn > 0 || bytesOut > 0
 
 /** All in one statement: a round trip for each would make a thousand of them. */
-async function writeTotals(session: Session, rises: readonly Rise[]): Promise<void> {
+async function writeTotals(session: Session, rises: readonly Rise<Total>[]): Promise<void> {
   const values = rises.map(
     ({ of, bytesIn, bytesOut }) => sql`(${of.id}, cast(${bytesIn} as bigint), cast(${bytesOut} as bigint))`,
   )
@@ -74,23 +93,41 @@ async function writeTotals(session: Session, rises: readonly Rise[]): Promise<vo
   )
 }
 
-async function addToHours(session: Session, rises: readonly Rise[], hourMs: number): Promise<void> {
-  const hours = new Map<string, ReturnType<typeof hourOf>>()
-  for (const rise of rises) {
-    const hour = hourOf(rise, hourMs)
-    const { bytes_in: _in, bytes_out: _out, ...key } = hour
+async function writeEnds(session: Session, rises: readonly Rise<SessionEnd>[]): Promise<void> {
+  const values = rises.map(
+    ({ total: { id, atMs, reason }, bytesIn, bytesOut }) =>
+      sql`(${id}, cast(${bytesIn} as bigint), cast(${bytesOut} as bigint), cast(${atMs} as bigint), ${reason})`,
+  )
+  await session.execute(
+    sql`update sessions set bytes_in = bytes_in + ending.column2, bytes_out = bytes_out + ending.column3,
+      ended_at_ms = ending.column4, end_reason = ending.column5
+      from (values ${sql.join(values)}) as ending where sessions.id = ending.column1`.compile(session.engine.db),
+  )
+}
+
+/**
+ * One row for each stream, protocol, token, tracking id, country and hour, whatever the number of sessions. All nodes
+ * write to the rows of a popular stream, so this comes last in its transaction: they are locked until the commit.
+ */
+async function addToHours<T>(session: Session, rises: readonly Rise<T>[], atMsOf: (total: T) => number): Promise<void> {
+  const hours = new Map<string, UsageTable>()
+  for (const rise of rises.filter(hasRisen)) {
+    const hour = hourOf(rise, Math.floor(atMsOf(rise.total) / HOUR_MS) * HOUR_MS)
+    const { bytes_in, bytes_out, ...key } = hour
     const text = JSON.stringify(Object.values(key))
-    const known = hours.get(text)
-    if (known) known.bytes_in += hour.bytes_in
-    if (known) known.bytes_out += hour.bytes_out
-    if (!known) hours.set(text, hour)
+    const sum = hours.get(text)
+    hours.set(text, sum ? { ...sum, bytes_in: sum.bytes_in + bytes_in, bytes_out: sum.bytes_out + bytes_out } : hour)
   }
   // Sorted, so that two nodes that add to the same rows never wait for each other.
-  const sorted = [...hours].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
-  await session.change((db) =>
+  const sorted = [...hours].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
+  await inSlices(sorted, (slice) => addSlice(session, slice))
+}
+
+const addSlice = (session: Session, hours: readonly UsageTable[]): Promise<number> =>
+  session.change((db) =>
     db
       .insertInto('usage_hourly')
-      .values(sorted)
+      .values(hours)
       .onConflict((c) =>
         c
           .columns(['account_id', 'hour_ms', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
@@ -100,9 +137,8 @@ async function addToHours(session: Session, rises: readonly Rise[], hourMs: numb
           }),
       ),
   )
-}
 
-const hourOf = ({ of, bytesIn, bytesOut }: Rise, hourMs: number) => ({
+const hourOf = ({ of, bytesIn, bytesOut }: Rise<unknown>, hourMs: number): UsageTable => ({
   account_id: of.account_id,
   hour_ms: hourMs,
   stream_name: of.stream_name,

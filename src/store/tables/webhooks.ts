@@ -43,6 +43,10 @@ const setHealth = statement((db, p: { id: number } & HealthColumns) =>
     .where('id', '=', p.id),
 )
 
+const setProbed = statement((db, p: { id: number; atMs: number }) =>
+  db.updateTable('webhooks').set({ probed_at_ms: p.atMs }).where('id', '=', p.id),
+)
+
 const remove = statement((db, p: { id: number }) => db.deleteFrom('webhooks').where('id', '=', p.id))
 
 export async function getWebhook(session: Session, accountId: string, id: number): Promise<StoredWebhook | undefined> {
@@ -90,6 +94,10 @@ export async function replaceWebhook(session: Session, webhook: StoredWebhook): 
 
 export async function setWebhookHealth(session: Session, id: number, health: Health): Promise<void> {
   await session.run(setHealth, { id, ...healthColumns(health) })
+}
+
+export async function setWebhookProbed(session: Session, id: number, atMs: number): Promise<void> {
+  await session.run(setProbed, { id, atMs })
 }
 
 export async function deleteWebhook(session: Session, id: number): Promise<void> {
@@ -141,6 +149,10 @@ function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
     disabled:
       row.disabled_until_ms === null ? null : { untilMs: row.disabled_until_ms, reason: row.disabled_reason ?? '' },
     addedAtMs: row.added_at_ms,
-    ...(row.public_id === null ? {} : { active: row.active === 1 }),
+    ...(row.public_id === null ? {} : { active: row.active === 1, ...probedOf(row) }),
   }
 }
+
+/** Absent before the first pause. */
+export const probedOf = ({ probed_at_ms: atMs }: Pick<Selectable<WebhookTable>, 'probed_at_ms'>) =>
+  atMs === null ? {} : { probedAtMs: atMs }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dialledAt } from '../../../src/core/live/dialled.ts'
 
-const tcUrl = (url: string) => ['-rtmp_tcurl', url]
+const tcUrl = (url: string) => ({ rtmp_tcurl: url })
 
 test.each([
   ['rtmp://live.example.com/app/stream', 'rtmp://192.0.2.1/app/stream', 'rtmp://live.example.com/app'],
@@ -20,7 +20,7 @@ test.each([
 test('SRT keeps its port and parameters; addresses of IPv6 stand in brackets', () => {
   const source = 'srt://live.example.com:9000?passphrase=0123456789&streamid=a/b:c'
   const rest = ':9000?passphrase=0123456789&streamid=a/b:c'
-  expect(dialledAt(source, '192.0.2.1')).toEqual({ url: `srt://192.0.2.1${rest}`, options: [] })
+  expect(dialledAt(source, '192.0.2.1')).toEqual({ url: `srt://192.0.2.1${rest}`, options: {} })
   expect(dialledAt(source, '2001:db8::1').url).toBe(`srt://[2001:db8::1]${rest}`)
   expect(dialledAt('srt://[2001:db8::2]:9000', '2001:db8::2').url).toBe('srt://[2001:db8::2]:9000')
 })

@@ -27,6 +27,9 @@ const token = (payload: object, header: object = { alg: 'HS256' }): string =>
   `${encode(header)}.${encode(payload)}.AAAA`
 const EXP = T0 / 1000 + 60
 
+/** Ours, and that of tokens which were signed for a hosted service. */
+const claimName = fc.constantFrom('streaming', 'optiview')
+
 describe('a viewer token', () => {
   const restriction = fc.record(
     {
@@ -39,16 +42,16 @@ describe('a viewer token', () => {
 
   it('holds exactly when every part of it holds', () => {
     fc.assert(
-      fc.property(restriction, fc.integer({ min: -2, max: 2 }), (streaming, seconds) => {
+      fc.property(restriction, fc.integer({ min: -2, max: 2 }), claimName, (restricted, seconds, name) => {
         const exp = T0 / 1000 + seconds
-        const { ch, geo, hw } = streaming
+        const { ch, geo, hw } = restricted
         const holds =
           seconds > 0 &&
           (ch?.includes('ch_1') ?? true) &&
           (geo ? geo.cc.some((code) => code.toUpperCase() === 'NZ') : true) &&
           (hw?.includes('desktop') ?? true)
         const rules = compilePlayback(distribution(), [], anyKey)
-        expect(admit(rules, viewer, token({ exp, streaming }), 'streaming').ok).toBe(holds)
+        expect(admit(rules, viewer, token({ exp, [name]: restricted }), 'streaming').ok).toBe(holds)
       }),
       { numRuns: 500 },
     )
@@ -77,11 +80,53 @@ describe('a viewer token', () => {
     ['a claim that is no object', token({ exp: EXP, streaming: [] })],
     ['an unknown restriction', token({ exp: EXP, streaming: { ip: ['192.0.2.1'] } })],
     ['a list that is none', token({ exp: EXP, streaming: { ch: 'ch_1' } })],
+    ['market areas that are none', token({ exp: EXP, streaming: { geo: { dma: [{}] } } })],
     ['a tracking id that is too long', token({ exp: EXP, streaming: { tid: 'x'.repeat(129) } })],
     ['four parts', `${token({ exp: EXP })}.AAAA`],
     ['a second exp', `${encode({ alg: 'HS256' })}.${Buffer.from(`{"exp":1,"exp":${EXP}}`).toString('base64url')}.AAAA`],
   ])('with %s is refused', (_, text) => {
     expect(parseViewerToken(text, 'streaming').ok).toBe(false)
+  })
+
+  it('restricts under the claim that the operator names, too, and under the usual one then no more', () => {
+    const parsed = (payload: object) => parseViewerToken(token({ exp: EXP, ...payload }), 'acme')
+    expect(parsed({ acme: { ch: ['ch_2'] } })).toMatchObject({ value: { claims: { channels: ['ch_2'] } } })
+    expect(parsed({ optiview: { ch: ['ch_2'] } })).toMatchObject({ value: { claims: { channels: ['ch_2'] } } })
+    expect(parsed({ streaming: { ch: ['ch_2'] } })).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('streaming'),
+    })
+  })
+
+  test.each<[string, object, string]>([
+    ['under both claims', { streaming: { ch: ['ch_1'] }, optiview: { ch: ['ch_1'] } }, 'streaming and optiview'],
+    ['under both claims, one of them empty', { streaming: {}, optiview: { ch: ['ch_1'] } }, 'streaming and optiview'],
+    ['under a claim in another case', { Streaming: { ch: ['ch_1'] } }, 'Streaming'],
+    ['under a claim in another case that only counts', { OptiView: { tid: 'x' } }, 'OptiView'],
+    ['under a misspelt claim', { steaming: { hw: ['tv'] } }, 'steaming'],
+    ['under the claim of somebody else', { acme: { geo: { cc: ['NZ'] } } }, 'acme'],
+    ['under another claim, in another case', { acme: { CH: ['ch_1'] } }, 'acme'],
+    ['under another claim beside ours', { streaming: { ch: ['ch_1'] }, acme: { hw: ['tv'] } }, 'acme'],
+    ['under another claim, in the older spelling', { acme: { cc: ['NZ'] } }, 'acme'],
+    ['under no claim', { ch: ['ch_1'] }, 'ch'],
+  ])('with restrictions %s is refused, and the reason has the name', (_, payload, name) => {
+    const parsed = parseViewerToken(token({ exp: EXP, ...payload }), 'streaming')
+    expect(parsed.ok ? '' : parsed.error).toContain(name)
+  })
+
+  test.each<[string, object]>([
+    ['claims that are no business of ours', { sub: 'user-1', iss: 'shop', acme: { plan: 'gold' }, roles: ['a'] }],
+    ['a claim of ours that is null', { streaming: null, optiview: { ch: ['ch_1'] } }],
+    ['the same claim named by the operator', { optiview: { ch: ['ch_1'] } }],
+  ])('with %s is read', (_, payload) => {
+    for (const claim of ['streaming', 'optiview']) {
+      expect(parseViewerToken(token({ exp: EXP, ...payload }), claim)).toMatchObject({ ok: true })
+    }
+  })
+
+  it('is refused with a name that is fit to be shown, whatever the claim is called', () => {
+    const parsed = parseViewerToken(token({ exp: EXP, [`\u202e${'x'.repeat(500)}`]: { ch: [] } }), 'streaming')
+    expect(parsed.ok ? '' : parsed.error).toMatch(/^\uFFFDx{20,80}… is not read/)
   })
 
   it('may have its restrictions in the older spelling, which does not count beside the newer one', () => {
@@ -93,6 +138,11 @@ describe('a viewer token', () => {
     expect(allows({ cc: ['NL'] })).toBe(false)
     expect(allows({ cc: ['NL'], geo: { cc: ['NZ'] } })).toBe(true)
     expect(allows({ geo: { cc: ['NZ'], rgn: ['CA'] } })).toBe(true)
+    expect(allows({ geo: { cc: ['NZ'], dma: [807, 501] } })).toBe(true)
+    // Of the older lists each must hold: nobody is known to be in a region or a market area.
+    expect(allows({ cc: ['NZ'], rgn: ['NZ-AUK'] })).toBe(false)
+    expect(allows({ cc: ['NZ'], dma: [807] })).toBe(false)
+    expect(allows({ dma: ['807'] })).toBe(false)
     expect(allows({ geo: { dma: ['501'] } })).toBe(false)
     expect(allows({ geo: {} })).toBe(true)
   })

@@ -142,7 +142,6 @@ describe('refused values, each named by its field', () => {
   })
 
   test.each([
-    [{}, 'tracking.trackingId'],
     [{ trackingId: '' }, 'tracking.trackingId'],
     [{ trackingId: 'x'.repeat(129) }, 'tracking.trackingId'],
     [{ trackingId: 'a\u0007' }, 'tracking.trackingId'],
@@ -237,31 +236,48 @@ describe('unknown properties', () => {
 })
 
 describe('features that are not built', () => {
-  const NAMES = [
-    'clip',
-    'lowLatencyRtmp',
-    'geoCascade',
-    'restream',
-    'drm',
-    'encoderProfileId',
-    'originCluster',
-    'integrationId',
-    'displaySrtPassphrase',
-    'enableUTCInsertion',
-  ]
+  const off = { isEnabled: false, clusters: ['all'] }
+  test.each<[name: string, nothing: unknown[], something: unknown[]]>([
+    ['clip', [], [true, '', 0, 'false']],
+    ['drm', [], [true, 1]],
+    ['displaySrtPassphrase', [], [true]],
+    ['enableUTCInsertion', [], [true]],
+    [
+      'geoCascade',
+      [{}, { isEnabled: false }, { isEnabled: null, clusters: null }, off],
+      [true, 'all', { isEnabled: true }, { clusters: ['all'] }],
+    ],
+    ['restream', [[]], [[{ url: 'rtmp://example.com/a', key: '12345' }], [{}], 'x', { enabled: true }]],
+    ['encoderProfileId', [''], ['p1', 7]],
+    ['originCluster', ['', 'auto'], ['fra-1', 'Auto ', 7]],
+    ['integrationId', ['None'], ['Maestro', '']],
+  ])(
+    '%s may ask for nothing, and is refused by name with the reason when it asks for something',
+    (name, nothing, something) => {
+      const plain = rules('publish', {})
+      for (const value of [false, null, ...nothing]) expect(rules('publish', { [name]: value })).toEqual(plain)
+      for (const value of something) {
+        expect(errors('publish', { [name]: value })).toEqual({
+          [name]: [expect.stringMatching(new RegExp(`^${name} is not built: .{10}`))],
+        })
+      }
+    },
+  )
 
-  test.each(NAMES)('%s may be false or null and is refused by name else', (name) => {
-    for (const nothing of [false, null]) expect(readCreate('publish', plainBody({ [name]: nothing })).ok).toBe(true)
-    for (const something of [true, '', 0, [], {}]) {
-      expect(errors('publish', { [name]: something })).toEqual({
-        [name]: [`${name} is not built yet; leave it out, or send false or null`],
-      })
-    }
+  it('takes lowLatencyRtmp either way, as RTMP is never delayed', () => {
+    for (const value of [true, false, null])
+      expect(rules('publish', { lowLatencyRtmp: value })).toEqual(rules('publish', {}))
+    expect(errors('publish', { lowLatencyRtmp: 'yes' })).toEqual({ lowLatencyRtmp: ['must be true or false or null'] })
   })
 
   it('knows originCluster on subscribe tokens, and the rest not at all', () => {
-    expect(readCreate('subscribe', plainBody({ originCluster: null })).ok).toBe(true)
-    expect(errors('subscribe', { originCluster: 'auto' })['originCluster']?.[0]).toContain('not built')
+    for (const value of [null, '', 'auto'])
+      expect(readCreate('subscribe', plainBody({ originCluster: value })).ok).toBe(true)
+    expect(errors('subscribe', { originCluster: 'fra-1' })['originCluster']?.[0]).toContain('not built')
     expect(errors('subscribe', { clip: false })).toHaveProperty('clip')
+  })
+
+  it('takes a tracking that names nobody for none', () => {
+    expect(rules('subscribe', { tracking: {} }).trackingId).toBeNull()
   })
 })

@@ -21,13 +21,44 @@ describe('the record of a token', () => {
       'allowedIpAddresses',
       'allowedCountries',
       'deniedCountries',
+      'originCluster',
       'effectiveSettings',
       'subscribeRequiresAuth',
       'record',
       'enableThumbnails',
       'multisource',
+      'clip',
+      'lowLatencyRtmp',
+      'enableUTCInsertion',
+      'integrationId',
+      'displaySrtPassphrase',
+      'drm',
+      'geoCascade',
+      'restream',
+      'encoderProfileId',
       'endSessionsOnUpdate',
     ])
+  })
+
+  it('says of features that are not built that they are off, so that clients can read them without asking', () => {
+    const geoCascade = { isEnabled: false, clusters: [] }
+    expect(toRecord(aToken(), VALUE)).toMatchObject({
+      clip: false,
+      lowLatencyRtmp: true,
+      enableUTCInsertion: false,
+      integrationId: 'None',
+      displaySrtPassphrase: false,
+      drm: false,
+      geoCascade,
+      restream: [],
+      encoderProfileId: null,
+      originCluster: '',
+      effectiveSettings: { originCluster: 'auto', geoCascade, enableUTCInsertion: false },
+    })
+    expect(toRecord(aToken({ kind: 'subscribe' }), VALUE)).toMatchObject({
+      originCluster: '',
+      effectiveSettings: { originCluster: 'auto' },
+    })
   })
 
   it('shows everything of a publish token that is set', () => {
@@ -53,7 +84,7 @@ describe('the record of a token', () => {
   it('shows tracking, and none of the publish fields, of a subscribe token', () => {
     const record = toRecord(aToken({ kind: 'subscribe', trackingId: 't' }), VALUE)
     expect(record).toMatchObject({ tracking: { trackingId: 't' }, endSessionsOnUpdate: true })
-    for (const name of ['record', 'multisource', 'priority', 'subscribeRequiresAuth']) {
+    for (const name of ['record', 'multisource', 'priority', 'subscribeRequiresAuth', 'restream']) {
       expect(record).not.toHaveProperty(name)
     }
   })

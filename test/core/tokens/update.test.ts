@@ -108,10 +108,6 @@ describe('an update', () => {
     [{ allowedCountries: ['NL'], deniedCountries: ['US'] }, 'deniedCountries'],
     [{ activ: true }, 'activ'],
     [{ activ: null }, 'activ'],
-    [{ restream: [] }, 'restream'],
-    [{ updateGeoCascade: {} }, 'updateGeoCascade'],
-    [{ updateRestream: [] }, 'updateRestream'],
-    [{ updateOriginCluster: 'auto' }, 'updateOriginCluster'],
   ])('%j is refused at %s', (body, path) => {
     expect(Object.keys(errors(body))).toEqual([path])
   })
@@ -120,10 +116,37 @@ describe('an update', () => {
     expect(errors(body)).toHaveProperty('body')
   })
 
-  test.each(['expires', 'tracking'])('%s cannot be changed, and the answer says so', (name) => {
+  it('says that expires, and tracking of a subscribe token, cannot be changed', () => {
     for (const kind of ['publish', 'subscribe'] as const) {
-      expect(errors({ [name]: 60 }, kind)[name]?.[0]).toContain('cannot be changed')
+      expect(errors({ expires: 60 }, kind)['expires']?.[0]).toContain('cannot be changed')
     }
+    expect(errors({ tracking: {} }, 'subscribe')['tracking']?.[0]).toContain('cannot be changed')
+  })
+
+  it('says of tracking in an update of a publish token that it belongs to subscribe tokens', () => {
+    expect(errors({ tracking: {} }, 'publish')['tracking']?.[0]).toContain('only subscribe tokens have it')
+  })
+
+  test.each([
+    { updateRestream: [], updateGeoCascade: { isEnabled: false }, updateOriginCluster: 'auto' },
+    { restream: [], geoCascade: { isEnabled: false }, originCluster: '' },
+    { lowLatencyRtmp: false, clip: false, encoderProfileId: '' },
+  ])('takes %j, which asks for nothing, and changes nothing', (body) => {
+    expect(value(readUpdate('publish', body))).toEqual({
+      set: {},
+      addStreams: [],
+      removeStreams: [],
+      refreshToken: false,
+    })
+  })
+
+  test.each([
+    { updateRestream: [{ key: '12345' }] },
+    { updateGeoCascade: { isEnabled: true } },
+    { updateOriginCluster: 'x' },
+  ])('refuses %j by name, because it is not built', (body) => {
+    const [name = ''] = Object.keys(body)
+    expect(errors(body)[name]?.[0]).toContain(`${name} is not built: `)
   })
 
   it('sends who replaces streams to the two fields that do it', () => {

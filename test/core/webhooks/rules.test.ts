@@ -42,6 +42,17 @@ describe('a create', () => {
     }
   })
 
+  test('takes isClipHooks that is off, and refuses it by name when it is on', () => {
+    for (const isClipHooks of [false, null]) {
+      expect(create({ url: URL_OK, isClipHooks })).toEqual(create({ url: URL_OK }))
+      expect(update({ isFeedHooks: true, isClipHooks })).toEqual(update({ isFeedHooks: true }))
+    }
+    const refused = { ok: false, error: { isClipHooks: [expect.stringContaining('isClipHooks is not built: ')] } }
+    expect(create({ url: URL_OK, isClipHooks: true })).toEqual(refused)
+    expect(update({ isClipHooks: true })).toEqual(refused)
+    expect(toRecord(WEBHOOK, 's', 0)).toMatchObject({ isClipHooks: false })
+  })
+
   test('accepts both names of the recordings when they agree, and names both when they do not', () => {
     const both = (isRecordingHooks: boolean | null, isMediaHooks: boolean | null) =>
       create({ url: URL_OK, isRecordingHooks, isMediaHooks })
@@ -172,6 +183,7 @@ describe('a record', () => {
       isThumbnailHooks: false,
       isTranscoderHooks: false,
       isViewerConnectionHooks: false,
+      isClipHooks: false,
       filter: 'prod-.*',
       disabled: { until: '2025-06-15T15:06:40.000Z', reason: 'too much' },
     })

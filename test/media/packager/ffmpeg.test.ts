@@ -120,6 +120,36 @@ test('one that does not stop is killed, and its guard with it', async () => {
   await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
 })
 
+test('a script is its whole input, and it ends when we ask it to all the same', async () => {
+  const started = Promise.withResolvers<void>()
+  const script = "ffconcat version 1.0\nfile 'nowhere.mp4'\n"
+  const args = ['-f', 'concat', '-i', 'pipe:0', '-f', 'null', '-']
+  expect((await run({ args, script }).exited).tail).toContain('nowhere.mp4')
+  const endless = run({ args: ENDLESS, script: 'not read', onProgress: () => started.resolve() })
+  await started.promise
+  expect(await endless.stop(5000)).toMatchObject({ signal: null })
+})
+
+test('it is stopped when it says what it is to be stopped for', async () => {
+  const child = run({ args: ['-loglevel', 'info', ...ENDLESS], endsOn: /Stream mapping/ })
+  expect(await child.exited).toMatchObject({ signal: null, tail: expect.stringContaining('Stream mapping') })
+})
+
+test('of our environment it gets what programs need, and no secret', async () => {
+  vi.stubEnv('SLUICE_STORAGE_URL', 'postgres://user:password-of-this-test@db/sluice')
+  vi.stubEnv('FFREPORT', 'file=/tmp/report-of-this-test.log')
+  const started = [ENDLESS, ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']].map((args, at) =>
+    run({ args, stdin: at === 1 }),
+  )
+  const members = started.flatMap(({ pid }) => membersOf(pid ?? 0))
+  expect(members.length).toBeGreaterThanOrEqual(2)
+  const given = members.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')).join('')
+  expect(given).toContain('PATH=')
+  expect(given).not.toContain('of-this-test')
+  vi.unstubAllEnvs()
+  await Promise.all(started.map((child) => child.stop(2000)))
+})
+
 test('killed from outside, it is reported as ended', async () => {
   const started = Promise.withResolvers<void>()
   const child = run({ args: ENDLESS, onProgress: () => started.resolve() })

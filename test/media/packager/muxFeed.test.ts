@@ -131,3 +131,21 @@ test('however a slow reader refuses, no frame is written that lacks what it refe
     }),
   )
 })
+
+test('what a slow reader did not get is counted up to the next keyframe, with its time, and nothing before the first frame', () => {
+  let takes = true
+  const { feed } = reader(() => takes)
+  feed.tracks([VIDEO, AUDIO])
+  feed.frame(frame('video', false))
+  feed.frame(frame('video', true))
+  feed.frame(frame('audio', true))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([0, 0, 1000])
+  takes = false
+  feed.frame(frame('video', false))
+  takes = true
+  feed.frame(frame('audio', true))
+  feed.frame(frame('video', false))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 4000])
+  feed.frame(frame('video', true))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 5000])
+})

@@ -8,8 +8,8 @@ test('an address that is checked again and again stays, however many others a pe
   const directory = new Directory<{ name: string }>()
   const peer = { name: 'with many interfaces' }
   for (let port = 2; port < 100; port++) {
-    directory.locate(peer, at(1))
-    directory.locate(peer, at(port))
+    directory.locate(peer, at(1), true)
+    directory.locate(peer, at(port), false)
   }
   expect(directory.at(at(1))).toBe(peer)
   expect(directory.at(at(99))).toBe(peer)
@@ -19,12 +19,24 @@ test('an address that is checked again and again stays, however many others a pe
 test('an address belongs to who was checked there last, and to nobody once that one is gone', () => {
   const directory = new Directory<{ name: string }>()
   const [first, second] = [{ name: 'first' }, { name: 'second' }]
-  directory.locate(first, at(1))
-  directory.locate(second, at(1))
+  directory.locate(first, at(1), true)
+  directory.locate(second, at(1), true)
   directory.remove(first)
   expect(directory.at(at(1))).toBe(second)
   directory.remove(second)
   expect(directory.at(at(1))).toBeUndefined()
+})
+
+test('an address that a peer proved to have is taken by nobody who only says so', () => {
+  const directory = new Directory<{ name: string }>()
+  const [first, second] = [{ name: 'first' }, { name: 'second' }]
+  directory.locate(first, at(1), true)
+  directory.locate(first, at(1), false)
+  directory.locate(second, at(1), false)
+  expect(directory.at(at(1))).toBe(first)
+  directory.locate(second, at(2), false)
+  directory.locate(first, at(2), false)
+  expect(directory.at(at(2))).toBe(first)
 })
 
 test('of the names that a peer had, the present one and the one before lead to it', () => {

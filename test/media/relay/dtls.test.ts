@@ -30,7 +30,7 @@ async function handshake(way: (sent: Buffer[]) => Buffer[]) {
     setImmediate(() => {
       const arrived = way(sent)
       sent = []
-      for (const one of arrived) ours.receive(Buffer.from(one))
+      for (const one of arrived) ours.receive(Buffer.from(one), null)
     })
   })
   const { certPem, privateKey, signatureHash } = identity.certificate

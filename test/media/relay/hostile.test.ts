@@ -11,15 +11,18 @@ const identity = await createIdentity()
 /** A relay with one publisher that has been answered, and what it sends. */
 async function relayWithPublisher() {
   const sent: Uint8Array[] = []
+  const clock = { nowMs: 1_750_000_000_000 }
   const relay = new Relay({
     identity,
     random: systemRandom,
-    now: () => 1_750_000_000_000,
+    now: () => clock.nowMs,
     hosts: () => [{ transport: 'udp', address: '127.0.0.1', port: 9 }],
     maxBitrate: 1_000_000,
     maxSessions: 2,
+    publisherSilentMs: 15_000,
     send: (datagram) => sent.push(datagram),
     want: () => undefined,
+    release: () => undefined,
     emit: () => undefined,
   })
   const publisher = new TestPublisher()
@@ -27,9 +30,9 @@ async function relayWithPublisher() {
   const answer = relay.publish({ sessionId: 's', room: 'a/b', sourceId: null, offer, codec: null })
   await publisher.close()
   const sdp = answer.ok ? answer.answer : ''
-  const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)?.[1] ?? ''
+  const [ufrag, remote] = [sdp, offer].map((text) => /a=ice-ufrag:(\S+)/.exec(text)?.[1] ?? '')
   const password = /a=ice-pwd:(\S+)/.exec(sdp)?.[1] ?? ''
-  return { relay, sent, offer, username: `${ufrag}:peer`, password }
+  return { relay, sent, clock, offer, username: `${ufrag}:${remote}`, password }
 }
 
 const from = { address: '192.0.2.1', port: 4000, via: 0 }
@@ -48,10 +51,11 @@ test('who did not see the answer gets nothing back, whatever it sends', async ()
 })
 
 test('garbage from a peer that may send is passed over, and its checks are answered as before', async () => {
-  const { relay, sent, username, password } = await relayWithPublisher()
+  const { relay, sent, clock, username, password } = await relayWithPublisher()
   const check = bindingRequest({ transactionId: Buffer.alloc(12, 1), username, password, useCandidate: true })
   relay.receive(check, from)
-  expect(sent).toHaveLength(1)
+  // The answer, and a check of ours: whether the address hears us.
+  expect(sent).toHaveLength(2)
   const record = fc.tuple(fc.constantFrom(20, 21, 22, 23), bytes, bytes)
   fc.assert(
     fc.property(record, ([type, body, more]) => {
@@ -61,8 +65,16 @@ test('garbage from a peer that may send is passed over, and its checks are answe
   )
   fc.assert(fc.property(bytes, (rest) => relay.receive(Buffer.from([0x80, 96, ...rest]), from)))
   const before = sent.length
+  clock.nowMs += 5000
   relay.receive(check, from)
-  expect(sent).toHaveLength(before + 1)
+  expect(sent).toHaveLength(before + 2)
+})
+
+test('from port 0 nothing is taken: nothing can be sent there', async () => {
+  const { relay, sent, username, password } = await relayWithPublisher()
+  const check = bindingRequest({ transactionId: Buffer.alloc(12, 1), username, password, useCandidate: true })
+  relay.receive(check, { ...from, port: 0 })
+  expect(sent).toEqual([])
 })
 
 test('more sessions than there may be are told to come again', async () => {

@@ -34,8 +34,9 @@ export class Camera {
   readonly #name: string
   readonly #ssrc: number
   #index: number
-  /** How many keyframes it was asked for. */
+  /** How many keyframes it was asked for; and how many of those requests it has answered, where a test counts that. */
   asked = 0
+  answered = 0
 
   constructor(name: string, { ssrc = 1, firstIndex = 1000, canBeAsked = true } = {}) {
     this.#name = name
@@ -46,14 +47,15 @@ export class Camera {
   }
 
   /** The packet that comes `ahead` of the next one. */
-  packet(nowMs: number, isKeyStart = false, ahead = 0) {
+  packet(nowMs: number, isKeyStart = false, ahead = 0, bytes = 0) {
     const index = this.#index + ahead
-    const payload = Buffer.from(`${this.#name}${index}`)
+    const payload = Buffer.from(`${this.#name}${index}`.padEnd(bytes))
     return { ssrc: this.#ssrc, index, timestamp: (nowMs * TICKS_PER_MS) >>> 0, marker: true, payload, isKeyStart }
   }
 
-  send(nowMs: number, isKeyStart = false): void {
-    this.track.take(this.packet(nowMs, isKeyStart), nowMs)
+  /** `bytes`: of the payload, at least. */
+  send(nowMs: number, isKeyStart = false, bytes = 0): void {
+    this.track.take(this.packet(nowMs, isKeyStart, 0, bytes), nowMs)
     this.#index += 1
   }
 

@@ -1,6 +1,16 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import * as fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { messageReader } from '../../../src/media/relay/tcp.ts'
+import { afterEach, expect, test } from 'vitest'
+import type { Endpoint } from '../../../src/media/relay/socket.ts'
+import { messageReader, openTcp, type TcpPort } from '../../../src/media/relay/tcp.ts'
+import { freeUdpPort } from '../../support/lossyUdp.ts'
+import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).toReversed()) await one.close()
+})
 
 const framed = (message: Uint8Array): Buffer => {
   const length = Buffer.alloc(2)
@@ -28,4 +38,64 @@ test('messages are the same however the stream is cut into pieces', () => {
 test('a stream that announces more than any datagram holds is none of ours', () => {
   const read = messageReader(() => undefined)
   expect(read(Buffer.from('GET / HTTP/1.1\r\n\r\n'))).toBe(false)
+})
+
+/** A port, what came to it, and how to connect. */
+async function portOf(maxConnections: number) {
+  const port = await freeUdpPort()
+  const came: { text: string; from: Endpoint }[] = []
+  const receive = (message: Buffer, from: Endpoint): void => void came.push({ text: message.toString(), from })
+  const tcp: TcpPort = await openTcp({ addresses: ['127.0.0.1'], port, maxConnections }, receive)
+  open.push(tcp)
+  const join = async (): Promise<{ socket: Socket; isOpen: () => boolean }> => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+    open.push({ close: () => socket.destroy() })
+    const state = { isOpen: true }
+    socket.resume().on('close', () => (state.isOpen = false))
+    await once(socket, 'connect')
+    return { socket, isOpen: () => state.isOpen }
+  }
+  return { tcp, came, join }
+}
+
+test('connections that say nothing kept all others out; the oldest of them gives way', async () => {
+  const { tcp, came, join } = await portOf(3)
+  const known = await join()
+  known.socket.write(framed(Buffer.from('known')))
+  await expect.poll(() => came.length).toBe(1)
+  const [{ from } = { from: addressOf(0) }] = came
+  tcp.send(Buffer.from('answer'), from)
+  const silent = [await join(), await join()]
+  // Half a message is no more than silence.
+  silent[1]?.socket.write(Buffer.from([0]))
+  const late = await join()
+  await expect.poll(() => silent[0]?.isOpen()).toBe(false)
+  late.socket.write(framed(Buffer.from('late')))
+  await expect.poll(() => came.map(({ text }) => text)).toEqual(['known', 'late'])
+  expect([known.isOpen(), silent[1]?.isOpen(), late.isOpen()]).toEqual([true, true, true])
+})
+
+test('a connection of a session is closed with it, after what was said last', async () => {
+  const { tcp, came, join } = await portOf(3)
+  const { socket, isOpen } = await join()
+  const heard: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => heard.push(chunk))
+  socket.write(framed(Buffer.from('hello')))
+  await expect.poll(() => came.length).toBe(1)
+  const [{ from } = { from: addressOf(0) }] = came
+  tcp.send(Buffer.from('goodbye'), from)
+  tcp.release(from)
+  await expect.poll(isOpen).toBe(false)
+  expect(Buffer.concat(heard)).toEqual(framed(Buffer.from('goodbye')))
+})
+
+test('a viewer held connections for as long as it liked, one for each check that it ever made', async () => {
+  const released: number[] = []
+  const net = new WireNet({ release: ({ via }) => void released.push(via) })
+  const publisher = new WirePeer(net, addressOf(1))
+  publisher.publish('publisher')
+  for (let via = 1000; via < 1040; via++) publisher.check({ from: { ...addressOf(5), via }, useCandidate: false })
+  expect(released).toEqual(Array.from({ length: 24 }, (_, at) => 1000 + at))
+  net.relay.end('publisher')
+  expect(released).toHaveLength(40)
 })

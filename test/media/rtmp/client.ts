@@ -36,8 +36,8 @@ export class RtmpClient {
   #raw = Buffer.alloc(0)
   #arrived = Promise.withResolvers<void>()
 
-  constructor(port: number) {
-    this.socket = connect(port, '127.0.0.1')
+  constructor(port: number, localAddress = '127.0.0.1') {
+    this.socket = connect({ port, host: '127.0.0.1', localAddress })
     this.socket.on('error', () => undefined)
     this.socket.on('data', (data) => this.#take(data))
     this.closed = new Promise((resolve) => {
@@ -48,8 +48,9 @@ export class RtmpClient {
     })
   }
 
-  static async open(port: number): Promise<RtmpClient> {
-    const client = new RtmpClient(port)
+  /** @param localAddress where it comes from, of loopback */
+  static async open(port: number, localAddress?: string): Promise<RtmpClient> {
+    const client = new RtmpClient(port, localAddress)
     await once(client.socket, 'connect')
     return client
   }

@@ -88,6 +88,25 @@ describe('media', () => {
     expect(taken(...nothing, message(MESSAGE.audio, 0, [])).problems).toEqual([])
   })
 
+  test('with an empty configuration before the true one is taken, as the FLV muxer of ffmpeg writes it for ADTS', () => {
+    const { order, problems } = taken(
+      aacConfig(Buffer.alloc(0)),
+      avcConfig(Buffer.alloc(0)),
+      avcConfig(),
+      aacConfig(),
+      videoFrame(0),
+      audioFrame(5),
+    )
+    expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
+  })
+
+  test('that comes before its configuration is dropped for five seconds, as when an encoder is joined in the middle', () => {
+    const early = [audioFrame(0), videoFrame(20), videoFrame(40)]
+    const { order, problems } = taken(...early, avcConfig(), aacConfig(), videoFrame(60), audioFrame(65))
+    expect([order, problems]).toEqual([['h264+aac', 'video 60000', 'audio 65000'], []])
+    expect(taken(videoFrame(0), videoFrame(4999)).problems).toEqual([])
+  })
+
   test('with an explicit sampling rate is understood', () => {
     // AAC LC, index 15, 44100 in 24 bits, two channels.
     const bits = `000101111${(44_100).toString(2).padStart(24, '0')}0010000`
@@ -114,10 +133,15 @@ describe('what cannot be served is refused by name', () => {
     [MESSAGE.audio, [0xaf], 'An audio message is cut short'],
     [MESSAGE.video, [0x17, 0, 0, 0, 0, 1, 2, 3], 'The H.264 configuration cannot be read'],
     [MESSAGE.audio, [0xaf, 0, 0x17], 'The AAC configuration cannot be read'],
-    [MESSAGE.video, [0x17, 1, 0, 0, 0, 9], 'Video came before its configuration'],
-    [MESSAGE.audio, [0xaf, 1, 9], 'Audio came before its configuration'],
   ])('%i %j', (type, bytes, problem) => {
     expect(taken(message(type, 0, bytes)).problems).toEqual([problem])
+  })
+
+  test('media that has no configuration for five seconds', () => {
+    expect(taken(videoFrame(0), videoFrame(5000)).problems).toEqual(['Video came before its configuration'])
+    expect(taken(audioFrame(0), audioFrame(5000)).problems).toEqual(['Audio came before its configuration'])
+    const wrapped = [videoFrame(2 ** 32 - 1), videoFrame(4998), videoFrame(4999)]
+    expect(taken(...wrapped).problems).toEqual(['Video came before its configuration'])
   })
 
   test('frames whose lengths do not add up', () => {

@@ -40,3 +40,19 @@ export function videoFrame(timestamp: number, bytes = 100, { key = true, composi
 
 export const audioFrame = (timestamp: number, bytes = 50): Message =>
   message(MESSAGE.audio, timestamp, [0xaf, 1], Buffer.alloc(bytes, 0x21))
+
+/** An aggregate message of these, as the specification has it: FLV tags, each followed by its length. */
+export function aggregateOf(timestamp: number, parts: readonly Message[]): Message {
+  const written = parts.flatMap(({ type, streamId, timestamp: time, payload }) => {
+    const head = Buffer.alloc(11)
+    head.writeUInt8(type, 0)
+    head.writeUIntBE(payload.length, 1, 3)
+    head.writeUIntBE(time % 2 ** 24, 4, 3)
+    head.writeUInt8(Math.floor(time / 2 ** 24), 7)
+    head.writeUIntLE(streamId % 2 ** 24, 8, 3)
+    const back = Buffer.alloc(4)
+    back.writeUInt32BE(head.length + payload.length)
+    return [head, payload, back]
+  })
+  return message(MESSAGE.aggregate, timestamp, ...written)
+}

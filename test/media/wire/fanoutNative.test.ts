@@ -238,6 +238,29 @@ if (!native.ok) {
       addon.removeList(list)
     })
 
+    it('one destination that the kernel refuses cost all others the single message of a run', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const refused = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const { peer, outlet, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      const canSegment = addon.segments(peer.handle)
+      const fanout = backEnd.createFanout()
+      const fd = addon.adoptSocket(udp.open(LOOPBACK_V4, 0, 1 << 16))
+      closers.push(() => addon.closeSocket(fd))
+      for (const one of [refused.outlet, outlet]) fanout.add(one)
+      addon.route(refused.peer.handle, fd, LOOPBACK_V4, 0)
+      for (let index = 0; index < 8; index++) fanout.send(packet(index, 1100))
+      await expect.poll(() => arrived.length).toBe(8)
+      expect(addon.segments(peer.handle)).toBe(canSegment)
+      for (const one of [refused.outlet, outlet]) fanout.remove(one)
+    })
+
+    it('takes port 0 for nowhere', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const { peer } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      peer.route({ address: '127.0.0.1', port: 0, via: 0 })
+      expect(peer.isRouted).toBe(false)
+    })
+
     it('opens nothing of garbage of any length, and touches nothing around it', () => {
       const garbage = fc.record({
         seed: fc.nat(1),

@@ -9,6 +9,7 @@ import {
   isAuthentic,
   looksLikeStun,
   parseBindingRequest,
+  parseBindingSuccess,
 } from '../../../src/media/relay/wire/stun.ts'
 
 /** The sample request of RFC 5769 section 2.1. */
@@ -56,6 +57,12 @@ describe('a binding request', () => {
     )
   })
 
+  it('of ours was answered with an error by libjuice, which takes a tie breaker of 0 for none', () => {
+    const request = bindingRequest({ transactionId: TRANSACTION, username: 'a:b', password: 'c', controlled: true })
+    const at = request.indexOf(Buffer.from('80290008', 'hex'))
+    expect(request.readBigUInt64BE(at + 4)).toBeGreaterThan(0n)
+  })
+
   it('is refused when any bit of it is flipped, and when it is cut', () => {
     for (let bit = 0; bit < SAMPLE.length * 8; bit++) {
       const copy = Buffer.from(SAMPLE)
@@ -77,6 +84,32 @@ describe('a response', () => {
   it('carries an IPv6 address as RFC 5769 section 2.3 has it', () => {
     const response = bindingSuccess(TRANSACTION, '2001:db8:1234:5678:11:2233:4455:6677', 32853, SAMPLE_PASSWORD)
     expect(response.subarray(20, 44).toString('hex')).toBe('002000140002a1470113a9faa5d3f179bc25f4b5bed2b9d9')
+  })
+
+  it('is read back, and believed only when it is signed by who was asked', () => {
+    const response = bindingSuccess(TRANSACTION, '192.0.2.1', 32853, SAMPLE_PASSWORD)
+    const read = parseBindingSuccess(response)
+    expect(read?.transactionId).toEqual(TRANSACTION)
+    expect(read !== null && isAuthentic(read, SAMPLE_PASSWORD)).toBe(true)
+    expect(read !== null && isAuthentic(read, 'another')).toBe(false)
+    // All but the fingerprint, which is no secret.
+    for (let bit = 0; bit < (response.length - 8) * 8; bit++) {
+      const copy = Buffer.from(response)
+      copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      const forged = parseBindingSuccess(copy)
+      expect(forged !== null && isAuthentic(forged, SAMPLE_PASSWORD)).toBe(false)
+    }
+    for (let end = 0; end < response.length; end++) expect(parseBindingSuccess(response.subarray(0, end))).toBeNull()
+    expect(parseBindingSuccess(bindingError(TRANSACTION, 487, 'Role Conflict', SAMPLE_PASSWORD))).toBeNull()
+    expect(parseBindingSuccess(SAMPLE)).toBeNull()
+  })
+
+  it('without a fingerprint is one all the same: not every encoder puts one there', () => {
+    const whole = bindingSuccess(TRANSACTION, '192.0.2.1', 32853, SAMPLE_PASSWORD)
+    const response = Buffer.from(whole.subarray(0, whole.length - 8))
+    response.writeUInt16BE(response.length - 20, 2)
+    const read = parseBindingSuccess(response)
+    expect(read !== null && isAuthentic(read, SAMPLE_PASSWORD)).toBe(true)
   })
 
   it('is signed over a length that ends with the signature, and closed by a fingerprint', () => {

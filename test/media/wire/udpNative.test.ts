@@ -91,6 +91,16 @@ if (!native.ok) {
       expect(() => ports[0].send(Buffer.from('x'), { address: '127.0.0.1', port: 9, via: 7 })).not.toThrow()
     })
 
+    it('a datagram for port 0 ended the process when JavaScript sent it, instead of being dropped', async () => {
+      const { ports } = await openBoth('127.0.0.1')
+      const { socket, came } = await peerAt('udp4', '127.0.0.1')
+      for (const port of ports) {
+        port.send(Buffer.from('x'), { address: '127.0.0.1', port: 0, via: 0 })
+        port.send(Buffer.from('y'), { address: '127.0.0.1', port: socket.address().port, via: 0 })
+      }
+      await expect.poll(() => came.map(String)).toEqual(['y', 'y'])
+    })
+
     it('binds one port at every address, says which is taken, and gives it back', async () => {
       const first = await openNativeUdp(addon, { host: '', port: 0 }, () => undefined)
       expect(first.addresses).toContain('127.0.0.1')

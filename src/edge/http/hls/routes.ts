@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { timeOrderedId } from '../../../base/ids.ts'
+import type { Approach } from '../../../commands/authorize.ts'
 import type { Context } from '../../../commands/context.ts'
-import { admitViewer } from '../../../commands/live/admit.ts'
+import { admitViewer, type Door, mayView } from '../../../commands/live/admit.ts'
 import { closeSession } from '../../../commands/live/close.ts'
 import { countBytes } from '../../../commands/live/count.ts'
-import { RequestAccess } from '../../../commands/live/requestAccess.ts'
+import { RequestAccess, type RequestPlace } from '../../../commands/live/requestAccess.ts'
+import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
 import type { HlsStream } from '../../../media/packager/hlsStream.ts'
 import type { Piece } from '../../../media/packager/segments.ts'
@@ -35,12 +38,18 @@ const SWEEP_MS = 1000
 /** A player that waits for what comes next waits for this long; then it gets what there is. */
 const BLOCK_MAX_MS = 6000
 
+/** Far longer than any origin. */
+const ORIGIN_MAX = 1024
+
 const NO_TICKET: Refused = { status: 401, text: REFUSALS.invalid_token.text }
 const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
 const TOO_FAR: Refused = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
 const NOT_YET: Refused = { status: 503, text: 'Stream is starting: try again in a moment' }
 
-/** HLS: everything under `/hls`, and the short way to most of it. A master playlist opens a session; the tickets in it open the rest. */
+/**
+ * HLS: everything under `/hls`, and the short way to most of it. A master playlist has a ticket for the media playlist;
+ * asking for that opens a session, and its tickets open the rest.
+ */
 export async function hlsRoutes(
   app: FastifyInstance,
   ctx: Context,
@@ -59,7 +68,7 @@ export async function hlsRoutes(
   void sweep(parts, stopping.signal)
   app.addHook('onClose', async () => stopping.abort())
   await app.register(async (scope) => {
-    scope.setErrorHandler(plainErrorHandler(ctx.log))
+    scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, HLS_MEDIA])
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     scope.get<Stream>(MASTER, (request, reply) => master(parts, request, reply))
@@ -83,29 +92,55 @@ async function sweep({ ctx, viewers, sessionMs }: HlsParts, signal: AbortSignal)
 async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: FastifyReply): Promise<FastifyReply> {
   const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
-  const viewer = viewers.newcomer()
   const { sourceId } = request.query
   const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
   const { approach, isHandedOver } = handover.received(request, approachOf(request, parts.peerOf, wish))
+  const asked = { sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null, isHandedOver }
+  const allowed = await mayView(ctx, approach, asked)
+  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, approach))
+  const viewer = viewers.newcomer()
+  viewer.sessionId = timeOrderedId(ctx.clock.now(), ctx.random)
+  viewer.feedId = allowed.feed.feedId
+  // A header may be long, and thousands may wait.
+  const kept = { ...approach, origin: approach.origin?.slice(0, ORIGIN_MAX) ?? null }
+  viewer.opensWith((address) => openSession(parts, viewer, { ...kept, address }, asked))
+  viewers.wait(viewer, addressKey(approach.address))
+  attend(parts, viewer, reply)
+  const opened = parts.hls.open(allowed.feed)
+  if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)
+  viewers.forget(viewer.sessionId)
+  if (viewer.isCut) return refuse(reply, NO_TICKET)
+  return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
+}
+
+/** With the first request for the media playlist: whoever asks for master playlists alone takes nobody's slot. */
+async function openSession(
+  { ctx, viewers }: HlsParts,
+  viewer: Viewer,
+  approach: Approach,
+  asked: Pick<Door, 'sourceId' | 'isHandedOver'>,
+): Promise<Refused | null> {
+  const { sessionId } = viewer
   const admitted = await admitViewer(ctx, approach, {
-    sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null,
-    isHandedOver,
-    cut: async ({ id }) => {
-      viewers.forget(id)
+    ...asked,
+    sessionId,
+    cut: async () => {
+      viewers.forget(sessionId)
       viewer.cut()
     },
   })
-  if (!admitted.ok) return refuse(reply, handover.refusalOf(admitted, request, approach))
-  viewer.sessionId = admitted.session.id
-  viewer.feedId = admitted.feed.feedId
+  if (!admitted.ok) {
+    // The feed has moved to another node meanwhile: a player finds that one by the master playlist.
+    if ('url' in admitted) return NOT_THERE
+    const { status, message: text, retryAfterSeconds } = admitted
+    return { status, text, retryAfterSeconds }
+  }
+  if (viewer.isCut) {
+    await closeSession(ctx, sessionId, 'left')
+    return NO_TICKET
+  }
   viewers.add(viewer)
-  attend(parts, viewer, reply)
-  const opened = parts.hls.open(admitted.feed)
-  if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)
-  viewers.forget(viewer.sessionId)
-  await closeSession(ctx, viewer.sessionId, 'left')
-  if (viewer.isCut) return refuse(reply, NO_TICKET)
-  return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
+  return null
 }
 
 function sendMaster(parts: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
@@ -116,27 +151,41 @@ function sendMaster(parts: HlsParts, viewer: Viewer, stream: HlsStream, reply: F
 }
 
 async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
-  const { tickets, viewers, ctx, hls, access } = parts
+  const { tickets, viewers, ctx, hls } = parts
   const { feedId, file } = request.params
   const piece = pieceOf(file)
   const opens = file === 'media.m3u8' ? 'playlist' : piece && opensOf(piece)
   const sessionId = opens === null ? null : tickets.read(request.query.t, { opens, feedId })
   const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
   if (viewer === undefined) return refuse(reply, NO_TICKET)
-  const refusal = await access.check(viewer.sessionId, placeOf(parts, request.raw))
-  if (refusal !== null) return refuse(reply, { status: 401, text: refusal })
+  const wanted = piece === null ? wantedOf(request.query) : null
+  if (wanted === 'malformed') return refuse(reply, TOO_FAR)
+  const refused = await mayGoOn(parts, viewer, opens === 'playlist', placeOf(parts, request.raw))
+  if (refused !== null) return refuse(reply, refused)
   viewer.lastAskedMs = ctx.clock.monotonic()
   attend(parts, viewer, reply)
   const stream = hls.find(feedId)
   if (stream === undefined) return refuse(reply, NOT_THERE)
   if (piece !== null) return sendMedia(parts, viewer, stream, piece, request, reply)
-  const wanted = withOneMore(viewer, wantedOf(request.query))
-  if (wanted === 'malformed' || (wanted && !(await stream.reached(wanted.sequence, wanted.part, BLOCK_MAX_MS))))
-    return refuse(reply, TOO_FAR)
+  const next = withOneMore(viewer, wanted)
+  if (next && !(await stream.reached(next.sequence, next.part, BLOCK_MAX_MS))) return refuse(reply, TOO_FAR)
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
-type Wanted = ReturnType<typeof wantedOf>
+/** The first request for the playlist opens the session. Each one after it is held to the rules of the token. */
+async function mayGoOn(
+  { access }: HlsParts,
+  viewer: Viewer,
+  isPlaylist: boolean,
+  from: RequestPlace,
+): Promise<Refused | null> {
+  const refused = isPlaylist ? await viewer.begin(from.address) : null
+  if (refused !== null) return refused
+  const text = await access.check(viewer.sessionId, from)
+  return text === null ? null : { status: 401, text }
+}
+
+type Wanted = Exclude<ReturnType<typeof wantedOf>, 'malformed'>
 
 /**
  * What a player waits for, and after an init segment one part more: the playlist then holds two that it has not seen.
@@ -144,7 +193,7 @@ type Wanted = ReturnType<typeof wantedOf>
  * it has taken two pieces from one playlist. A player that waits has three parts in its buffer, so once costs nothing.
  */
 function withOneMore(viewer: Viewer, wanted: Wanted): Wanted {
-  if (!viewer.hasNewInit || wanted === null || wanted === 'malformed' || wanted.part === null) return wanted
+  if (!viewer.hasNewInit || wanted === null || wanted.part === null) return wanted
   viewer.hasNewInit = false
   return { ...wanted, part: wanted.part + 1 }
 }

@@ -1,11 +1,16 @@
 import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
+import type { Address } from '../../../core/access/address.ts'
+import type { Refused } from '../webrtc/refusal.ts'
 import type { Opens, TicketHolder } from './tickets.ts'
+import { Waiting } from './waiting.ts'
+
+/** Opens the session of a viewer; null: it is on. */
+export type OpenSession = (address: Address) => Promise<Refused | null>
 
 /** Somebody who watches over HLS: a row of requests, held together by the tickets of one session. */
 export class Viewer implements TicketHolder {
-  /** Empty until it was admitted. */
   sessionId = ''
   feedId = ''
   bytesIn = 0
@@ -15,6 +20,8 @@ export class Viewer implements TicketHolder {
   /** It was given an init segment, and no playlist since that it has waited for. */
   hasNewInit = false
   readonly #answers = new Set<ServerResponse>()
+  #open: OpenSession | null = null
+  #opening: Promise<Refused | null> | null = null
   #cut = false
 
   constructor(nowMs: number) {
@@ -24,6 +31,20 @@ export class Viewer implements TicketHolder {
   /** Nothing more is answered, and what is being answered ends where it is. */
   get isCut(): boolean {
     return this.#cut
+  }
+
+  /** What opens its session once it asks for media. */
+  opensWith(open: OpenSession): void {
+    this.#open = open
+  }
+
+  /** The first request for media opens the session, from the address that it comes from; several at once open one. */
+  async begin(address: Address): Promise<Refused | null> {
+    if (this.#open === null) return null
+    this.#opening ??= this.#open(address).finally(() => (this.#opening = null))
+    const refused = await this.#opening
+    if (refused === null) this.#open = null
+    return refused
   }
 
   /** Something is being answered, or waited for. */
@@ -61,10 +82,11 @@ const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
 
 const ANSWER_MAX_MS = 60_000
 
-/** Everybody who watches over HLS at this node. As many as there may be sessions. */
+/** Everybody who watches over HLS at this node, as many as there may be sessions, and who is about to. */
 export class Viewers {
   readonly #clock: Clock
   readonly #viewers = new Map<string, Viewer>()
+  readonly #waiting = new Waiting()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -74,7 +96,17 @@ export class Viewers {
     return new Viewer(this.#clock.monotonic())
   }
 
+  /** It gets a master playlist, and has no session yet. */
+  wait(viewer: Viewer, addressKey: string): void {
+    const pushedOut = this.#waiting.add(viewer, addressKey)
+    if (pushedOut) this.#viewers.delete(pushedOut.sessionId)
+    viewer.lastAskedMs = this.#clock.monotonic()
+    this.#viewers.set(viewer.sessionId, viewer)
+  }
+
+  /** It has a session. */
   add(viewer: Viewer): void {
+    this.#waiting.delete(viewer)
     viewer.lastAskedMs = this.#clock.monotonic()
     this.#viewers.set(viewer.sessionId, viewer)
   }
@@ -86,6 +118,8 @@ export class Viewers {
   }
 
   forget(sessionId: string): void {
+    const viewer = this.#viewers.get(sessionId)
+    if (viewer) this.#waiting.delete(viewer)
     this.#viewers.delete(sessionId)
   }
 

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
+import type { EncodingLoad } from '../../../commands/v2life/encodingLoad.ts'
 import type { Measured } from '../../../commands/v2life/measured.ts'
 import { refusal } from '../../../core/live/errors.ts'
+import { refuseUndescribed } from '../body.ts'
 import type { RequestLimits } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
 import { analyticsRoutes } from './analyticsRoutes.ts'
@@ -26,6 +28,8 @@ export interface LiveApiOptions {
   /** The methods of the routes that match a path. */
   methodsAt: (path: string) => readonly string[]
   measured: Measured
+  /** Null: this process runs no engines. */
+  load: EncodingLoad | null
 }
 
 /** What routes of the live interface are made with. */
@@ -33,17 +37,20 @@ export interface LiveApi {
   readonly ctx: Context
   readonly actorOf: ActorOf
   readonly measured: Measured
+  readonly load: EncodingLoad | null
 }
 
 /** The live management interface, under `/v2`. */
 export async function liveApi(app: FastifyInstance, ctx: Context, options: LiveApiOptions): Promise<void> {
-  app.setErrorHandler(liveErrorHandler(ctx.log))
+  app.setErrorHandler(liveErrorHandler(ctx.sampled.refusals))
   app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
   await collectLiveOpenApi(app, options.version)
   app.get('/openapi.json', (_request, reply) => reply.send(liveOpenApi(app)))
-  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured: options.measured }
+  const { measured, load } = options
+  const api: LiveApi = { ctx, actorOf: actorWith(options.peerOf), measured, load }
   await app.register(async (managed) => {
     managed.addHook('onRequest', requireCredential(ctx, options.limits))
+    managed.addHook('preHandler', refuseUndescribed)
     channelRoutes(managed, api)
     ingestRoutes(managed, api)
     engineRoutes(managed, api)

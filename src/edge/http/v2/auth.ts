@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateCredential } from '../../../commands/authenticate.ts'
 import type { Actor, Context } from '../../../commands/context.ts'
+import type { Reader } from '../../../commands/v2/shared.ts'
 import { refusal } from '../../../core/live/errors.ts'
 import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'
@@ -57,6 +58,12 @@ export function ownerOf(request: FastifyRequest): string {
   if (!request.credential) throw new Error(`${request.url} does not require a credential`)
   return request.credential.accountId
 }
+
+/** Who asks, and whether secrets are shown. Throws when the route forgot to require a credential. */
+export const readerOf = (request: FastifyRequest): Reader => ({
+  accountId: ownerOf(request),
+  seesSecrets: request.credential?.scope === 'write',
+})
 
 /** Makes of a request who asks, and from where, for the audit row. */
 export type ActorOf = (request: FastifyRequest) => Actor

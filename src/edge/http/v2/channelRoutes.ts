@@ -4,7 +4,7 @@ import { readChannelWith } from '../../../commands/v2/included.ts'
 import * as schema from '../../../core/live/channelSchema.ts'
 import { one, page } from '../../../core/live/fields.ts'
 import type { LiveApi } from './api.ts'
-import { ownerOf } from './auth.ts'
+import { ownerOf, readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWhole } from './problem.ts'
 
@@ -37,7 +37,7 @@ export function channelRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): 
     describe(TAG, 'Read a channel', { querystring: schema.ChannelQuery, answer: schema.ChannelWithIncluded }),
     async (request, reply) => {
       const { channelId } = request.params
-      return sendWhole(reply, await readChannelWith(ctx, ownerOf(request), channelId, request.query))
+      return sendWhole(reply, await readChannelWith(ctx, readerOf(request), channelId, request.query))
     },
   )
   app.patch<ById>(

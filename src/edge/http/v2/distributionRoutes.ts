@@ -19,7 +19,7 @@ import { one, page, pageQuery } from '../../../core/live/fields.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
 
 type OfChannel = { Params: { channelId: string } }
 type ById = { Params: { distributionId: string } }
@@ -87,8 +87,10 @@ function keys(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
     async (request, reply) =>
       sendData(reply, await createKey(ctx, actorOf(request), request.params.distributionId, request.body)),
   )
-  app.delete<ById>(path, describe(TAG, 'Delete all keys; then viewers need no token', {}), async (request, reply) =>
-    sendDone(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
+  app.delete<ById>(
+    path,
+    describe(TAG, 'Delete all keys; then viewers need no token', { warns: 'Everybody can watch now.' }),
+    async (request, reply) => sendWarned(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
   )
   app.get<KeyById>(
     `${path}/:keyId`,
@@ -98,8 +100,13 @@ function keys(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
       return sendData(reply, await readKey(ctx, ownerOf(request), distributionId, keyId))
     },
   )
-  app.delete<KeyById>(`${path}/:keyId`, describe(TAG, 'Delete a key', {}), async (request, reply) => {
-    const { distributionId, keyId } = request.params
-    return sendDone(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))
-  })
+  const deleteOne = 'Delete a key; without the last one nobody can watch until there is another'
+  app.delete<KeyById>(
+    `${path}/:keyId`,
+    describe(TAG, deleteOne, { warns: 'It was the last key: nobody can watch.' }),
+    async (request, reply) => {
+      const { distributionId, keyId } = request.params
+      return sendWarned(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))
+    },
+  )
 }

@@ -11,7 +11,7 @@ import {
 import { one, page, pageQuery } from '../../../core/live/fields.ts'
 import { CreateIngest, IngestRecord, UpdateIngest } from '../../../core/live/ingestSchema.ts'
 import type { LiveApi } from './api.ts'
-import { ownerOf } from './auth.ts'
+import { readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWhole } from './problem.ts'
 
@@ -32,7 +32,7 @@ export function ingestRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): v
     }),
     async (request, reply) => {
       const { channelId } = request.params
-      return sendWhole(reply, await listIngests(ctx, ownerOf(request), channelId, request.query))
+      return sendWhole(reply, await listIngests(ctx, readerOf(request), channelId, request.query))
     },
   )
   app.post<OfChannel>(
@@ -43,7 +43,7 @@ export function ingestRoutes(app: FastifyInstance, { ctx, actorOf }: LiveApi): v
   )
   const path = '/ingests/:ingestId'
   app.get<ById>(path, describe(TAG, 'Read an ingest', { answer }), async (request, reply) =>
-    sendData(reply, await readIngest(ctx, ownerOf(request), request.params.ingestId)),
+    sendData(reply, await readIngest(ctx, readerOf(request), request.params.ingestId)),
   )
   app.patch<ById>(path, describe(TAG, 'Edit an ingest', { body: UpdateIngest, answer }), async (request, reply) =>
     sendData(reply, await updateIngest(ctx, actorOf(request), request.params.ingestId, request.body)),

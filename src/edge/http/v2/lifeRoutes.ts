@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { ok } from '../../../base/result.ts'
 import { lastRun, listChannelRuns, listEngineRuns } from '../../../commands/v2life/runs.ts'
-import { startChannel, startEngine, stopChannel, stopEngine } from '../../../commands/v2life/start.ts'
+import { startChannel, startEngine, stopChannel, stopEngine, warningOfStart } from '../../../commands/v2life/start.ts'
 import { RunRecord } from '../../../core/life/runRecord.ts'
 import { one, optional, page, pageQuery } from '../../../core/live/fields.ts'
 import type { LiveApi } from './api.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
 
 type OfChannel = { Params: { channelId: string } }
 type OfEngine = { Params: { engineId: string } }
@@ -19,18 +20,26 @@ export function lifeRoutes(app: FastifyInstance, api: LiveApi): void {
   runs(app, api)
 }
 
-function switches(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+const WARNS = { warns: 'The machine that was asked will probably not keep up with what was started.' }
+
+function switches(app: FastifyInstance, { ctx, actorOf, load }: LiveApi): void {
+  const warningOf = async (accountId: string, of: Parameters<typeof warningOfStart>[3]): Promise<string | null> =>
+    load && warningOfStart(ctx, load, accountId, of)
   const channel = '/channels/:channelId'
-  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', {}), async (request, reply) =>
-    sendDone(reply, await startChannel(ctx, actorOf(request), request.params.channelId)),
-  )
+  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', WARNS), async (request, reply) => {
+    const warning = await warningOf(ownerOf(request), request.params)
+    const done = await startChannel(ctx, actorOf(request), request.params.channelId)
+    return sendWarned(reply, done.ok ? ok({ warning }) : done)
+  })
   app.post<OfChannel>(`${channel}/stop`, describe('channels', 'Stop a channel', {}), async (request, reply) =>
     sendDone(reply, await stopChannel(ctx, actorOf(request), request.params.channelId)),
   )
   const engine = '/engines/:engineId'
-  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', {}), async (request, reply) =>
-    sendDone(reply, await startEngine(ctx, actorOf(request), request.params.engineId)),
-  )
+  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', WARNS), async (request, reply) => {
+    const warning = await warningOf(ownerOf(request), request.params)
+    const done = await startEngine(ctx, actorOf(request), request.params.engineId)
+    return sendWarned(reply, done.ok ? ok({ warning }) : done)
+  })
   app.post<OfEngine>(`${engine}/stop`, describe('engines', 'Stop an engine', {}), async (request, reply) =>
     sendDone(reply, await stopEngine(ctx, actorOf(request), request.params.engineId)),
   )

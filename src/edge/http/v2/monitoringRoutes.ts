@@ -36,7 +36,8 @@ export function monitoringRoutes(app: FastifyInstance, api: LiveApi): void {
   app.get<Asked>(
     '/monitoring/channels/:channelId',
     describe(TAG, 'Read how a channel and all of its parts are', { answer: one(schema.ChannelMonitoring) }),
-    async (request, reply) => sendData(reply, await monitorChannel(api.ctx, ownerOf(request), channelOf(request))),
+    async (request, reply) =>
+      sendData(reply, await monitorChannel(api.ctx, api.measured.viewers, ownerOf(request), channelOf(request))),
   )
   partRoutes(app, api, {
     kind: 'ingest',
@@ -47,7 +48,7 @@ export function monitoringRoutes(app: FastifyInstance, api: LiveApi): void {
   })
   partRoutes(app, api, {
     kind: 'engine',
-    what: 'how many pictures and bits an engine makes',
+    what: 'how many pictures and bits an engine makes, and how it keeps up',
     answer: schema.EngineMonitoring,
     readOne: monitorEngine,
     readAll: monitorEngines,
@@ -56,9 +57,9 @@ export function monitoringRoutes(app: FastifyInstance, api: LiveApi): void {
 
 const channelOf = ({ params }: FastifyRequest<Asked>): string => params['channelId'] ?? ''
 
-function partRoutes<M>(app: FastifyInstance, { ctx, measured }: LiveApi, part: Part<M>): void {
+function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: LiveApi, part: Part<M>): void {
   const { kind, what, answer, readOne, readAll } = part
-  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, accountId: ownerOf(request) })
+  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: ownerOf(request) })
   app.get<Asked>(
     `/monitoring/${kind}s/:${kind}Id`,
     describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(answer) }),

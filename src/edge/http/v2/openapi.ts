@@ -29,6 +29,8 @@ export interface LiveRouteText {
   body?: TSchema
   querystring?: TSchema
   answer?: TSchema
+  /** When a 204 comes with `X-Service-Warning`. */
+  warns?: string
 }
 
 /**
@@ -36,7 +38,7 @@ export interface LiveRouteText {
  * an undeclared field never leaves. Bodies and queries are validated by the commands, which name all errors at once.
  */
 export function describe(tag: string, summary: string, text: LiveRouteText): { schema: FastifySchema } {
-  const success = text.answer ? { 200: text.answer } : { 204: Type.Null({ description: 'Done.' }) }
+  const success = text.answer ? { 200: text.answer } : { 204: done(text.warns) }
   return {
     schema: {
       tags: [tag],
@@ -48,6 +50,11 @@ export function describe(tag: string, summary: string, text: LiveRouteText): { s
     },
   }
 }
+
+const done = (warns?: string) =>
+  warns === undefined
+    ? Type.Null({ description: 'Done.' })
+    : Type.Null({ description: 'Done.', headers: { 'X-Service-Warning': { type: 'string', description: warns } } })
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -58,9 +58,8 @@ function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: Incom
     const path = placeOf(parts, engineId, rendition, file)
     const body = parts.segments.peek(path)
     if (body === undefined) return null
-    const isOpen = rules.keys.length === 0
     const opens = pieceName(engineId, rendition, file)
-    const grant = isOpen ? OPEN_GRANT : parts.tickets.read(ticket, opens, rules, parts.ctx.clock.now())
+    const grant = rules.isOpen ? OPEN_GRANT : parts.tickets.read(ticket, opens, rules, parts.ctx.clock.now())
     if (grant === null) return null
     const address = parts.peerOf(request.socket.remoteAddress, request.headers)
     const country = parts.ctx.countryOf(address)

@@ -48,7 +48,7 @@ export async function playbackRoutes(
 ): Promise<Lane> {
   const parts: PlaybackParts = { ...options, ctx, peerOf, tickets: new PlaybackTickets(options.key) }
   await app.register(async (scope) => {
-    scope.setErrorHandler(liveErrorHandler(ctx.log))
+    scope.setErrorHandler(liveErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {
       scope.options(path, (_request, reply) => reply.code(204).headers(preflight('GET, HEAD, OPTIONS')).send())
     }

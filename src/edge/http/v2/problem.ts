@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import type { Result } from '../../../base/result.ts'
-import { LIVE_ERRORS, type LiveFailure, refusal } from '../../../core/live/errors.ts'
-import { BadBody } from '../problem.ts'
+import { LIVE_ERRORS, type LiveFailure, refusal, validationFailed } from '../../../core/live/errors.ts'
+import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
 
 /** The one place where a refusal or an accident becomes an HTTP answer of the live interface. */
 export function sendLiveFailure(reply: FastifyReply, failure: LiveFailure): FastifyReply {
@@ -26,6 +26,15 @@ export function sendDone(reply: FastifyReply, result: Result<unknown, LiveFailur
   return result.ok ? reply.code(204).send() : sendLiveFailure(reply, result.error)
 }
 
+/** 204, with what the caller has to know of it, or the refusal. */
+export function sendWarned(
+  reply: FastifyReply,
+  result: Result<{ readonly warning: string | null }, LiveFailure>,
+): FastifyReply {
+  if (result.ok && result.value.warning !== null) reply.header('X-Service-Warning', result.value.warning)
+  return sendDone(reply, result)
+}
+
 /** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
 const BY_FASTIFY_CODE: Readonly<Record<string, LiveFailure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: refusal('too_large', 'The body is too large'),
@@ -42,7 +51,11 @@ export function liveErrorHandler(log: Logger) {
 }
 
 function failureOf(error: Error, log: Logger, requestId: string): LiveFailure {
-  if (error instanceof BadBody) return refusal('invalid_body', error.message)
+  if (error instanceof BadBody) {
+    return error.errors ? validationFailed(error.errors) : refusal('invalid_body', error.message)
+  }
+  if (isBrokenOff(error)) return refusal('invalid_request', 'The request was broken off')
+  if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
   if (error.name === 'StoreUnavailable') {
     log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
     return refusal('unavailable', 'The store cannot be reached now; nothing was changed. Try again.')

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../../core/live/errors.ts'
 import { sendLiveFailure } from './problem.ts'
 
@@ -20,16 +20,16 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
     'what browsers viewers have is not recorded, only bytes and viewing minutes',
   ],
   ['/monitoring/*', 'only channels, ingests and engines are monitored'],
-  ['/logs', 'what happened is in the runs of channels and the logs of webhooks'],
 ]
 
-/** A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. */
+/**
+ * A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. It is told before its
+ * body is read, because that may be of any type.
+ */
 export function unbuiltRoutes(app: FastifyInstance): void {
   for (const [url, why] of UNBUILT) {
-    app.route({
-      method: ['GET', 'POST', 'PATCH', 'DELETE'],
-      url,
-      handler: (_request, reply) => sendLiveFailure(reply, refusal('not_supported', `This is not built: ${why}`)),
-    })
+    const refuse = async (_request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+      sendLiveFailure(reply, refusal('not_supported', `This is not built: ${why}`))
+    app.route({ method: ['GET', 'POST', 'PATCH', 'DELETE'], url, onRequest: refuse, handler: refuse })
   }
 }

@@ -1,18 +1,21 @@
 import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
+import { listChannelEvents } from '../../../commands/v2life/channelEvents.ts'
 import { listWebhookLogs } from '../../../commands/v2life/webhookLogs.ts'
+import { redeliverLive, testLiveWebhook } from '../../../commands/v2life/webhookSends.ts'
 import {
   createLiveWebhook,
   deleteLiveWebhook,
   listLiveWebhooks,
   readLiveWebhook,
   readLiveWebhookSecret,
+  rotateLiveWebhookSecret,
   updateLiveWebhook,
 } from '../../../commands/v2life/webhooks.ts'
-import { one, optional, page, pageQuery } from '../../../core/live/fields.ts'
+import { one, optional, page, pageQuery, word } from '../../../core/live/fields.ts'
 import * as schema from '../../../core/webhooksV2/schema.ts'
 import type { LiveApi } from './api.ts'
-import { ownerOf } from './auth.ts'
+import { ownerOf, readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
 import { sendData, sendDone, sendWhole } from './problem.ts'
 
@@ -31,7 +34,7 @@ export function liveWebhookRoutes(app: FastifyInstance, api: LiveApi): void {
     sendData(reply, await createLiveWebhook(ctx, actorOf(request), request.body)),
   )
   app.get<ById>(PATH, describe(TAG, 'Read a webhook', { answer }), async (request, reply) =>
-    sendData(reply, await readLiveWebhook(ctx, ownerOf(request), request.params.webhookId)),
+    sendData(reply, await readLiveWebhook(ctx, readerOf(request), request.params.webhookId)),
   )
   app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateLiveWebhook, answer }), async (request, reply) =>
     sendData(reply, await updateLiveWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
@@ -39,19 +42,47 @@ export function liveWebhookRoutes(app: FastifyInstance, api: LiveApi): void {
   app.delete<ById>(PATH, describe(TAG, 'Delete a webhook that is not active', {}), async (request, reply) =>
     sendDone(reply, await deleteLiveWebhook(ctx, actorOf(request), request.params.webhookId)),
   )
+  sends(app, api)
   lists(app, api)
+}
+
+/** What a person does by hand: try a webhook out, send something again, change the secret. */
+function sends(app: FastifyInstance, { ctx, actorOf }: LiveApi): void {
+  const answer = one(schema.SentEntry)
+  app.post<ById>(
+    `${PATH}/test`,
+    describe(TAG, 'Send an example of an event', { body: schema.TestLiveWebhook, answer }),
+    async (request, reply) =>
+      sendData(reply, await testLiveWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
+  )
+  app.post<{ Params: { webhookId: string; logId: string } }>(
+    `${PATH}/logs/:logId/redeliver`,
+    describe(TAG, 'Send an event of the log again', { answer }),
+    async (request, reply) => {
+      const { webhookId, logId } = request.params
+      return sendData(reply, await redeliverLive(ctx, actorOf(request), webhookId, logId))
+    },
+  )
+  app.post<ById>(
+    `${PATH}/rotate-secret`,
+    describe(TAG, 'Another signing secret, which counts at once', { answer: one(schema.Secret) }),
+    async (request, reply) =>
+      sendData(reply, await rotateLiveWebhookSecret(ctx, actorOf(request), request.params.webhookId)),
+  )
 }
 
 function lists(app: FastifyInstance, { ctx }: LiveApi): void {
   const listed = { querystring: Type.Object(pageQuery), answer: page(schema.LiveWebhookRecord) }
   app.get<Asked>('/webhooks', describe(TAG, 'List webhooks, newest first', listed), async (request, reply) =>
-    sendWhole(reply, await listLiveWebhooks(ctx, ownerOf(request), request.query)),
+    sendWhole(reply, await listLiveWebhooks(ctx, readerOf(request), request.query)),
   )
   app.get<ById>(
     `${PATH}/secret`,
-    describe(TAG, 'Read the signing secret of a webhook', { answer: one(schema.Secret) }),
+    describe(TAG, 'Read the signing secret of a webhook; not with a credential of scope read', {
+      answer: one(schema.Secret),
+    }),
     async (request, reply) =>
-      sendData(reply, await readLiveWebhookSecret(ctx, ownerOf(request), request.params.webhookId)),
+      sendData(reply, await readLiveWebhookSecret(ctx, readerOf(request), request.params.webhookId)),
   )
   const querystring = Type.Object({
     ...pageQuery,
@@ -60,11 +91,30 @@ function lists(app: FastifyInstance, { ctx }: LiveApi): void {
   })
   app.get<ById & Asked>(
     `${PATH}/logs`,
-    describe(TAG, 'List the attempts to deliver to a webhook, newest first', {
+    describe(TAG, 'List the attempts to deliver to a webhook, and what was skipped, newest first', {
       querystring,
       answer: page(schema.LogEntry),
     }),
     async (request, reply) =>
       sendWhole(reply, await listWebhookLogs(ctx, ownerOf(request), request.params.webhookId, request.query)),
+  )
+  events(app, ctx)
+}
+
+function events(app: FastifyInstance, ctx: LiveApi['ctx']): void {
+  const querystring = Type.Object({
+    ...pageQuery,
+    startDate: optional(Type.String({ description: 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.' })),
+    endDate: optional(Type.String({ description: 'Only events before this moment.' })),
+    type: optional(Type.String({ description: 'Only these events, separated by commas.' })),
+    sortDirection: optional(word(['asc', 'desc'], 'asc: oldest first. Default desc.')),
+  })
+  app.get<Asked>(
+    '/logs',
+    describe(TAG, 'List events, newest first: what a receiver that was away catches up from', {
+      querystring,
+      answer: page(schema.EventEntry),
+    }),
+    async (request, reply) => sendWhole(reply, await listChannelEvents(ctx, ownerOf(request), request.query)),
   )
 }

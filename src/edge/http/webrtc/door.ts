@@ -15,6 +15,8 @@ export interface Door {
   readonly prefix: string
   /** The path of the stream below the prefix, with its parameters. */
   readonly stream: string
+  /** 0 to 1: how many of the offers that may be under way may come through this door. */
+  readonly pendingShare: number
   /** May they? Nothing of the media engine has been touched before this has said yes. */
   admit(request: FastifyRequest, offer: Offer): Promise<{ ok: true; session: LiveSession } | ({ ok: false } & Refused)>
   negotiate(session: LiveSession, offer: Offer): Promise<Negotiated>
@@ -73,7 +75,7 @@ async function answerOffer(
   const offer = readOffer(request)
   if (!offer.ok) return sendRefusal(reply, offer.error)
   const { pending } = parts
-  if (pending.count >= pending.most) return sendRefusal(reply, BUSY)
+  if (pending.count >= Math.max(1, Math.floor(pending.most * door.pendingShare))) return sendRefusal(reply, BUSY)
   pending.count++
   try {
     return await admitAndBegin(parts, door, request, reply, offer.value)

@@ -17,15 +17,15 @@ export function patchRoute(app: FastifyInstance, parts: DoorParts): void {
     if (resource === undefined) return sendRefusal(reply, UNKNOWN)
     const refused = precondition(request, resource)
     if (refused !== null) return sendRefusal(reply, refused)
-    const fragment = (request.body as Buffer).toString()
-    return answer(reply, resource, await patched(parts, resource, fragment))
+    return answer(reply, resource, await patched(parts, resource, request))
   })
 }
 
-async function patched({ engine }: DoorParts, resource: Resource, fragment: string): Promise<Patched> {
+async function patched({ engine }: DoorParts, resource: Resource, { body, headers }: FastifyRequest): Promise<Patched> {
   resource.patching++
   try {
-    return await engine.patch(resource.sessionId, fragment)
+    // Some clients trickle without If-Match. That is harmless as long as it cannot restart ICE.
+    return await engine.patch(resource.sessionId, (body as Buffer).toString(), headers['if-match'] !== undefined)
   } finally {
     resource.patching--
   }
@@ -36,8 +36,7 @@ function precondition(request: FastifyRequest, resource: Resource): Refused | nu
     return { status: 415, text: `Unsupported Media Type: send ${FRAGMENT}` }
   if (request.body.length === 0) return { status: 400, text: 'Bad request: the fragment is empty' }
   const wanted = request.headers['if-match']
-  if (wanted === undefined) return { status: 428, text: 'Precondition Required: send If-Match with the ETag' }
-  if (!matches(wanted, resource.etag)) {
+  if (wanted !== undefined && !matches(wanted, resource.etag)) {
     return { status: 412, text: 'Precondition Failed: the ETag is that of an earlier ICE session' }
   }
   if (resource.patching >= MAX_PATCHING) return { status: 429, text: 'Too many PATCH requests at a time' }

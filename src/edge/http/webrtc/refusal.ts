@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../../base/log.ts'
 import { ERRORS } from '../../../core/errors.ts'
-import { failureFrom } from '../problem.ts'
+import { failureFrom, UnsupportedEncoding } from '../problem.ts'
 
 export const SDP = 'application/sdp'
 /** Trickled candidates, RFC 8840 section 9. */
@@ -13,16 +13,18 @@ export interface Refused {
   readonly text: string
   /** Of a redirect. */
   readonly location?: string
+  /** Where it is not what the status suggests. */
+  readonly retryAfterSeconds?: number | undefined
 }
 
 export const UNKNOWN: Refused = { status: 404, text: 'Not found: this session is over or never was' }
 
 /** A feed may begin at any moment; a bound that is reached passes within a second. */
-const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 409: '2', 429: '1', 503: '1' }
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 409: 2, 429: 1, 503: 1 }
 
-export function sendRefusal(reply: FastifyReply, { status, text, location }: Refused): FastifyReply {
-  const retryAfter = RETRY_AFTER_SECONDS[status]
-  if (retryAfter !== undefined) reply.header('Retry-After', retryAfter)
+export function sendRefusal(reply: FastifyReply, refused: Refused): FastifyReply {
+  const { status, text, location, retryAfterSeconds = RETRY_AFTER_SECONDS[status] } = refused
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
   if (location !== undefined) reply.header('Location', location)
   if (status === 401) reply.header('WWW-Authenticate', 'Bearer')
   return reply.code(status).type('text/plain; charset=utf-8').send(text)
@@ -34,7 +36,8 @@ export function plainErrorHandler(log: Logger) {
     const failure = failureFrom(error, log, request.id)
     const { status, text } = ERRORS[failure.code]
     const { message } = failure.data
-    if (status === 415) return sendRefusal(reply, { status, text: `${text}: send ${SDP}, or ${FRAGMENT} to PATCH` })
+    const isOfOtherType = status === 415 && !(error instanceof UnsupportedEncoding)
+    if (isOfOtherType) return sendRefusal(reply, { status, text: `${text}: send ${SDP}, or ${FRAGMENT} to PATCH` })
     return sendRefusal(reply, { status, text: typeof message === 'string' ? message : text })
   }
 }

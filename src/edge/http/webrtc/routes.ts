@@ -46,7 +46,7 @@ export async function webRtcRoutes(
       async (scope) => {
         scope.removeAllContentTypeParsers()
         scope.addContentTypeParser([SDP, FRAGMENT], { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-        scope.setErrorHandler(plainErrorHandler(ctx.log))
+        scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
         openDoor(scope, parts, door)
       },
       { prefix: door.prefix },

@@ -8,6 +8,8 @@ export function whepDoor({ ctx, peerOf, engine, handover }: WebRtcParts): Door {
   return {
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
+    // However many viewers come at once, a publisher is not told that the server is busy.
+    pendingShare: 7 / 8,
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
       const wish = { action: 'view', protocol: 'whep', accountId, streamName } as const

@@ -23,6 +23,8 @@ const CNAME = 1
 const REMB = 0x52454d42
 /** More than a datagram holds. */
 const MAX_PACKETS = 64
+/** Sequence numbers that one NACK asks for: as many as browsers keep in their lists of what they miss. */
+const MAX_NACKED = 1000
 
 export interface ReportBlock {
   readonly ssrc: number
@@ -192,16 +194,16 @@ function parseFeedback(whole: Buffer, body: Buffer, type: number, format: number
   return isRemb ? parseRemb(body, senderSsrc) : { kind: 'other', packetType: type }
 }
 
-/** Sequence numbers that are asked for again; a datagram cannot hold more than some thousands. */
+/** Sequence numbers that are asked for again. Those beyond the bound are left out: whoever misses them asks again. */
 function readNacks(body: Buffer): number[] {
   const sequences: number[] = []
-  for (let at = 12; at + 4 <= body.length; at += 4) {
+  for (let at = 12; at + 4 <= body.length && sequences.length < MAX_NACKED; at += 4) {
     const first = body.readUInt16BE(at)
     const following = body.readUInt16BE(at + 2)
     sequences.push(first)
     for (let bit = 0; bit < 16; bit++) if ((following >> bit) & 1) sequences.push((first + 1 + bit) & 0xffff)
   }
-  return sequences
+  return sequences.slice(0, MAX_NACKED)
 }
 
 const readFirs = (body: Buffer): { ssrc: number; sequence: number }[] =>

@@ -3,7 +3,8 @@ import { crc32 } from 'node:zlib'
 import { addressBytes } from './address.ts'
 
 /**
- * STUN as ICE uses it (RFC 8489, RFC 8445): what a lite agent needs, which is to read binding requests and answer them.
+ * STUN as ICE uses it (RFC 8489, RFC 8445): binding requests, which a lite agent reads and answers, and with which it asks
+ * whether an address hears it.
  */
 
 const MAGIC_COOKIE = 0x2112a442
@@ -25,6 +26,9 @@ const USE_CANDIDATE = 0x0025
 const FINGERPRINT = 0x8028
 const ICE_CONTROLLED = 0x8029
 const ICE_CONTROLLING = 0x802a
+
+/** A lite agent never controls, so the other one wins each tie (RFC 8445 section 7.3.1.1). Some take 0 for none. */
+const LEAST_TIE_BREAKER = Buffer.from([0, 0, 0, 0, 0, 0, 0, 1])
 
 const INTEGRITY_LENGTH = 4 + 20
 const FINGERPRINT_LENGTH = 4 + 4
@@ -49,6 +53,14 @@ export interface BindingRequest {
   readonly integrityAt: number
 }
 
+/** A success response, structurally sound; `isAuthentic` says whether it comes from who was asked. */
+export interface BindingSuccess {
+  readonly message: Buffer
+  /** 12 bytes, a view. */
+  readonly transactionId: Buffer
+  readonly integrityAt: number
+}
+
 /** Says whether a datagram or frame may be STUN at all (RFC 7983: first byte 0 to 3). */
 export const looksLikeStun = (message: Buffer): boolean =>
   message.length >= HEADER && (message[0] ?? 255) < 4 && message.readUInt32BE(4) === MAGIC_COOKIE
@@ -58,9 +70,7 @@ export const looksLikeStun = (message: Buffer): boolean =>
  * must have (RFC 8445 section 7.1).
  */
 export function parseBindingRequest(message: Buffer): BindingRequest | null {
-  if (!looksLikeStun(message) || message.length > MAX_MESSAGE || message.length % 4 !== 0) return null
-  if (message.readUInt16BE(0) !== BINDING_REQUEST || message.readUInt16BE(2) !== message.length - HEADER) return null
-  const found = readAttributes(message)
+  const found = isMessage(message, BINDING_REQUEST) ? readAttributes(message) : null
   if (found === null || found.username === null || found.integrityAt === null || !found.hasFingerprint) return null
   const colon = found.username.indexOf(':')
   if (colon < 1) return null
@@ -76,6 +86,20 @@ export function parseBindingRequest(message: Buffer): BindingRequest | null {
     integrityAt,
   }
 }
+
+/** Null for everything that is no success response with MESSAGE-INTEGRITY. Its FINGERPRINT must be right where there is one. */
+export function parseBindingSuccess(message: Buffer): BindingSuccess | null {
+  const integrityAt = isMessage(message, BINDING_SUCCESS) ? readAttributes(message)?.integrityAt : null
+  if (integrityAt === null || integrityAt === undefined) return null
+  return { message, transactionId: message.subarray(8, HEADER), integrityAt }
+}
+
+const isMessage = (message: Buffer, type: number): boolean =>
+  looksLikeStun(message) &&
+  message.length <= MAX_MESSAGE &&
+  message.length % 4 === 0 &&
+  message.readUInt16BE(0) === type &&
+  message.readUInt16BE(2) === message.length - HEADER
 
 interface Attributes {
   username: string | null
@@ -137,8 +161,14 @@ const isFingerprint = (message: Buffer, at: number): boolean =>
 
 const fingerprint = (covered: Buffer): number => (crc32(covered) ^ FINGERPRINT_XOR) >>> 0
 
-/** Whether MESSAGE-INTEGRITY was made with `password`: our own ice-pwd (short-term credentials, RFC 8489 section 9.1). */
-export function isAuthentic({ message, integrityAt }: BindingRequest, password: string): boolean {
+/**
+ * Whether MESSAGE-INTEGRITY was made with `password` (short-term credentials, RFC 8489 section 9.1): our own ice-pwd in
+ * requests, the peer's in its answers to ours.
+ */
+export function isAuthentic(
+  { message, integrityAt }: Pick<BindingRequest, 'message' | 'integrityAt'>,
+  password: string,
+): boolean {
   const header = Buffer.from(message.subarray(0, HEADER))
   // The length that is signed ends with MESSAGE-INTEGRITY, whatever follows it.
   header.writeUInt16BE(integrityAt + INTEGRITY_LENGTH - HEADER, 2)
@@ -170,7 +200,7 @@ export function bindingError(transactionId: Buffer, code: number, reason: string
   return signed(BINDING_ERROR, transactionId, [attribute(ERROR_CODE, value)], password)
 }
 
-/** A binding request such as a full agent sends; for tests, load and checks of our own server. */
+/** A binding request, signed with the password of who gets it. */
 export function bindingRequest(request: {
   transactionId: Buffer
   username: string
@@ -185,7 +215,7 @@ export function bindingRequest(request: {
   if (request.useCandidate === true) {
     attributes.push(attribute(USE_CANDIDATE, Buffer.alloc(0)), attribute(ICE_CONTROLLING, Buffer.alloc(8, 1)))
   }
-  if (request.controlled === true) attributes.push(attribute(ICE_CONTROLLED, Buffer.alloc(8)))
+  if (request.controlled === true) attributes.push(attribute(ICE_CONTROLLED, LEAST_TIE_BREAKER))
   return signed(BINDING_REQUEST, request.transactionId, attributes, request.password)
 }
 

@@ -30,7 +30,9 @@ export interface AnswerTransport {
 }
 
 /** How one m-line is answered; null rejects it (port 0). */
-export type AnsweredMedia = AnsweredPublish | AnsweredView | null
+export type AnsweredMedia = AnsweredLine | null
+
+export type AnsweredLine = AnsweredPublish | AnsweredView | AnsweredIdle
 
 export interface AnsweredPublish {
   readonly direction: 'recvonly'
@@ -48,6 +50,15 @@ export interface AnsweredView {
   readonly cname: string
   readonly streamId: string
   readonly trackId: string
+}
+
+/**
+ * Accepted, but nothing flows: a viewer's line of a medium that the stream does not have. aiortc never connects when the first
+ * line is rejected, because each line then has a transport of its own.
+ */
+export interface AnsweredIdle {
+  readonly direction: 'inactive'
+  readonly chosen: ChosenCodec
 }
 
 const FEEDBACK = ['nack', 'nack pli', 'ccm fir', 'goog-remb', 'transport-cc']
@@ -72,26 +83,40 @@ export function buildAnswer(offer: Offer, transport: AnswerTransport, answers: r
     'a=msid-semantic: WMS *',
     ...offer.media.flatMap((media, index) => {
       const answer = answers[index]
-      return hasAnswer(answer) ? acceptedLines(media, answer, transport, media === tagged) : rejectedLines(media)
+      return hasAnswer(answer)
+        ? acceptedLines(media, answer, transport, media === tagged)
+        : rejectedLines(media, transport)
     }),
   ]
   return `${lines.join('\r\n')}\r\n`
 }
 
-const hasAnswer = (answer: AnsweredMedia | undefined): answer is AnsweredPublish | AnsweredView =>
-  answer !== undefined && answer !== null
+const hasAnswer = (answer: AnsweredMedia | undefined): answer is AnsweredLine => answer !== undefined && answer !== null
 
-/** Port 0 and the formats of the offer (RFC 3264 section 6). */
-const rejectedLines = ({ media, protocol, formats, mid }: OfferedMedia): string[] => [
+/**
+ * Port 0 and the formats of the offer (RFC 3264 section 6). The rest means nothing there, but aiortc takes no answer in which
+ * an m-line has none of it.
+ */
+const rejectedLines = ({ media, protocol, formats, mid, kind }: OfferedMedia, transport: AnswerTransport): string[] => [
   `m=${media} 0 ${protocol} ${formats.join(' ')}`,
   'c=IN IP4 0.0.0.0',
   'a=inactive',
   `a=mid:${mid}`,
+  ...transportLines(transport),
+  ...(kind === 'other' ? [] : ['a=rtcp-mux']),
+]
+
+const transportLines = ({ iceUfrag, icePwd, fingerprint }: AnswerTransport): string[] => [
+  `a=ice-ufrag:${iceUfrag}`,
+  `a=ice-pwd:${icePwd}`,
+  'a=ice-options:trickle ice2',
+  `a=fingerprint:sha-256 ${fingerprint}`,
+  'a=setup:passive',
 ]
 
 function acceptedLines(
   media: OfferedMedia,
-  answer: AnsweredPublish | AnsweredView,
+  answer: AnsweredLine,
   transport: AnswerTransport,
   isTagged: boolean,
 ): string[] {
@@ -101,37 +126,34 @@ function acceptedLines(
     'c=IN IP4 0.0.0.0',
     `a=mid:${media.mid}`,
     `a=${answer.direction}`,
-    `a=ice-ufrag:${transport.iceUfrag}`,
-    `a=ice-pwd:${transport.icePwd}`,
-    'a=ice-options:trickle ice2',
-    `a=fingerprint:sha-256 ${transport.fingerprint}`,
-    'a=setup:passive',
+    ...transportLines(transport),
     'a=rtcp-mux',
     ...(media.reducedSize ? ['a=rtcp-rsize'] : []),
     ...extensionLines(media, answer, transport.transportCc),
     ...codecLines(answer, transport.transportCc),
-    ...(answer.direction === 'recvonly' ? simulcastLines(answer.rids) : streamLines(answer)),
+    ...directionLines(answer),
     // The candidates of a bundle belong to its first m-line (RFC 9143 section 7.1.3).
     ...(isTagged ? [...candidateLines(transport.hosts), 'a=end-of-candidates'] : []),
   ]
 }
 
+function directionLines(answer: AnsweredLine): string[] {
+  if (answer.direction === 'recvonly') return simulcastLines(answer.rids)
+  return answer.direction === 'sendonly' ? streamLines(answer) : []
+}
+
 /** Retransmissions that we send need a stream of their own; those that we receive only a payload type. */
-const rtxOf = (answer: AnsweredPublish | AnsweredView): number | null =>
+const rtxOf = (answer: AnsweredLine): number | null =>
   answer.direction === 'sendonly' && answer.rtxSsrc === null ? null : answer.chosen.rtxPayloadType
 
-function extensionLines(
-  media: OfferedMedia,
-  { direction }: AnsweredPublish | AnsweredView,
-  transportCc: boolean,
-): string[] {
+function extensionLines(media: OfferedMedia, { direction }: AnsweredLine, transportCc: boolean): string[] {
   const ours = direction === 'recvonly' ? PUBLISH_EXTENSIONS : VIEW_EXTENSIONS
   return media.extensions
     .filter(({ uri }) => ours.includes(uri) && (transportCc || uri !== EXTENSION.transportCc))
     .map(({ id, uri }) => `a=extmap:${id} ${uri}`)
 }
 
-function codecLines(answer: AnsweredPublish | AnsweredView, transportCc: boolean): string[] {
+function codecLines(answer: AnsweredLine, transportCc: boolean): string[] {
   const { codec, name } = answer.chosen
   const { payloadType, clockRate, fmtpText } = codec
   const feedback = FEEDBACK.filter((kind) => codec.feedback.includes(kind) && (transportCc || kind !== 'transport-cc'))

@@ -1,4 +1,5 @@
 import type { VideoCodec } from '../../../frame.ts'
+import { type Flow, formatProblem, modeOf, nameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** Which of the offered codecs an m-line is answered with. */
@@ -16,56 +17,60 @@ export interface WantedTrack {
   readonly profileLevelId: string | null
 }
 
-const VIDEO = ['h264', 'vp8', 'vp9', 'av1'] as const
-
-/** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
-const nameOf = (codec: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | 'opus' | null => {
-  if (kind === 'audio')
-    return codec.name === 'opus' && codec.clockRate === 48_000 && codec.channels === 2 ? 'opus' : null
-  if (codec.clockRate !== 90_000) return null
-  return VIDEO.find((name) => name === codec.name) ?? null
+/** What a stream has for viewers. */
+export interface WantedTracks {
+  readonly video: WantedTrack | null
+  readonly audio: WantedTrack | null
 }
 
 /**
- * For what a publisher will send: `wanted`, or the first known of the offer. H.264 needs packetization-mode=1; constrained
- * baseline goes before other profiles, because every viewer decodes it. VP9 only in profile 0, AV1 in profile main.
+ * For what a publisher will send: `wanted`, or the first known of the offer. H.264 is taken in packetization mode 1 if that
+ * is offered, and in constrained baseline before other profiles, because every viewer decodes it.
  */
 export function chooseForPublisher(media: OfferedMedia, wanted: VideoCodec | null): ChosenCodec | null {
-  if (!media.isOpen || !media.direction.startsWith('send')) return null
-  const usable = known(media).filter(({ name }) => media.kind === 'audio' || wanted === null || name === wanted)
+  if (!media.isOpen || !isSending(media)) return null
+  const usable = served(media, 'publish').filter(
+    ({ name }) => media.kind === 'audio' || wanted === null || name === wanted,
+  )
   const chosen = usable[0]
   if (chosen?.name !== 'h264') return chosen ?? null
-  return (
-    usable.find(({ name, codec }) => name === 'h264' && profileOf(profileLevelId(codec)) === CONSTRAINED_BASELINE) ??
-    chosen
-  )
+  const rank = ({ codec }: ChosenCodec): number =>
+    2 * modeRank(codec) + (profileOf(profileLevelId(codec)) === CONSTRAINED_BASELINE ? 0 : 1)
+  return usable.filter(({ name }) => name === 'h264').toSorted((a, b) => rank(a) - rank(b))[0] ?? null
 }
 
-export const isReceiving = ({ isOpen, direction }: OfferedMedia): boolean =>
-  isOpen && (direction === 'sendrecv' || direction === 'recvonly')
+export const isSending = ({ direction }: OfferedMedia): boolean => direction === 'sendrecv' || direction === 'sendonly'
+
+export const isReceiving = ({ direction }: OfferedMedia): boolean =>
+  direction === 'sendrecv' || direction === 'recvonly'
 
 /** For what a viewer is sent; null when it does not take it. */
 export function chooseForViewer(media: OfferedMedia, wanted: WantedTrack): ChosenCodec | null {
-  if (!isReceiving(media)) return null
-  const usable = known(media).filter(({ name }) => name === wanted.codec)
-  if (wanted.codec !== 'h264' || wanted.profileLevelId === null) return usable[0] ?? null
-  const sent = profileOf(wanted.profileLevelId)
-  const rank = ({ codec }: ChosenCodec): number => suits(profileOf(profileLevelId(codec)), sent)
-  // A decoder that names none that fits most often decodes it all the same; that is better than nothing to see.
+  if (!media.isOpen || !isReceiving(media)) return null
+  const usable = served(media, 'view').filter(({ name }) => name === wanted.codec)
+  if (wanted.codec !== 'h264') return usable[0] ?? null
+  const sent = wanted.profileLevelId === null ? null : profileOf(wanted.profileLevelId)
+  // A decoder that names no profile that fits most often decodes it all the same; that is better than nothing to see.
+  const rank = ({ codec }: ChosenCodec): number =>
+    2 * (sent === null ? 0 : suits(profileOf(profileLevelId(codec)), sent)) + modeRank(codec)
   return usable.toSorted((a, b) => rank(a) - rank(b))[0] ?? null
 }
 
-const known = (media: OfferedMedia): ChosenCodec[] =>
+/** What a viewer's line of a medium that the stream does not have is accepted with; null for every other line. */
+export function chooseIdle(media: OfferedMedia, { video, audio }: WantedTracks): ChosenCodec | null {
+  if (media.kind === 'other' || !media.isOpen || !isReceiving(media)) return null
+  return (media.kind === 'video' ? video : audio) === null ? (served(media, 'view')[0] ?? null) : null
+}
+
+/** The codecs of an m-line that can flow this way. */
+const served = (media: OfferedMedia, flow: Flow): ChosenCodec[] =>
   media.codecs.flatMap((codec) => {
     const name = nameOf(codec, media.kind)
-    return name === null || !isServed(name, codec) ? [] : [{ codec, name, rtxPayloadType: rtxOf(media, codec) }]
+    if (name === null || formatProblem(codec, media.kind, flow) !== null) return []
+    return { codec, name, rtxPayloadType: rtxOf(media, codec) }
   })
 
-function isServed(name: VideoCodec | 'opus', { fmtp }: OfferedCodec): boolean {
-  if (name === 'h264') return fmtp.get('packetization-mode') === '1'
-  if (name === 'vp9') return (fmtp.get('profile-id') ?? '0') === '0'
-  return name !== 'av1' || (fmtp.get('profile') ?? '0') === '0'
-}
+const modeRank = (codec: OfferedCodec): 0 | 1 => (modeOf(codec) === '1' ? 0 : 1)
 
 const rtxOf = (media: OfferedMedia, codec: OfferedCodec): number | null =>
   media.codecs.find(({ name, fmtp }) => name === 'rtx' && fmtp.get('apt') === String(codec.payloadType))?.payloadType ??

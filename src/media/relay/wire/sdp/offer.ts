@@ -26,7 +26,8 @@ export function parseOffer(text: string): Result<Offer, SdpRefusal> {
   const { session, media } = sections.value
   if (media.length === 0) return malformed('The offer has no media: there is no m-line in it.')
   const bundle = readBundle(session)
-  if (bundle === null) return malformed('The offer must bundle its media: there is no a=group:BUNDLE in it.')
+  if (bundle === null)
+    return malformed('The offer must bundle its media: there is no a=group:BUNDLE in it that names m-lines.')
   const problem = checkBundle(bundle, media)
   if (problem !== null) return malformed(problem)
   const read = media.map((section) => readMedia(section, bundle.includes(midOf(section))))
@@ -51,7 +52,8 @@ const midOf = (section: Section): string => first(section, 'mid') ?? ''
 
 function checkBundle(bundle: readonly string[], media: readonly Section[]): string | null {
   const mids = media.map(midOf)
-  if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid))) return 'Every m-line must have an a=mid of 1 to 64 characters.'
+  if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid)))
+    return 'Every m-line must have an a=mid of 1 to 64 letters, digits and characters of "_.+~-".'
   if (new Set(mids).size !== mids.length) return 'Two m-lines of the offer have the same a=mid.'
   const unknown = bundle.find((mid) => !mids.includes(mid))
   return unknown === undefined ? null : `The BUNDLE group names ${unknown.slice(0, 64)}, which no m-line has.`
@@ -68,19 +70,25 @@ function withTransport(
   const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
   if (!isUfrag(iceUfrag) || !isPwd(icePwd))
-    return malformed('The offer must have an a=ice-ufrag and an a=ice-pwd (RFC 8839).')
+    return malformed('The offer must have a valid a=ice-ufrag and a valid a=ice-pwd (RFC 8839 section 5.4).')
   const hashes = has(tagged, 'fingerprint') ? all(tagged, 'fingerprint') : all(session, 'fingerprint')
   const fingerprint = hashes.map(readFingerprint).find((hash) => hash !== null)
   if (fingerprint === undefined || fingerprint === null) {
-    return malformed('The offer must have an a=fingerprint in sha-256, sha-384 or sha-512.')
+    return malformed('The offer must have a valid a=fingerprint in sha-256, sha-384 or sha-512.')
   }
   const setup = first(tagged, 'setup') ?? first(session, 'setup') ?? 'active'
   if (setup !== 'actpass' && setup !== 'active')
     return malformed('The offer must have a=setup:actpass or a=setup:active.')
-  if (media.every(({ kind }) => kind === 'other')) {
-    return unservable('The offer has neither audio nor video; a data channel alone is not served.')
-  }
-  return ok({ iceUfrag, icePwd, fingerprint, media })
+  const problem = mediaProblem(media)
+  return problem === null ? ok({ iceUfrag, icePwd, fingerprint, media }) : unservable(problem)
+}
+
+function mediaProblem(media: readonly OfferedMedia[]): string | null {
+  const isMedia = ({ media: name }: OfferedMedia): boolean => name === 'audio' || name === 'video'
+  const foreign = media.find((one) => isMedia(one) && one.isOpen && one.kind === 'other')
+  if (foreign !== undefined)
+    return `The ${foreign.media} of the offer must be UDP/TLS/RTP/SAVPF, but is ${foreign.protocol}.`
+  return media.some(isMedia) ? null : 'The offer has neither audio nor video; a data channel alone is not served.'
 }
 
 /** RFC 8839 section 5.4: 4 to 256 ice-chars; at least 22 for the password. */

@@ -1,47 +1,44 @@
 import { ok, type Result } from '../../../../base/result.ts'
 import type { VideoCodec } from '../../../frame.ts'
-import { type ChosenCodec, chooseForPublisher, chooseForViewer, isReceiving, type WantedTrack } from './choose.ts'
+import {
+  type ChosenCodec,
+  chooseForPublisher,
+  chooseForViewer,
+  isReceiving,
+  isSending,
+  type WantedTracks,
+} from './choose.ts'
 import { type SdpRefusal, unservable } from './lines.ts'
 import type { OfferedMedia } from './media.ts'
 import type { Offer } from './offer.ts'
+import { publishProblem, viewProblem } from './problems.ts'
 
 /** One entry for each m-line of the offer: how it will be answered; null: rejected. */
 export type Plan = readonly (ChosenCodec | null)[]
 
-/** One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). */
+/**
+ * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
+ * whose video cannot be taken is refused: a broadcast without its picture would give no reason.
+ */
 export function planPublish(offer: Offer, wanted: VideoCodec | null): Result<Plan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
-  const sends = offer.media.some(({ kind, direction }) => kind !== 'other' && direction.startsWith('send'))
-  if (!sends) return unservable('The offer sends nothing: no audio or video of it is sendonly or sendrecv.')
-  if (plan.some((chosen) => chosen !== null) && (wanted === null || answersVideo(offer, plan))) return ok(plan)
-  return unservable(
-    wanted === null
-      ? 'The offer has no codec that is served: Opus, H.264 with packetization-mode=1, VP8, VP9 or AV1.'
-      : `The offer does not send ${wanted.toUpperCase()} video.`,
-  )
+  const needsVideo = wanted !== null || hasOpen(offer, 'video', isSending)
+  const isTaken = needsVideo ? answers(offer, plan, 'video') : answers(offer, plan, 'audio')
+  return isTaken ? ok(plan) : unservable(publishProblem(offer, wanted))
 }
 
 /**
- * A viewer gets the wanted video and audio, each in the first m-line that takes it. Who asks for video and cannot decode the
- * stream's is refused: a black picture with sound would give no reason.
+ * A viewer gets the wanted video and audio, each in the first m-line that takes it. An offer that asks for video and cannot
+ * decode the stream's is refused: a black picture with sound would give no reason.
  */
-export function planView(
-  offer: Offer,
-  { video, audio }: { readonly video: WantedTrack | null; readonly audio: WantedTrack | null },
-): Result<Plan, SdpRefusal> {
+export function planView(offer: Offer, wanted: WantedTracks): Result<Plan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => {
-    const track = media.kind === 'video' ? video : audio
+    const track = media.kind === 'video' ? wanted.video : wanted.audio
     return track === null ? null : chooseForViewer(media, track)
   })
-  if (video !== null && audio !== null && asksForVideo(offer) && !answersVideo(offer, plan)) {
-    const codec = video.codec.toUpperCase()
-    return unservable(
-      `The stream's video is ${codec}, which the offer does not receive. Without video in it, it gets the sound.`,
-    )
-  }
-  if (plan.some((chosen) => chosen !== null)) return ok(plan)
-  const names = [video, audio].flatMap((track) => (track === null ? [] : [track.codec.toUpperCase()]))
-  return unservable(`The offer receives nothing of what the stream has: ${names.join(' and ')}.`)
+  const needsVideo = wanted.video !== null && hasOpen(offer, 'video', isReceiving)
+  const isTaken = answers(offer, plan, 'video') || (!needsVideo && answers(offer, plan, 'audio'))
+  return isTaken ? ok(plan) : unservable(viewProblem(offer, wanted, answers(offer, plan, 'audio')))
 }
 
 function firstOfEachKind(offer: Offer, choose: (media: OfferedMedia) => ChosenCodec | null): Plan {
@@ -53,8 +50,8 @@ function firstOfEachKind(offer: Offer, choose: (media: OfferedMedia) => ChosenCo
   })
 }
 
-const asksForVideo = (offer: Offer): boolean =>
-  offer.media.some((media) => media.kind === 'video' && isReceiving(media))
+const hasOpen = (offer: Offer, kind: string, flows: (media: OfferedMedia) => boolean): boolean =>
+  offer.media.some((media) => media.kind === kind && media.isOpen && flows(media))
 
-const answersVideo = (offer: Offer, plan: Plan): boolean =>
-  offer.media.some(({ kind }, index) => kind === 'video' && plan[index] !== null)
+const answers = (offer: Offer, plan: Plan, kind: 'video' | 'audio'): boolean =>
+  offer.media.some((media, index) => media.kind === kind && plan[index] !== null)

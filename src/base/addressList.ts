@@ -1,0 +1,18 @@
+import { BlockList, isIP } from 'node:net'
+
+interface Address {
+  readonly family: 4 | 6
+  readonly text: string
+}
+
+/** Whether an address is one of these addresses, or in one of these networks such as `10.0.0.0/8`. The entries are valid. */
+export function addressList(entries: readonly string[]): (address: Address) => boolean {
+  if (entries.length === 0) return () => false
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [network = '', prefix] = entry.split('/')
+    const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
+    list.addSubnet(network, prefix === undefined ? (family === 'ipv6' ? 128 : 32) : Number(prefix), family)
+  }
+  return ({ family, text }) => list.check(text, family === 6 ? 'ipv6' : 'ipv4')
+}

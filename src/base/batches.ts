@@ -1,0 +1,57 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+interface Waiting {
+  readonly done: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Work on items that come one by one, done for many at once: while one batch is worked on, the next one gathers. One at a
+ * time, in the order of arrival. An item that waits already is not taken twice.
+ */
+export class Batches<T> {
+  readonly #most: number
+  readonly #waiting = new Map<T, Waiting>()
+  #working = false
+
+  /** @param most items in a batch */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /**
+   * Resolves when the batch of this item is done. When one fails, it rejects for the items of that batch and for all that
+   * wait: what stands in its way (a store that is away) stands in theirs, and would hold up each in turn.
+   */
+  add(item: T, work: (batch: readonly T[]) => Promise<void>): Promise<void> {
+    const known = this.#waiting.get(item)
+    if (known) return known.done
+    const waiting = Promise.withResolvers<void>()
+    this.#waiting.set(item, { ...waiting, done: waiting.promise })
+    if (!this.#working) void this.#work(work)
+    return waiting.promise
+  }
+
+  async #work(work: (batch: readonly T[]) => Promise<void>): Promise<void> {
+    this.#working = true
+    while (this.#waiting.size > 0) {
+      // One turn of the event loop, in which all who come together join the batch.
+      await nextTurn()
+      const batch = [...this.#waiting].slice(0, this.#most)
+      for (const [item] of batch) this.#waiting.delete(item)
+      await this.#workOn(batch, work)
+    }
+    this.#working = false
+  }
+
+  async #workOn(batch: readonly [T, Waiting][], work: (batch: readonly T[]) => Promise<void>): Promise<void> {
+    try {
+      await work(batch.map(([item]) => item))
+      for (const [, { resolve }] of batch) resolve()
+    } catch (error) {
+      for (const [, { reject }] of [...batch, ...this.#waiting]) reject(error)
+      this.#waiting.clear()
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** Shorter parts of an address are no secrets, and stand in many words. */
+const SECRET_MIN = 4
+
+/**
+ * What a program said about a source, without the source: no address, and nothing of its host, path and query, where stream
+ * keys and passphrases are. Names that ffmpeg has for its own input go too.
+ */
+export function withoutSource(text: string, source: string): string {
+  const named = text.replaceAll(/[a-z][a-z0-9+.-]*:\/\/[^\s'"]*[^\s'".,:;]|pipe:0/gi, 'the source')
+  return partsOf(source).reduce((left, part) => left.replaceAll(part, '…'), named)
+}
+
+/** The JSON of an event whose message an earlier version did not clean. */
+export function eventWithoutSource(json: string): string {
+  if (!json.includes('://')) return json
+  const event = JSON.parse(json) as { data?: { message?: unknown } | null }
+  const { data } = event
+  if (typeof data?.message !== 'string') return json
+  return JSON.stringify({ ...event, data: { ...data, message: withoutSource(data.message, '') } })
+}
+
+/** Longest first, each as it is written and as it is meant. */
+function partsOf(source: string): string[] {
+  const [path = '', query = ''] = source.replace(/^[a-z]+:\/\//i, '').split(/\?(.*)/s)
+  const [authority = '', ...segments] = path.split('/')
+  const values = query.split('&').map((pair) => pair.replace(/^[^=]*=/, ''))
+  const written = [authority, authority.replace(/:\d*$/, ''), ...segments, ...values]
+  const meant = written.map((part) => new URLSearchParams(`v=${part}`).get('v') ?? part)
+  const all = new Set([...written, ...meant].filter((part) => part.length >= SECRET_MIN))
+  return [...all].sort((a, b) => b.length - a.length)
+}

@@ -1,0 +1,109 @@
+import { err, ok } from '../base/result.ts'
+import { listWebhookLogs } from '../commands/v2life/webhookLogs.ts'
+import { redeliverLive, testLiveWebhook } from '../commands/v2life/webhookSends.ts'
+import { listLiveWebhooks, rotateLiveWebhookSecret } from '../commands/v2life/webhooks.ts'
+import type { LiveWebhookRecord, LogEntry } from '../core/webhooksV2/schema.ts'
+import { command } from './command.ts'
+import { required, text, wholeOr } from './flag.ts'
+import { collectPages } from './pages.ts'
+import { table } from './print.ts'
+import { fromLive } from './refusal.ts'
+import { withAccount } from './session.ts'
+
+const WEBHOOK_ID = required('ID', 'The id of the webhook, as `sluice channel-webhook list` shows it.')
+const EXAMPLE = 'wh_1BvTL3PCGW4dXdKwCqFkRe'
+
+const list = command({
+  path: ['channel-webhook', 'list'],
+  summary: 'List the webhooks of channels, newest first',
+  examples: ['sluice channel-webhook list', 'sluice channel-webhook list --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, reader }) => {
+      const found = await collectPages((page) => listLiveWebhooks(ctx, reader, page), {}, 1000)
+      if (!found.ok) return err(fromLive(found.error))
+      const rows = found.value.map((one) => [one.id, stateOf(one), one.name, one.url, one.events.join(', ')])
+      return ok({ json: found.value, text: table(['id', 'state', 'name', 'url', 'events'], rows) })
+    }),
+})
+
+function stateOf({ active, disabled }: LiveWebhookRecord): string {
+  if (!active) return 'inactive'
+  return disabled === undefined ? 'active' : `paused until ${disabled.until}`
+}
+
+const log = command({
+  path: ['channel-webhook', 'log'],
+  summary: 'Show what was sent to a webhook of channels, and what was skipped, newest first',
+  args: { id: WEBHOOK_ID },
+  flags: { most: wholeOr(20, 'N', 'The most that are listed.', { min: 1, max: 100_000 }) },
+  examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --most 100 --json'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, accountId }) => {
+      const { id } = call.args
+      const found = await collectPages((page) => listWebhookLogs(ctx, accountId, id, page), {}, call.flags.most)
+      if (!found.ok) return err(fromLive(found.error))
+      return ok({ json: found.value, text: table(LOG_HEADINGS, found.value.map(rowOf)) })
+    }),
+})
+
+const LOG_HEADINGS = ['id', 'time', 'event', 'attempt', 'state', 'status', 'ms', 'error']
+
+const rowOf = (entry: LogEntry): string[] => [
+  entry.id,
+  entry.timestamp,
+  entry.type,
+  entry.redeliveryOf === undefined ? String(entry.attempt) : 'again',
+  entry.state,
+  String(entry.statusCode),
+  String(entry.durationMs),
+  entry.error ?? '',
+]
+
+const test = command({
+  path: ['channel-webhook', 'test'],
+  summary: 'Send an example of an event to a webhook of channels and print the id of its log entry',
+  detail: 'A running server sends it once, also while the webhook is paused or not active.',
+  args: { id: WEBHOOK_ID },
+  flags: { type: text('EVENT', 'Which event; the first that the webhook wants when it is not named.') },
+  examples: [`sluice channel-webhook test ${EXAMPLE}`, 'sluice channel-webhook test $WEBHOOK --type engine.error'],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const { type } = call.flags
+      const sent = await testLiveWebhook(ctx, actor, call.args.id, type === undefined ? {} : { type })
+      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromLive(sent.error))
+    }),
+})
+
+const redeliver = command({
+  path: ['channel-webhook', 'redeliver'],
+  summary: 'Send an event of the log of a webhook of channels again and print the id of its log entry',
+  detail: 'The same body goes out under the same event id. A running server sends it once.',
+  args: { id: WEBHOOK_ID, log: required('LOG', 'The id of the log entry, from `sluice channel-webhook log`.') },
+  examples: [
+    `sluice channel-webhook redeliver ${EXAMPLE} lg_1BvTL3PCGW4dXdKwCqFkRf`,
+    'sluice channel-webhook redeliver $WEBHOOK $LOG --json',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const sent = await redeliverLive(ctx, actor, call.args.id, call.args.log)
+      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromLive(sent.error))
+    }),
+})
+
+const rotate = command({
+  path: ['channel-webhook', 'rotate-secret'],
+  summary: 'Give a webhook of channels another signing secret and print it, alone',
+  detail: 'It counts at once; what was signed with the old one before is not signed again.',
+  args: { id: WEBHOOK_ID },
+  examples: [
+    `sluice channel-webhook rotate-secret ${EXAMPLE}`,
+    'SECRET=$(sluice channel-webhook rotate-secret $WEBHOOK)',
+  ],
+  run: (call) =>
+    withAccount(call, async ({ ctx, actor }) => {
+      const made = await rotateLiveWebhookSecret(ctx, actor, call.args.id)
+      return made.ok ? ok({ json: made.value, text: made.value.secret }) : err(fromLive(made.error))
+    }),
+})
+
+export const channelWebhookCommands = [list, log, test, redeliver, rotate]

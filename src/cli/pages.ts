@@ -1,0 +1,30 @@
+import { ok, type Result } from '../base/result.ts'
+import type { KeysetPage } from '../commands/keysetPage.ts'
+import type { LiveFailure } from '../core/live/errors.ts'
+
+const PAGE = 100
+
+type Query = Record<string, string>
+
+/** Reads a list page after page, until there are enough. */
+export async function collectPages<T>(
+  read: (query: Query) => Promise<Result<KeysetPage<T>, LiveFailure>>,
+  query: Query,
+  most: number,
+): Promise<Result<T[], LiveFailure>> {
+  const all: T[] = []
+  let cursor: string | undefined
+  while (all.length < most) {
+    const limit = String(Math.min(PAGE, most - all.length))
+    const page = await read({ ...query, limit, ...(cursor === undefined ? {} : { cursor }) })
+    if (!page.ok) return page
+    all.push(...page.value.data)
+    cursor = page.value.pagination.cursor
+    if (cursor === undefined) break
+  }
+  return ok(all)
+}
+
+/** The filters that were given. */
+export const given = (filters: Record<string, string | undefined>): Query =>
+  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Query

@@ -1,0 +1,27 @@
+import type { Context } from '../context.ts'
+import { isId } from './shared.ts'
+
+export type Recorded = 'channel' | 'engine' | 'distribution'
+
+/**
+ * Whether something is the account's, or was and has left runs or served bytes: those stay readable as long as they are
+ * kept, because bills are written after a channel is gone. What never ran or served anything is as if it never was.
+ */
+export async function isOnRecord(
+  { store: { read } }: Context,
+  accountId: string,
+  kind: Recorded,
+  id: string,
+): Promise<boolean> {
+  if (!isId(id)) return false
+  if (kind === 'engine') {
+    return (await read.engines.get(accountId, id)) !== undefined || read.runs.exist(accountId, { engineId: id })
+  }
+  if (kind === 'distribution') {
+    const of = { distributionId: id }
+    return (await read.distributions.get(accountId, id)) !== undefined || read.served.exists(accountId, of)
+  }
+  if ((await read.channels.get(accountId, id)) !== undefined) return true
+  const of = { channelId: id }
+  return (await read.runs.exist(accountId, of)) || read.served.exists(accountId, of)
+}

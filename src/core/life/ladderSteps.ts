@@ -1,0 +1,102 @@
+import type { Pace } from './pace.ts'
+import { heavier, lighter, megapixelsOf, type Rung, sumOf, weigh } from './rungs.ts'
+
+/** Frames a second of a rung as they are made; null: not counted yet. */
+export type CountedFrames = (index: number) => number | null
+
+const UP_AFTER_MS = 600_000
+const UP_AFTER_MAX_MS = 16 * UP_AFTER_MS
+
+/**
+ * Which rungs of its ladder an engine makes. It steps down when it is overloaded, to what it has shown that it can do, and up
+ * again when it has kept up for ten minutes and there is room. A step up that leads to an overload within that time makes
+ * the next one wait twice as long, up to 160 minutes.
+ */
+export class LadderSteps {
+  readonly #full: readonly Rung[]
+  readonly #stepsDown: boolean
+  #rungs: readonly Rung[]
+  /** Of the last step or overload; null: there was none. */
+  #calmSinceMs: number | null = null
+  #steppedUpAtMs: number | null = null
+  #waitMs = UP_AFTER_MS
+  /** The most frames a second that were counted before a step down: what is not made cannot be counted. */
+  #mostFrames: number | null = null
+
+  /** @param stepsDown false: the whole ladder is made, whatever comes of it */
+  constructor(full: readonly Rung[], stepsDown: boolean) {
+    this.#full = full
+    this.#stepsDown = stepsDown
+    this.#rungs = full
+  }
+
+  get rungs(): readonly Rung[] {
+    return this.#rungs
+  }
+
+  /** True: other rungs are to be made, so that the process has to be started again. */
+  look(pace: Pace, counted: CountedFrames, nowMs: number, fits: (megapixels: number) => boolean): boolean {
+    if (!this.#stepsDown || !pace.isSettled) return false
+    if (pace.isOverloaded) return this.#down(pace, counted, nowMs)
+    if (this.#rungs === this.#full) return this.#rest(nowMs)
+    return nowMs - (this.#calmSinceMs ?? nowMs) >= this.#waitMs && this.#up(nowMs, fits)
+  }
+
+  /** Labels of what is not made. */
+  get leftOut(): string[] {
+    const gone = this.#full.filter(({ index }) => this.#rungs.every((rung) => rung.index !== index))
+    const thinned = this.#rungs.filter((rung) => !this.#full.includes(rung))
+    return [...gone.map(({ label }) => label), ...thinned.map(({ label }) => `every second frame of ${label}`)]
+  }
+
+  /** The same as a sentence; null: all is made. */
+  get notice(): string | null {
+    const { leftOut } = this
+    if (leftOut.length === 0) return null
+    const again = `until it is started again, or has had room for ${this.#waitMs / 60_000} minutes`
+    return `To keep up, this engine leaves out ${leftOut.join(', ')} ${again}`
+  }
+
+  #down(pace: Pace, counted: CountedFrames, nowMs: number): boolean {
+    const weighed = this.#rungs.map((rung) => weigh(rung, counted(rung.index)))
+    const less = lighter(weighed, (pace.speed ?? 0) * sumOf(weighed))
+    this.#calmSinceMs = nowMs
+    if (this.#steppedUpAtMs !== null) this.#waitMs = Math.min(UP_AFTER_MAX_MS, this.#waitMs * 2)
+    this.#steppedUpAtMs = null
+    if (less === null) return false
+    this.#mostFrames = this.#rungs.reduce((most, { index }) => maxOf(most, counted(index)), this.#mostFrames)
+    this.#rungs = less
+    return true
+  }
+
+  #up(nowMs: number, fits: (megapixels: number) => boolean): boolean {
+    const full = this.#full.map((rung) => weigh(rung, rung.frameRate === null ? this.#mostFrames : null))
+    const more = heavier(full, this.#rungs, fits)
+    if (more === null) return false
+    this.#rungs = more.length === full.length && full.every(({ rung }) => more.includes(rung)) ? this.#full : more
+    this.#calmSinceMs = nowMs
+    this.#steppedUpAtMs = nowMs
+    return true
+  }
+
+  /** The whole ladder is made: after a while a step up has proved itself. */
+  #rest(nowMs: number): false {
+    if (this.#steppedUpAtMs !== null && nowMs - this.#steppedUpAtMs >= this.#waitMs) {
+      this.#steppedUpAtMs = null
+      this.#waitMs = UP_AFTER_MS
+    }
+    return false
+  }
+}
+
+const maxOf = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
+
+/** Processors that encode a megapixel a second, as far as they were measured. */
+export const coresPerMegapixel = (pace: Pace, rungs: readonly Rung[], counted: CountedFrames): number | null => {
+  const { cores, speed } = pace
+  if (!pace.isSettled || cores === null || speed === null || rungs.some(({ index }) => counted(index) === null))
+    return null
+  const made = speed * rungs.reduce((sum, rung) => sum + megapixelsOf(weigh(rung, counted(rung.index))), 0)
+  return made > 0 ? cores / made : null
+}

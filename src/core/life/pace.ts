@@ -1,0 +1,114 @@
+/** How fast the process of an engine encodes. Pure: what was seen goes in, the pace comes out. */
+
+/** One look at a process; about one a second. */
+export interface PaceSample {
+  /** Monotonic, milliseconds. */
+  readonly atMs: number
+  /** Media that its source has sent since the process began, milliseconds; null: the process reads the source itself. */
+  readonly inMs: number | null
+  /** Media that it has encoded, milliseconds. */
+  readonly outMs: number
+  /** Frames of the source that were left out so far because the process could not take them. */
+  readonly droppedFrames: number
+  /** The media time of those frames, milliseconds. */
+  readonly droppedMs: number
+  /** Processor time that it has used so far, milliseconds; null: the system does not say. */
+  readonly cpuMs: number | null
+  /** Processors of the machine that are idle; null: not known. */
+  readonly idleCores: number | null
+}
+
+export interface Pace {
+  /** Seconds of media encoded in a second, over the last ten; null in the first two seconds. */
+  readonly speed: number | null
+  /** How far it is behind what its source has sent, milliseconds; null: not known. */
+  readonly lagMs: number | null
+  /** Frames that this process has lost, so far. */
+  readonly droppedFrames: number
+  /** Processors that it keeps busy; null: the system does not say. */
+  readonly cores: number | null
+  /** It looked at ten seconds. */
+  readonly isSettled: boolean
+  /** It is too slow for its source, for ten seconds or more. */
+  readonly isOverloaded: boolean
+}
+
+const WINDOW_MS = 10_000
+const SHORTEST_MS = 2000
+/** Real time is 1. Below this it falls behind for good; above it, a look may have come a little late. */
+const SLOW = 0.95
+/** Of a source that ffmpeg reads itself the network jitters too. */
+const SLOW_PULL = 0.9
+/** A healthy process is behind by what it reports late (a second) and by what it works on. */
+const LAG_MS = 2000
+/** A process that keeps up again has to do so for this long. */
+const RECOVERY_MS = 20_000
+/** Where ffmpeg reads its source, a slow source looks like a slow machine; these tell them apart. */
+const BUSY_CORES = 0.9
+const IDLE_CORES = 0.25
+
+/** Watches one process from its beginning to its end. */
+export class PaceWatch {
+  #samples: PaceSample[] = []
+  #slowAtMs: number | null = null
+
+  look(sample: PaceSample): Pace {
+    this.#samples.push(sample)
+    // The window begins with the latest look that is ten seconds old.
+    const begins = this.#samples.findLastIndex(({ atMs }) => sample.atMs - atMs >= WINDOW_MS)
+    this.#samples.splice(0, Math.max(0, begins))
+    const first = this.#samples[0] ?? sample
+    const isSettled = sample.atMs - first.atMs >= WINDOW_MS
+    if (isSettled && isSlow(this.#samples, first, sample)) this.#slowAtMs = sample.atMs
+    return {
+      speed: speedOf(first, sample),
+      lagMs: lagOf(sample),
+      droppedFrames: sample.droppedFrames,
+      cores: coresOf(first, sample),
+      isSettled,
+      isOverloaded: this.#slowAtMs !== null && sample.atMs - this.#slowAtMs < RECOVERY_MS,
+    }
+  }
+}
+
+const lagOf = ({ inMs, outMs }: PaceSample): number | null => (inMs === null ? null : Math.max(0, inMs - outMs))
+
+/** What was left out is a gap in the media, which passes in no time: it was not encoded. */
+function speedOf(first: PaceSample, last: PaceSample): number | null {
+  const wallMs = last.atMs - first.atMs
+  if (wallMs < SHORTEST_MS) return null
+  const encodedMs = last.outMs - first.outMs - (last.droppedMs - first.droppedMs)
+  return Math.max(0, encodedMs) / wallMs
+}
+
+function coresOf(first: PaceSample, last: PaceSample): number | null {
+  const wallMs = last.atMs - first.atMs
+  if (first.cpuMs === null || last.cpuMs === null || wallMs < SHORTEST_MS) return null
+  return Math.max(0, last.cpuMs - first.cpuMs) / wallMs
+}
+
+/** Slow by its own fault: a source that pauses or comes late is none of it. */
+function isSlow(samples: readonly PaceSample[], first: PaceSample, last: PaceSample): boolean {
+  const speed = speedOf(first, last) ?? 1
+  if (last.inMs === null || first.inMs === null) return speed < SLOW_PULL && lacksProcessor(first, last)
+  if (speed >= SLOW) return false
+  if (last.droppedFrames > first.droppedFrames) return true
+  const fallsBehind = last.outMs - first.outMs < SLOW * (last.inMs - first.inMs)
+  return fallsBehind && samples.every((sample) => (lagOf(sample) ?? 0) >= LAG_MS || sample === first)
+}
+
+function lacksProcessor(first: PaceSample, last: PaceSample): boolean {
+  const cores = coresOf(first, last)
+  if (cores === null && last.idleCores === null) return true
+  return (cores ?? 0) >= BUSY_CORES || (last.idleCores ?? Number.POSITIVE_INFINITY) < IDLE_CORES
+}
+
+/** For the person who looks after the engine. */
+export function overloadText({ speed, lagMs, droppedFrames }: Pace): string {
+  const facts = [
+    `it encodes ${(speed ?? 0).toFixed(2)} seconds of media a second`,
+    ...(lagMs === null ? [] : [`is ${(lagMs / 1000).toFixed(1)} s behind its source`]),
+    ...(droppedFrames === 0 ? [] : [`has left out ${droppedFrames} frames`]),
+  ]
+  return `The machine cannot keep up with this engine: ${facts.join(', ')}`
+}

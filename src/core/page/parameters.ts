@@ -1,0 +1,33 @@
+/**
+ * The parameters of a query that are known by one of these names. Names ignore case; other parameters are ignored. A
+ * parameter that comes several times with one value counts once; with several values it is a list of them.
+ *
+ * @param query as a URL parser left it: a text, or a list of texts of a parameter that is repeated
+ */
+export function parametersOf<N extends string>(
+  query: Record<string, unknown>,
+  names: readonly N[],
+): Partial<Record<N, string | string[]>> {
+  const nameOf = new Map(names.map((name) => [name.toLowerCase(), name]))
+  const given = new Map<N, Set<string>>()
+  for (const [key, value] of Object.entries(query)) {
+    const name = nameOf.get(key.toLowerCase())
+    if (name !== undefined) given.set(name, new Set([...(given.get(name) ?? []), ...textsOf(value)]))
+  }
+  const entries = [...given].map(([name, values]) => [name, oneOrAll([...values])])
+  return Object.fromEntries(entries) as Partial<Record<N, string | string[]>>
+}
+
+const textsOf = (value: unknown): string[] => [value].flat().filter((text) => typeof text === 'string')
+
+const oneOrAll = (values: string[]): string | string[] => (values.length === 1 ? (values[0] ?? values) : values)
+
+/** The one of `words` that a text means, in any case. */
+export const wordOf = <W extends string>(words: readonly W[], text: unknown): W | undefined =>
+  typeof text === 'string' ? words.find((word) => word.toLowerCase() === text.toLowerCase()) : undefined
+
+/** `true` or `false` in any case, as Python and C# write them; undefined for anything else. */
+export function flagOf(text: string): boolean | undefined {
+  const word = wordOf(['true', 'false'], text)
+  return word === undefined ? undefined : word === 'true'
+}

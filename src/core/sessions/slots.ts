@@ -1,0 +1,174 @@
+import type { Action } from '../access/types.ts'
+
+/** How many sessions one node takes at a time, and how many of them one address or one token may have. */
+export interface SlotLimits {
+  /** Publishers and viewers together. */
+  readonly max: number
+  /** 0 to 1: the share of `max` that only publishers may take. */
+  readonly publisherShare: number
+  /** 0 to 1: the share of the slots of its kind that one token may take, or the viewers without a token of one account. */
+  readonly tokenShare: number
+  /** Of one address; 0: any number. Publishers and viewers are counted apart, so that neither can lock out the other. */
+  readonly maxViewersPerAddress: number
+  readonly maxPublishersPerAddress: number
+  /** Sessions of one address whose media connection is not up yet; 0: any number. */
+  readonly maxConnectingPerAddress: number
+}
+
+/** Who asks for a slot. */
+export interface SlotRequest {
+  readonly action: Action
+  /** See `addressKey`. Null: a proxy's that does not say for whom, so that its address says nothing. */
+  readonly addressKey: string | null
+  /** Null: not known yet, so that the limits of tokens are not looked at. */
+  readonly holder: SlotHolder | null
+  /** A media connection still has to come up after the admission, as in WebRTC. */
+  readonly connects: boolean
+}
+
+/** What sessions are counted by beside their address. */
+export type SlotHolder = { readonly tokenId: number } | { readonly accountId: string }
+
+/** A slot that was taken. Both verbs may be called any number of times. */
+export interface SessionSlot {
+  /** Its media connection is up. */
+  connected(): void
+  release(): void
+}
+
+/**
+ * Why somebody who has access gets no slot. 503: the node is full. 429: the address or the token has as many sessions
+ * as it may. `text` goes to the client over every protocol.
+ */
+export const SESSION_LIMITS = {
+  too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
+  too_many_from_address: {
+    status: 429,
+    text: 'Too many sessions from this address: try again later',
+    retryAfterSeconds: 5,
+  },
+  too_many_connecting: {
+    status: 429,
+    text: 'Too many connections from this address are being set up: try again in a moment',
+    retryAfterSeconds: 2,
+  },
+  too_many_with_token: {
+    status: 429,
+    text: 'Too many sessions with this token: try again later',
+    retryAfterSeconds: 5,
+  },
+  too_many_without_token: {
+    status: 429,
+    text: 'Too many viewers without a token: try again later',
+    retryAfterSeconds: 5,
+  },
+} as const
+
+export type SessionLimitCode = keyof typeof SESSION_LIMITS
+
+/**
+ * The slots of one node: who may take one, and how many are taken. Every count is of slots that are taken now, so
+ * memory is bounded by `max`, whatever addresses come.
+ */
+export class SessionSlots {
+  readonly #limits: SlotLimits
+  readonly #taken = { publish: 0, view: 0 }
+  /** By action and address, or by action and holder. */
+  readonly #ofAddress = new Counts()
+  readonly #connecting = new Counts()
+  readonly #ofHolder = new Counts()
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * Null: there is a slot.
+   *
+   * @param ending sessions that are over but not on record as such yet; they count as viewers until they are
+   */
+  refusal(request: SlotRequest, ending = 0): SessionLimitCode | null {
+    const { action, holder } = request
+    if (this.#isFull(action, ending)) return 'too_many_sessions'
+    const ofAddress = this.#refusalOfAddress(request)
+    if (ofAddress !== null) return ofAddress
+    if (holder === null || this.#ofHolder.get(holderKey(action, holder)) < this.#maxPerHolder(action)) return null
+    return 'tokenId' in holder ? 'too_many_with_token' : 'too_many_without_token'
+  }
+
+  /** Takes a slot. Ask `refusal` first, in the same turn. */
+  take({ action, addressKey, holder, connects }: SlotRequest): SessionSlot {
+    const address = addressKey === null ? null : `${action} ${addressKey}`
+    const connected = connects && address !== null ? this.#connecting.add(address) : () => undefined
+    const releases = [
+      connected,
+      ...(address === null ? [] : [this.#ofAddress.add(address)]),
+      ...(holder === null ? [] : [this.#ofHolder.add(holderKey(action, holder))]),
+      () => (this.#taken[action] -= 1),
+    ]
+    this.#taken[action] += 1
+    return {
+      connected,
+      release: () => {
+        for (const release of releases.splice(0)) release()
+      },
+    }
+  }
+
+  #isFull(action: Action, ending: number): boolean {
+    const { publish, view } = this.#taken
+    const { max } = this.#limits
+    return publish + view + ending >= max || (action === 'view' && view + ending >= this.#viewerSlots())
+  }
+
+  #refusalOfAddress({ action, addressKey, connects }: SlotRequest): SessionLimitCode | null {
+    if (addressKey === null) return null
+    const address = `${action} ${addressKey}`
+    if (isReached(this.#ofAddress.get(address), this.#maxPerAddress(action))) return 'too_many_from_address'
+    const connecting = connects ? this.#connecting.get(address) : 0
+    return isReached(connecting, this.#limits.maxConnectingPerAddress) ? 'too_many_connecting' : null
+  }
+
+  #viewerSlots(): number {
+    const { max, publisherShare } = this.#limits
+    return max - Math.floor(max * publisherShare)
+  }
+
+  #maxPerAddress(action: Action): number {
+    const { maxPublishersPerAddress, maxViewersPerAddress } = this.#limits
+    return action === 'publish' ? maxPublishersPerAddress : maxViewersPerAddress
+  }
+
+  #maxPerHolder(action: Action): number {
+    const slots = action === 'publish' ? this.#limits.max : this.#viewerSlots()
+    return Math.max(1, Math.ceil(slots * this.#limits.tokenShare))
+  }
+}
+
+/** 0: there is no limit. */
+const isReached = (count: number, most: number): boolean => most > 0 && count >= most
+
+const holderKey = (action: Action, holder: SlotHolder): string =>
+  'tokenId' in holder ? `${action} token ${holder.tokenId}` : `${action} account ${holder.accountId}`
+
+/** How many there are of each key; a key without any is forgotten. */
+class Counts {
+  readonly #counts = new Map<string, number>()
+
+  get(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  /** One more. Call what it answers when that is over; a second call changes nothing. */
+  add(key: string): () => void {
+    this.#counts.set(key, this.get(key) + 1)
+    let isCounted = true
+    return () => {
+      if (!isCounted) return
+      isCounted = false
+      const left = this.get(key) - 1
+      if (left > 0) this.#counts.set(key, left)
+      else this.#counts.delete(key)
+    }
+  }
+}

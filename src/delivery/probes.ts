@@ -1,0 +1,23 @@
+import { timeOrderedId } from '../base/ids.ts'
+import type { Random } from '../base/random.ts'
+import { isPaused } from '../core/webhooks/route.ts'
+import { isProbeDue, PROBE_EVERY_MS } from '../core/webhooksV2/health.ts'
+import type { Store } from '../store/store.ts'
+
+const AT_ONCE = 100
+
+/**
+ * Makes sure that each paused webhook whose probe is due has an event to be probed with: one that waits, or the newest that
+ * it did not get. `begin` sends it. Answers whether there may be something to begin.
+ */
+export async function offerProbes(store: Store, nowMs: number, random: Random): Promise<boolean> {
+  const due = await store.read.liveWebhooks.probesDue({ nowMs, probedBeforeMs: nowMs - PROBE_EVERY_MS, limit: AT_ONCE })
+  for (const webhookId of due) {
+    await store.transaction(async (tx) => {
+      const [webhook] = await tx.webhooks.lockAll([webhookId])
+      if (!webhook?.active || !isPaused(webhook, nowMs) || !isProbeDue(webhook.probedAtMs, nowMs)) return
+      await tx.deliveries.offerProbe({ webhookId, id: timeOrderedId(nowMs, random), atMs: nowMs })
+    })
+  }
+  return due.length > 0
+}

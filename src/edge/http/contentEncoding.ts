@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import { UnsupportedEncoding } from './problem.ts'
+
+/**
+ * Bodies are taken as they are: a coded one is refused by name, after the sender has shown who it is (RFC 9110 section
+ * 15.5.16). `Accept-Encoding` says what would be taken (section 12.5.3).
+ */
+export function refuseEncodedBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    const { 'content-encoding': coding, 'content-length': length, 'transfer-encoding': transfer } = request.headers
+    const hasBody = transfer !== undefined || Number(length) > 0
+    if (coding === undefined || coding.trim().toLowerCase() === 'identity' || !hasBody) return done()
+    reply.header('Accept-Encoding', 'identity')
+    return done(new UnsupportedEncoding(coding))
+  })
+}

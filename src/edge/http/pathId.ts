@@ -1,0 +1,31 @@
+import type { FastifyReply } from 'fastify'
+import type { Result } from '../../base/result.ts'
+import type { Failure } from '../../core/errors.ts'
+import { sendFailure, sendResult } from './problem.ts'
+
+/**
+ * Runs a command on the id in a path. An integer that no id can be names nothing; a word that is no integer is another
+ * path, at which nothing is.
+ */
+export async function withPathId<T>(
+  reply: FastifyReply,
+  word: string,
+  noSuch: (word: string) => Failure,
+  command: (id: number) => Promise<Result<T, Failure>>,
+): Promise<FastifyReply> {
+  const id = readPathId(word)
+  if (id === undefined) return nothingThere(reply)
+  return id === null ? sendFailure(reply, noSuch(word)) : sendResult(reply, await command(id))
+}
+
+/** As for a path that no route has: 404, or 405 when another route is there. */
+export function nothingThere(reply: FastifyReply): FastifyReply {
+  reply.callNotFound()
+  return reply
+}
+
+/** Null: an integer that no id can be; undefined: no integer. */
+export function readPathId(word: string): number | null | undefined {
+  if (!/^-?\d+$/.test(word)) return undefined
+  return /^[1-9]\d{0,14}$/.test(word) ? Number(word) : null
+}

@@ -1,0 +1,134 @@
+import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ERRORS, type ErrorCode, failure } from '../../core/errors.ts'
+import { type LiveErrorCode, refusal } from '../../core/live/errors.ts'
+import { isMediaPath, OPEN_HEAD } from './cors.ts'
+import { failureBody } from './problem.ts'
+
+/** A request that the HTTP parser refuses, or that this server cannot answer as HTTP wants it. */
+interface ProtocolError {
+  readonly code: ErrorCode
+  /** The same under `/v2`. */
+  readonly liveCode: LiveErrorCode
+  readonly message: string
+}
+
+const MALFORMED: ProtocolError = {
+  code: 'bad_request',
+  liveCode: 'invalid_request',
+  message: 'The request is not valid HTTP',
+}
+const NO_HOST: ProtocolError = { ...MALFORMED, message: 'A request of HTTP/1.1 needs a Host header' }
+const EXPECTATION: ProtocolError = {
+  code: 'expectation_failed',
+  liveCode: 'expectation_failed',
+  message: 'Of Expect only 100-continue is supported',
+}
+const TOO_SLOW: ProtocolError = {
+  code: 'request_timeout',
+  liveCode: 'request_timeout',
+  message: 'The request took too long to arrive (server.requestTimeoutSeconds)',
+}
+const TOO_LONG: ProtocolError = {
+  code: 'headers_too_large',
+  liveCode: 'headers_too_large',
+  message: `The request line and its headers are longer than ${maxHeaderSize / 1024} KiB`,
+}
+
+/** By Node's error code; all others are `MALFORMED`. */
+const BY_CODE: Readonly<Record<string, ProtocolError>> = {
+  HPE_HEADER_OVERFLOW: TOO_LONG,
+  ERR_HTTP_REQUEST_TIMEOUT: TOO_SLOW,
+}
+
+/** What Node says of it. */
+interface ParserError {
+  readonly code?: string | undefined
+  /** The bytes that came last. */
+  readonly rawPacket?: unknown
+}
+
+/** A client that goes on sending would not read an answer after which the connection is reset. */
+const LINGER_MS = 1000
+
+export interface ProtocolErrorOptions {
+  readonly requestId: () => string
+  /** Counts and logs an answer. */
+  readonly answered: (requestId: string, status: number) => void
+  /** True: an answer is on its way on this connection, which is closed behind it. */
+  readonly endsWithAnswer: (socket: Duplex) => boolean
+}
+
+/**
+ * Answers what the parser refuses, and closes the connection: nobody can say where the next request would begin. Node has
+ * no request to give us then, only the bytes that came last; where the path is not among them, the answer has the members
+ * of both interfaces.
+ */
+export function parserErrorHandler(options: ProtocolErrorOptions) {
+  const seen = new WeakSet<Duplex>()
+  return ({ code, rawPacket }: ParserError, socket: Duplex): void => {
+    // Bytes that come later are another error of the same connection.
+    if (seen.has(socket) || socket.destroyed) return
+    seen.add(socket)
+    if (options.endsWithAnswer(socket)) return
+    if (code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
+    const [, path = null] = /^[A-Z]{1,20} (\/[^ \r\n]{0,2048})/.exec(packet) ?? []
+    socket.end(whole(BY_CODE[code ?? ''] ?? MALFORMED, path, options))
+    socket.resume()
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
+}
+
+/** True: the request cannot be answered, and has been told so. */
+export function refuseHead(request: IncomingMessage, response: ServerResponse, options: ProtocolErrorOptions): boolean {
+  // RFC 9112 section 3.2. Node would check it too, and answer in words of its own.
+  if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false
+  respond(NO_HOST, request, response, options)
+  return true
+}
+
+/** What is expected of us is nothing that we know (RFC 9110 section 10.1.1). */
+export const refuseExpectation = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ProtocolErrorOptions,
+): void => respond(EXPECTATION, request, response, options)
+
+function respond(
+  error: ProtocolError,
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ProtocolErrorOptions,
+): void {
+  const { status, headers, body } = answerTo(error, request.url ?? null, options)
+  response.writeHead(status, headers)
+  response.end(body)
+}
+
+function whole(error: ProtocolError, path: string | null, options: ProtocolErrorOptions): string {
+  const { status, headers, body } = answerTo(error, path, options)
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}
+
+/** @param path null: it is not known */
+function answerTo(error: ProtocolError, path: string | null, { requestId, answered }: ProtocolErrorOptions) {
+  const { status } = ERRORS[error.code]
+  const [type, body] = bodyOf(error, path)
+  const id = requestId()
+  answered(id, status)
+  const head = ['Connection', 'close', 'Content-Type', `${type}; charset=utf-8`, 'Content-Length', `${body.length}`]
+  const open = path !== null && isMediaPath(path) ? OPEN_HEAD : []
+  return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
+}
+
+function bodyOf({ code, liveCode, message }: ProtocolError, path: string | null): [type: string, body: string] {
+  const [ours, live] = [failureBody(failure(code, message)), refusal(liveCode, message)]
+  if (path === null) return ['application/json', JSON.stringify({ ...ours, ...live })]
+  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(live)]
+  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(ours)]
+}

@@ -1,0 +1,56 @@
+import type { VideoCodec } from '../../../frame.ts'
+import type { OfferedCodec, OfferedMedia } from './media.ts'
+
+const VIDEO = ['h264', 'vp8', 'vp9', 'av1'] as const
+
+/** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
+export const nameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | 'opus' | null => {
+  if (kind === 'audio') return name === 'opus' ? 'opus' : null
+  return VIDEO.find((known) => known === name) ?? null
+}
+
+/** Which way the media of an offer would flow: a publisher's to us, or from us to a viewer. */
+export type Flow = 'publish' | 'view'
+
+/** What an offered format has, and what it would have to have. */
+export interface FormatProblem {
+  readonly offered: string
+  readonly served: string
+}
+
+/**
+ * Why a codec that we know is not served in the format that is offered; null when it is served. VP9 only in profile 0, AV1
+ * only in profile main.
+ */
+export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], flow: Flow): FormatProblem | null {
+  const { clockRate, channels, fmtp } = codec
+  const name = nameOf(codec, kind)
+  if (name === 'opus') {
+    if (clockRate === 48_000 && channels === 2) return null
+    return { offered: `opus/${clockRate}/${channels}`, served: 'opus/48000/2' }
+  }
+  if (clockRate !== 90_000) return { offered: `a clock rate of ${clockRate}`, served: 'a clock rate of 90000' }
+  if (name === 'h264') return modeProblem(codec, flow)
+  if (name === 'vp9') return parameterProblem('profile-id', fmtp.get('profile-id') ?? '0', ['0'])
+  if (name === 'av1') return parameterProblem('profile', fmtp.get('profile') ?? '0', ['0'])
+  return null
+}
+
+/** `packetization-mode` of H.264 as it was offered; null when it was left out, which means 0 (RFC 6184 section 8.1). */
+export const modeOf = ({ fmtp }: OfferedCodec): string | null => fmtp.get('packetization-mode') ?? null
+
+/**
+ * Publishers may use mode 0 (single NAL units), which we read as well. Viewers get what publishers send, usually FU-A of mode 1.
+ * An explicit 0 is believed. A viewer without the parameter, such as GStreamer with its usual caps, reads FU-A all the same; the
+ * answer repeats its format as it is, as RFC 6184 section 8.2.2 demands.
+ */
+const modeProblem = (codec: OfferedCodec, flow: Flow): FormatProblem | null =>
+  parameterProblem('packetization-mode', modeOf(codec) ?? '1', flow === 'publish' ? ['1', '0'] : ['1'])
+
+/** Longer values are cut: they are repeated to the sender of the offer. */
+const MAX_SHOWN = 20
+
+const parameterProblem = (name: string, value: string, served: readonly string[]): FormatProblem | null =>
+  served.includes(value)
+    ? null
+    : { offered: `${name}=${value.slice(0, MAX_SHOWN)}`, served: `${name}=${served.join(' or ')}` }

@@ -1,0 +1,66 @@
+import type { VideoCodec } from '../../../frame.ts'
+import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
+import { type FormatProblem, type Flow, formatProblem, nameOf } from './format.ts'
+import type { OfferedMedia } from './media.ts'
+import type { Offer } from './offer.ts'
+
+type Kind = 'video' | 'audio'
+type Name = VideoCodec | 'opus'
+
+/** As RFCs and people write them. */
+const TITLES: Readonly<Record<Name, string>> = { h264: 'H264', vp8: 'VP8', vp9: 'VP9', av1: 'AV1', opus: 'Opus' }
+const SERVED: Readonly<Record<Kind, string>> = { video: 'H264, VP8, VP9 or AV1', audio: 'Opus' }
+
+/** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
+export function publishProblem(offer: Offer, wanted: VideoCodec | null): string {
+  const sends = offer.media.filter((media) => media.kind !== 'other' && isSending(media))
+  if (sends.length === 0) return 'The offer sends nothing: no audio or video of it is sendonly or sendrecv.'
+  const open = sends.filter(({ isOpen }) => isOpen)
+  if (open.length === 0) return `The offer sends nothing: ${CLOSED}.`
+  if (wanted !== null) return notPublished(open, wanted)
+  const kind = open.some((media) => media.kind === 'video') ? 'video' : 'audio'
+  const wrong = wrongFormat(open, kind, 'publish', null)
+  if (wrong !== null) return `The offer sends ${wrong}.`
+  return `The offer sends no ${kind} codec that is served; send ${SERVED[kind]}.`
+}
+
+const CLOSED = 'its audio and video are switched off (port 0) or outside of its BUNDLE group'
+
+function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string {
+  const wrong = wrongFormat(open, 'video', 'publish', wanted)
+  return `The offer ${wrong === null ? `does not send ${TITLES[wanted]} video` : `sends ${wrong}`}.`
+}
+
+/** Why an offer gets nothing of a stream, or not the video that it asks for; `hasAudio`: it would get the audio. */
+export function viewProblem(offer: Offer, { video, audio }: WantedTracks, hasAudio: boolean): string {
+  if (video === null && audio === null) return 'The stream has no audio or video that WebRTC can carry.'
+  const receives = offer.media.filter((media) => media.kind !== 'other' && isReceiving(media))
+  if (receives.length === 0) return 'The offer receives nothing: no audio or video of it is recvonly or sendrecv.'
+  const open = receives.filter(({ isOpen }) => isOpen)
+  if (open.length === 0) return `The offer receives nothing: ${CLOSED}.`
+  if (hasAudio) return `${notWatched(open, 'video', video)} Without video in it, it gets the sound.`
+  return [notWatched(open, 'video', video), notWatched(open, 'audio', audio)].filter(Boolean).join(' ')
+}
+
+function notWatched(open: readonly OfferedMedia[], kind: Kind, track: WantedTrack | null): string {
+  if (track === null) return ''
+  const has = `The stream's ${kind} is ${TITLES[track.codec]}`
+  if (open.every((media) => media.kind !== kind)) return `${has}, and the offer does not ask for ${kind}.`
+  const wrong = wrongFormat(open, kind, 'view', track.codec)
+  return wrong === null ? `${has}, which the offer does not receive.` : `${has}; the offer receives ${wrong}.`
+}
+
+/** The first codec, of this name or any that we know, that is offered in a format that is not served. */
+function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name: Name | null): string | null {
+  for (const { codecs } of open.filter((media) => media.kind === kind)) {
+    for (const codec of codecs) {
+      const found = nameOf(codec, kind)
+      const problem = found === null || (name !== null && found !== name) ? null : formatProblem(codec, kind, flow)
+      if (found !== null && problem !== null) return describe(found, problem)
+    }
+  }
+  return null
+}
+
+const describe = (name: Name, { offered, served }: FormatProblem): string =>
+  `${TITLES[name]} with ${offered}, and only ${served} is served`

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OwnConnection } from './connection.ts'
+import type { FromRenewer, ToRenewer } from './messages.ts'
+import type { Renewal } from './renewal.ts'
+
+/** As often, or six times in the length of the shortest lease. */
+const EVERY_MS = 2_000
+const TIMES_A_LEASE = 6
+const AFTER_ERROR_MS = 500
+
+export interface RenewerOptions {
+  readonly open: () => Promise<OwnConnection>
+  readonly say: (message: FromRenewer) => void
+  /** False: the process that holds the leases does nothing any more, and they are to run out. */
+  readonly isHolderAlive: () => boolean
+}
+
+/** Renews leases round by round, on a connection that is opened again when it fails. */
+export class Renewer {
+  readonly #options: RenewerOptions
+  readonly #renewals = new Map<string, Renewal>()
+  #isClosing = false
+  #waking = new AbortController()
+  #connection: OwnConnection | null = null
+  #round: Promise<boolean> = Promise.resolve(true)
+  #failing: string | null = null
+
+  constructor(options: RenewerOptions) {
+    this.#options = options
+  }
+
+  hear(message: ToRenewer): void {
+    if (message.do === 'keep') this.#renewals.set(message.renewal.id, message.renewal)
+    if (message.do === 'close') this.#isClosing = true
+    if (message.do === 'release') void this.#release(message.id)
+    else this.#waking.abort()
+  }
+
+  /** Until it is closed. */
+  async run(): Promise<void> {
+    this.#round = this.#renewAll()
+    if (await this.#round) this.#options.say({ say: 'ready' })
+    while (!this.#isClosing) {
+      await this.#pause(await this.#round)
+      if (!this.#isClosing && this.#options.isHolderAlive()) this.#round = this.#renewAll()
+    }
+    await this.#round
+    await this.#disconnect()
+  }
+
+  /** A renewal that is under way is waited for, and none comes after it. */
+  async #release(id: string): Promise<void> {
+    this.#renewals.delete(id)
+    await this.#round
+    this.#options.say({ say: 'released', id })
+  }
+
+  async #pause(wasRenewed: boolean): Promise<void> {
+    const shortest = Math.min(...[...this.#renewals.values()].map(({ leaseMs }) => leaseMs))
+    const ms = Math.min(wasRenewed ? EVERY_MS : AFTER_ERROR_MS, shortest / TIMES_A_LEASE)
+    const { signal } = this.#waking
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined)
+    this.#waking = new AbortController()
+  }
+
+  async #renewAll(): Promise<boolean> {
+    try {
+      this.#connection ??= await this.#options.open()
+      const renewals = [...this.#renewals.values()].toSorted((a, b) => a.rank - b.rank)
+      for (const renewal of renewals) await this.#renewOne(this.#connection, renewal)
+      this.#tell(null)
+      return true
+    } catch (error) {
+      this.#tell(error instanceof Error ? error.message : String(error))
+      await this.#disconnect()
+      return false
+    }
+  }
+
+  async #renewOne(connection: OwnConnection, { id, statements, endsWithHolder }: Renewal): Promise<void> {
+    for (const statement of statements) {
+      if (!this.#renewals.has(id)) return
+      const found = await connection.run(statement)
+      if (found === 0 && endsWithHolder && this.#renewals.delete(id)) this.#options.say({ say: 'lost', id })
+    }
+  }
+
+  async #disconnect(): Promise<void> {
+    const connection = this.#connection
+    this.#connection = null
+    await connection?.close()
+  }
+
+  #tell(reason: string | null): void {
+    if (reason === this.#failing) return
+    this.#failing = reason
+    this.#options.say({ say: 'failing', reason })
+  }
+}

@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely'
+import type { EngineName } from '../session.ts'
+import { Maker } from './maker.ts'
+
+/**
+ * Audit rows of ingests and runs were written with the source of a pull, whose path may hold a stream key. These indexes
+ * hold just the rows that still have one: the servers take them out in small batches (`tables/leftSources.ts`), as long
+ * as servers of the earlier version beside them go on writing such rows.
+ */
+export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+  const make = new Maker(db, engine)
+  const has = (column: string): string => `${engine === 'postgres' ? 'strpos' : 'instr'}(${column}, ',"url":') > 0`
+  const written = `action in ('ingest.updated', 'ingest.deleted')`
+  await make.index('audit_sources', 'audit', ['id'], `${written} and (${has('"before"')} or ${has('"after"')})`)
+  await make.index('runs_sources', 'runs', ['id'], has('"config"'))
+  await make.insertMeta('deliveries_without_sources')
+}

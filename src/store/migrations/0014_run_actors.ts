@@ -1,0 +1,13 @@
+import type { Kysely } from 'kysely'
+import type { EngineName } from '../session.ts'
+import { Maker } from './maker.ts'
+
+/**
+ * Who started, stopped and kept a run, by the names that they had then: credentials are deleted, and their numbers mean
+ * nothing to people. A table of its own, because nodes of the version before have statements prepared that read all columns
+ * of `runs`.
+ */
+export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+  const make = new Maker(db, engine)
+  await make.table('run_actors', 'run_id text key, start_name text null, stop_name text null, kept_by text null')
+}

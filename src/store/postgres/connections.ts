@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import { postgresEngine } from '../engines.ts'
+import type { Session } from '../session.ts'
+import type { Connections } from '../store.ts'
+
+/** Beside the pool: the one that listens, and the one that renews leases. */
+const BESIDE_THE_POOL = 2
+
+/** What kind the connections of other users are is hidden from a user without special rights: they count as clients. */
+const question = sql<{ most: number; open: number }>`select
+  current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+  (select count(*)::int from pg_stat_activity
+    where usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend') as open`
+
+export async function readConnections(session: Session, poolSize: number): Promise<Connections> {
+  const { rows } = await session.execute(question.compile(postgresEngine.db))
+  const [row] = rows as { most: number; open: number }[]
+  if (!row) throw new Error('a select without a table returned no row')
+  return { ours: poolSize + BESIDE_THE_POOL, ...row }
+}

@@ -1,0 +1,55 @@
+import type { Selectable } from 'kysely'
+import type { RunTables } from '../runsSchema.ts'
+import { inSlices, type Session, statement } from '../session.ts'
+import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
+import { beyond } from './keyset.ts'
+
+const prune = statement((db, p: { beforeMs: number; limit: number }) =>
+  db
+    .deleteFrom('channel_events')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('channel_events as old')
+        .select('old.id')
+        .where('old.at_ms', '<', p.beforeMs)
+        .orderBy('old.at_ms')
+        .limit(p.limit),
+    ),
+)
+
+export async function insertChannelEvents(session: Session, events: readonly ChannelEvent[]): Promise<void> {
+  await inSlices(events, (slice) =>
+    session.change((db) =>
+      db
+        .insertInto('channel_events')
+        .values(
+          slice.map(({ id, accountId, atMs, type, data }) => ({ id, account_id: accountId, at_ms: atMs, type, data })),
+        ),
+    ),
+  )
+}
+
+export async function pageChannelEvents(session: Session, query: ChannelEventQuery): Promise<ChannelEvent[]> {
+  const { accountId, types, fromMs, untilMs, descending, after, limit } = query
+  const order = descending ? 'desc' : 'asc'
+  const rows = await session.ask((db) => {
+    let page = db.selectFrom('channel_events').selectAll().where('account_id', '=', accountId)
+    if (types) page = page.where('type', 'in', types)
+    if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
+    if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
+    if (after) page = page.where(beyond(['at_ms', 'id'], order, [after.atMs, after.id]))
+    return page.orderBy('at_ms', order).orderBy('id', order).limit(limit)
+  })
+  return rows.map(fromRow)
+}
+
+export const pruneChannelEvents = (session: Session, beforeMs: number, limit: number): Promise<number> =>
+  session.run(prune, { beforeMs, limit })
+
+const fromRow = (row: Selectable<RunTables['channel_events']>): ChannelEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  atMs: row.at_ms,
+  type: row.type,
+  data: row.data,
+})

@@ -1,0 +1,128 @@
+import { type RawBuilder, sql } from 'kysely'
+import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
+import { type EngineName, type Session, statement } from '../session.ts'
+
+// Earlier versions wrote the sources of pulls into records. A server of this version takes them out, also of what a server
+// of an earlier version beside it writes. All of it can go when no such version is upgraded from any more.
+
+/** Word for word as in migration 0011, so that its indexes are used. */
+const hasSource = (engine: EngineName, column: 'before' | 'after' | 'config'): RawBuilder<boolean> => {
+  const find = sql.raw(engine === 'postgres' ? 'strpos' : 'instr')
+  return sql<boolean>`${find}(${sql.ref(column)}, ',"url":') > 0`
+}
+
+const ofAudit = statement((db, p: { limit: number }, engine) => {
+  const rows = db
+    .selectFrom('audit')
+    .select(['id', 'before', 'after'])
+    .where('action', 'in', [sql.lit('ingest.updated'), sql.lit('ingest.deleted')])
+    .where((eb) => eb.or([hasSource(engine, 'before'), hasSource(engine, 'after')]))
+    .orderBy('id')
+    .limit(p.limit)
+  return engine === 'postgres' ? rows.forUpdate().skipLocked() : rows
+})
+
+const ofRuns = statement((db, p: { limit: number }, engine) => {
+  const rows = db
+    .selectFrom('runs')
+    .select(['id', 'config'])
+    .where(hasSource(engine, 'config'))
+    .orderBy('id')
+    .limit(p.limit)
+  return engine === 'postgres' ? rows.forUpdate().skipLocked() : rows
+})
+
+const putAudit = statement((db, p: { id: number; before: string | null; after: string | null }) =>
+  db.updateTable('audit').set({ before: p.before, after: p.after }).where('id', '=', p.id),
+)
+
+const putRun = statement((db, p: { id: string; config: string }) =>
+  db.updateTable('runs').set({ config: p.config }).where('id', '=', p.id),
+)
+
+export async function removeAuditSources(session: Session, limit: number): Promise<number> {
+  const rows = await session.all(ofAudit, { limit })
+  for (const { id, before, after } of rows) {
+    await session.run(putAudit, { id, before: before && withoutUrl(before), after: after && withoutUrl(after) })
+  }
+  return rows.length
+}
+
+export async function removeRunSources(session: Session, limit: number): Promise<number> {
+  const rows = await session.all(ofRuns, { limit })
+  for (const { id, config } of rows) {
+    const { ingest, ...rest } = JSON.parse(config) as { ingest: object }
+    await session.run(putRun, { id, config: JSON.stringify({ ingest: withoutField(ingest), ...rest }) })
+  }
+  return rows.length
+}
+
+const withoutUrl = (json: string): string => JSON.stringify(withoutField(JSON.parse(json) as object))
+
+const withoutField = (given: object): object => ({ ...given, url: undefined })
+
+const told = statement((db) =>
+  db.selectFrom('engines').select(['id', 'status_message']).where('status_message', 'like', sql.lit('%://%')),
+)
+
+const putMessage = statement((db, p: { id: string; was: string; message: string }) =>
+  db
+    .updateTable('engines')
+    .set({ status_message: p.message })
+    .where('id', '=', p.id)
+    .where('status_message', '=', p.was),
+)
+
+/** What ffmpeg had said of a source, with its address. There are few engines, so all are looked at. */
+export async function removeToldSources(session: Session): Promise<void> {
+  for (const { id, status_message: was } of await session.all(told, {})) {
+    if (was !== null) await session.run(putMessage, { id, was, message: withoutSource(was, '') })
+  }
+}
+
+const DONE = 'deliveries_without_sources'
+/** The mark of what is done is not moved more often. */
+const STEP_MS = 600_000
+
+const doneUntil = statement((db) => db.selectFrom('meta').select('value').where('key', '=', DONE))
+
+const setDone = statement((db, p: { value: number }) =>
+  db.updateTable('meta').set({ value: p.value }).where('key', '=', DONE),
+)
+
+const ofDeliveries = statement((db, p: { fromMs: number; untilMs: number; limit: number }) =>
+  db
+    .selectFrom('deliveries')
+    .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
+    .select(['deliveries.id', 'created_at_ms', 'data', 'body'])
+    .where('type', '=', 'live')
+    .where('event', 'in', ['engine.error', 'engine.log.warn', 'engine.log.error'])
+    .where('created_at_ms', '>=', p.fromMs)
+    .where('created_at_ms', '<', p.untilMs)
+    .orderBy('created_at_ms')
+    .limit(p.limit),
+)
+
+const putPayload = statement((db, p: { id: string; data: string; body: Uint8Array | null }) =>
+  db.updateTable('delivery_payloads').set({ data: p.data, body: p.body }).where('id', '=', p.id),
+)
+
+/** The same that was told to webhooks, made before `untilMs`. More rows than `limit` of one millisecond are passed by. */
+export async function removeDeliveredSources(session: Session, untilMs: number, limit: number): Promise<number> {
+  const fromMs = (await session.first(doneUntil, {}))?.value ?? 0
+  if (untilMs - fromMs < STEP_MS) return 0
+  const rows = await session.all(ofDeliveries, { fromMs, untilMs, limit })
+  for (const { id, data, body } of rows) {
+    const text = body && new TextDecoder().decode(body)
+    const masked = text && eventWithoutSource(text)
+    if (masked === text && eventWithoutSource(data) === data) continue
+    await session.run(putPayload, {
+      id,
+      data: eventWithoutSource(data),
+      body: masked === null ? null : Buffer.from(masked),
+    })
+  }
+  const last = rows.at(-1)?.created_at_ms ?? fromMs
+  await session.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
+  return rows.length
+}

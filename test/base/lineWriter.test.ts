@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { LineWriter } from '../../src/base/lineWriter.ts'
+
+let folder: string
+let fd: number
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-lines-'))
+  fd = openSync(join(folder, 'log'), 'w')
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const OPTIONS = { maxBytes: 1000, droppedLine: (count: number) => `dropped ${count}\n` }
+const written = () => readFileSync(join(folder, 'log'), 'utf8')
+
+describe('lines', () => {
+  test('come out in order, whatever is written while others are on their way', async () => {
+    const writer = new LineWriter(fd, OPTIONS)
+    const lines = Array.from({ length: 60 }, (_, at) => `line ${at} ${'x'.repeat(at % 7)}\n`)
+    for (const line of lines) {
+      writer.write(line)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await vi.waitUntil(() => written() === lines.join(''))
+  })
+
+  test('that find no room are counted, and the count comes before the next line', async () => {
+    const writer = new LineWriter(fd, { ...OPTIONS, maxBytes: 10 })
+    for (const line of ['12345\n', '123\n', 'too much\n', 'too much\n']) writer.write(line)
+    await vi.waitUntil(() => written() === '12345\n123\n')
+    writer.write('later\n')
+    await vi.waitUntil(() => written() === '12345\n123\ndropped 2\nlater\n')
+  })
+
+  test('that wait are written at the exit', () => {
+    const writer = new LineWriter(fd, OPTIONS)
+    writer.write('one\n')
+    writer.write('two\n')
+    writer.flush()
+    expect(written()).toContain('one\ntwo\n')
+  })
+
+  test('are dropped and counted on a full disk, and it neither throws nor waits', async () => {
+    const full = openSync('/dev/full', 'w')
+    const counts: number[] = []
+    const droppedLine = (count: number): string => {
+      counts.push(count)
+      return 'dropped\n'
+    }
+    const writer = new LineWriter(full, { maxBytes: 1000, droppedLine })
+    for (let at = 0; at < 5; at++) writer.write('line\n')
+    await vi.waitUntil(() => {
+      writer.write('line\n')
+      return counts.some((count) => count >= 5)
+    })
+    writer.flush()
+    // A write may be on its way still: a descriptor that is closed under it could by then be that of another file.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    closeSync(full)
+  })
+
+  test('to nobody are forgotten', async () => {
+    const writer = new LineWriter(fd, OPTIONS)
+    closeSync(fd)
+    writer.write('line\n')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    writer.write('line\n')
+    writer.flush()
+    expect(written()).toBe('')
+  })
+})
+
+test('a process whose log goes to a full disk works, and ends when it wants to', async () => {
+  const log = new URL('../../src/base/log.ts', import.meta.url).href
+  const program = `
+    const { createLogger } = await import(${JSON.stringify(log)})
+    const log = createLogger({ level: 'info', format: 'json' })
+    for (let at = 0; at < 20; at++) {
+      log.info({ at }, 'line')
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    process.exitCode = 42`
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', full, 'inherit'],
+  })
+  expect(await once(child, 'exit')).toEqual([42, null])
+  closeSync(full)
+})

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import { cpus } from 'node:os'
+import { expect, test } from 'vitest'
+import { ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
+
+test('idle processors are told of the last ten seconds, from the second look on', () => {
+  let [idleMs, allMs] = [0, 0]
+  const load = new ProcessorLoad(() => ({ processors: 4, idleMs, allMs }))
+  const pass = (idle: number): void => {
+    idleMs += idle
+    allMs += 4000
+    load.look()
+  }
+  load.look()
+  expect(load.idle).toBeNull()
+  pass(1000)
+  expect(load.idle).toBe(1)
+  for (let second = 0; second < 10; second += 1) pass(3000)
+  expect(load.idle).toBe(3)
+})
+
+test('this machine has some idle processors, and a clock that stands still tells nothing', async () => {
+  const load = new ProcessorLoad()
+  load.look()
+  await new Promise((done) => setTimeout(done, 50))
+  load.look()
+  expect(load.idle).toBeGreaterThanOrEqual(0)
+  expect(load.idle).toBeLessThanOrEqual(cpus().length)
+  const still = new ProcessorLoad(() => ({ processors: 1, idleMs: 5, allMs: 5 }))
+  still.look()
+  still.look()
+  expect(still.idle).toBeNull()
+})
+
+test.runIf(process.platform === 'linux')(
+  'the time of a process is that of its children too, and null when it is gone',
+  async () => {
+    const busy = 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo done; sleep 60'
+    const shell = spawn('sh', ['-c', `sh -c '${busy}' & wait`], { stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+    const pid = shell.pid ?? 0
+    await new Promise((resolve) => shell.stdout.once('data', resolve))
+    const used = await processorTimeOf(pid)
+    expect(used).toBeGreaterThan(50)
+    const ended = new Promise((resolve) => shell.once('close', resolve))
+    process.kill(-pid, 'SIGKILL')
+    await ended
+    expect(await processorTimeOf(pid)).toBeNull()
+  },
+)

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { EncodingLoad } from '../../src/commands/v2life/encodingLoad.ts'
+import { Viewers } from '../../src/commands/v2/viewers.ts'
+import { defaultLadder } from '../../src/core/live/ladder.ts'
+import type { LoadControl } from '../../src/core/life/load.ts'
+
+const LADDER = defaultLadder('abc123')
+const full = { width: 1920, height: 1080, bitrate: 6_000_000, frameRate: { value: 60, scale: 1 } }
+const HEAVY = { video: ['a', 'b', 'c'].map((id) => ({ ...full, id, label: id })), audioKbps: null }
+
+function machine({ cores = 4, idle = null as number | null, stepsDown = true } = {}) {
+  const processors = { idle }
+  return { processors, load: new EncodingLoad({ cores, processors, stepsDown }) }
+}
+
+/** Looks at a process for some seconds: it encodes at this speed, with so many processors. */
+function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fps = 30 } = {}) {
+  control.begun()
+  for (const { index } of control.rungs) control.counted(index, fps)
+  return Array.from({ length: seconds }, (_, at) => {
+    const media = {
+      inMs: at * 1000,
+      outMs: at * 1000 * speed,
+      droppedFrames: at > 5 && speed < 1 ? 7 : 0,
+      droppedMs: 0,
+    }
+    return control.look({ atMs: at * 1000, ...media, cpuMs: at * 1000 * cores })
+  })
+}
+
+describe('before a start', () => {
+  test('a machine is asked whether it can encode that too, beside what it encodes', () => {
+    const { load } = machine({ cores: 2 })
+    const some = (count: number) => Array.from({ length: count }, (_, at) => ({ engineId: `en_${at}`, ladder: LADDER }))
+    expect(load.warningFor([])).toBeNull()
+    expect(load.warningFor(some(4))).toBeNull()
+    expect(load.warningFor(some(5))).toMatch(
+      /^This machine may not keep up.*about 2\.2 processors are needed, and engines that run need about 0\.0 of 2/,
+    )
+  })
+
+  test('engines that run count as they were measured, or as they are expected to be, and those that are asked about once', () => {
+    const { load } = machine({ cores: 2 })
+    const [one, other] = [
+      load.control({ engineId: 'en_1', ladder: LADDER }),
+      load.control({ engineId: 'en_2', ladder: HEAVY }),
+    ]
+    expect(load.warningFor([{ engineId: 'en_2', ladder: HEAVY }])).toMatch(/need about 0\.4 of 2/)
+    other.ended()
+    expect(load.warningFor([{ engineId: 'en_3', ladder: LADDER }])).toBeNull()
+    run(one, 11, { cores: 1.9 })
+    expect(load.warningFor([{ engineId: 'en_3', ladder: LADDER }])).toMatch(/need about 1\.9 of 2/)
+    one.over()
+    expect(load.warningFor([{ engineId: 'en_3', ladder: LADDER }])).toBeNull()
+  })
+
+  test('what a pixel costs here is learned from engines that run, within bounds', () => {
+    const needed = (load: EncodingLoad): number =>
+      Number(
+        /about ([0-9.]+) processors are needed/.exec(load.warningFor([{ engineId: 'en_9', ladder: HEAVY }]) ?? '')?.[1],
+      )
+    const [fast, slow, odd] = [machine(), machine(), machine()].map(({ load }) => load)
+    if (!fast || !slow || !odd) throw new Error('no machine')
+    expect(needed(slow)).toBeCloseTo(4.7)
+    run(slow.control({ engineId: 'en_1', ladder: LADDER }), 200, { cores: 0.864 })
+    expect(needed(slow)).toBeCloseTo(9.3)
+    run(fast.control({ engineId: 'en_1', ladder: LADDER }), 200, { cores: 0.01 })
+    expect(fast.warningFor([{ engineId: 'en_9', ladder: HEAVY }])).toBeNull()
+    run(odd.control({ engineId: 'en_1', ladder: LADDER }), 400, { cores: 1000 })
+    expect(needed(odd)).toBeCloseTo(37.3)
+  })
+})
+
+describe('an engine', () => {
+  test('that cannot keep up is said to be so once, with what it leaves out, and counts the frames that it lost', () => {
+    const { load } = machine()
+    const control = load.control({ engineId: 'en_1', ladder: LADDER })
+    const verdicts = run(control, 11, { speed: 0.5 })
+    expect(verdicts.filter(({ log }) => log !== null)).toEqual([
+      {
+        restart: true,
+        log: { level: 'warn', message: expect.stringMatching(/cannot keep up.*7 frames\. To keep up.*720p/) },
+      },
+    ])
+    expect(load.droppedFrames).toBe(7)
+    expect(control.notice).toMatch(/^To keep up, this engine leaves out 720p/)
+    expect(load.paceOf('en_1')).toMatchObject({ leftOut: ['720p'], droppedFrames: 7 })
+    control.over()
+    expect([load.paceOf('en_1'), load.paces()]).toEqual([null, []])
+    expect(run(control, 30).every(({ log }) => log === null)).toBe(true)
+    expect(load.droppedFrames).toBe(7)
+  })
+
+  test('that may not leave anything out is said to be slow until it keeps up again', () => {
+    const { load } = machine({ stepsDown: false })
+    const control = load.control({ engineId: 'en_1', ladder: LADDER })
+    expect(
+      run(control, 11, { speed: 0.5 })
+        .map(({ log }) => log?.level)
+        .filter(Boolean),
+    ).toEqual(['warn'])
+    expect(control.notice).toMatch(/^The machine cannot keep up/)
+    const after = { inMs: 0, outMs: 0, droppedFrames: 7, droppedMs: 0, cpuMs: 0 }
+    const logs = Array.from({ length: 40 }, (_, at) => {
+      const mediaMs = 20_000 + at * 1000
+      return control.look({ ...after, atMs: 11_000 + at * 1000, inMs: mediaMs, outMs: mediaMs }).log
+    })
+    expect(logs.filter((log) => log !== null)).toEqual([{ level: 'info', message: 'The engine keeps up again' }])
+    expect(control.notice).toBeNull()
+  })
+
+  test('makes all of its ladder again where processors are idle, and no two engines in the same minute', () => {
+    const { load, processors } = machine({ idle: 0.2 })
+    const both = ['en_1', 'en_2'].map((engineId) => load.control({ engineId, ladder: LADDER }))
+    for (const control of both) run(control, 11, { speed: 0.5 })
+    const restarts = (): boolean[] =>
+      both.map((control) => run(control, 640, { cores: 0.1 }).some(({ restart }) => restart))
+    expect(restarts()).toEqual([false, false])
+    processors.idle = 3
+    expect(restarts()).toEqual([true, false])
+    expect(both[0]?.notice).toBeNull()
+  })
+})
+
+test('viewers are counted by the media that they take, of the last half minute that is over', () => {
+  const clock = new ManualClock()
+  const viewers = new Viewers({ clock })
+  for (let second = 0; second < 40; second += 2) {
+    for (const id of ['di_1', 'di_1', 'di_1', 'di_2']) viewers.took(id, 2000)
+    clock.advance(2000)
+  }
+  expect([viewers.of('di_1'), viewers.of('di_2'), viewers.of('di_3'), viewers.total]).toEqual([3, 1, 0, 4])
+  viewers.took('di_3', 0)
+  clock.advance(15_000)
+  expect([viewers.of('di_1'), viewers.total]).toEqual([1, 2])
+  clock.advance(3_600_000)
+  expect(viewers.total).toBe(0)
+})

@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { admitPublisher, mayView } from '../../src/commands/live/admit.ts'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { StoreUnavailable } from '../../src/store/store.ts'
+import {
+  admit,
+  approachOf,
+  type LiveNode,
+  makeToken,
+  publish,
+  startLiveNode,
+  tryToView,
+  until,
+  view,
+} from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+const MAX = 20
+/** What is left to viewers. */
+const VIEWERS = 18
+
+let place: Place
+let at: LiveNode
+let tokens: { publish: string; subscribe: string; other: string }
+
+beforeAll(async () => {
+  place = await newPlace('SQLite')
+  const limits = { maxViewersPerAddress: 5, maxPublishersPerAddress: 3, maxConnectingPerAddress: 4 }
+  at = await startLiveNode({ url: place.url, max: MAX, flags: { sessions: limits } })
+  tokens = {
+    publish: (await makeToken(at, 'publish')).token,
+    subscribe: (await makeToken(at, 'subscribe')).token,
+    other: (await makeToken(at, 'subscribe')).token,
+  }
+})
+afterAll(async () => {
+  await at.close()
+  await place.remove()
+})
+beforeEach(async () => {
+  await publish(at, { presented: tokens.publish, ip: '203.0.113.1' })
+})
+afterEach(async () => {
+  for (const { session } of at.ctx.live.all()) await closeSession(at.ctx, session.id, 'left')
+})
+
+/** Over HLS nothing has to come up after the admission. */
+const watch = (ip: string, presented = tokens.subscribe) => tryToView(at, { protocol: 'hls', presented, ip })
+const broadcast = (ip: string) =>
+  admitPublisher(at.ctx, approachOf({ protocol: 'rtmp', presented: tokens.publish, streamName: ip, ip }), {
+    sourceId: null,
+    cut: () => Promise.resolve(),
+  })
+const addresses = (count: number, net = '198.51.100'): string[] =>
+  Array.from({ length: count }, (_, n) => `${net}.${n}`)
+const codes = (answers: readonly { ok: boolean; code?: string }[]) =>
+  Object.fromEntries([...Map.groupBy(answers, ({ code = 'ok' }) => code)].map(([code, { length }]) => [code, length]))
+
+describe('slots', () => {
+  it('are as many as were asked for at once, and not one more', async () => {
+    const answers = await Promise.all(addresses(60).map((ip, n) => watch(ip, n % 2 ? tokens.subscribe : tokens.other)))
+    expect(codes(answers)).toEqual({ ok: VIEWERS, too_many_sessions: 60 - VIEWERS })
+    const publishers = await Promise.all(addresses(10, '192.0.2').map(broadcast))
+    expect(codes(publishers)).toEqual({ ok: 1, too_many_sessions: 9 })
+    expect(at.ctx.live.size).toBe(MAX)
+  })
+
+  it('of one address are bounded, by its /64 for IPv6, and its viewers do not keep its publishers out', async () => {
+    const school = await Promise.all(Array.from({ length: 8 }, () => watch('192.0.2.7')))
+    expect(codes(school)).toEqual({ ok: 5, too_many_from_address: 3 })
+    expect(school.at(-1)).toMatchObject({ status: 429, retryAfterSeconds: 5, message: /from this address/ })
+    expect(await broadcast('192.0.2.7')).toMatchObject({ ok: true })
+    const home = await Promise.all(Array.from({ length: 8 }, (_, n) => watch(`2001:db8:1:2:${n}::1`)))
+    expect(codes(home)).toEqual({ ok: 5, too_many_from_address: 3 })
+    expect(await watch('2001:db8:1:3::1')).toMatchObject({ ok: true })
+    expect(codes(await Promise.all(Array.from({ length: 5 }, () => broadcast('192.0.2.8'))))).toEqual({
+      ok: 3,
+      too_many_from_address: 2,
+    })
+  })
+
+  it('of one token are a share, so that a token that everybody has leaves some to others', async () => {
+    const answers = await Promise.all(addresses(VIEWERS).map((ip) => watch(ip)))
+    expect(codes(answers)).toEqual({ ok: 17, too_many_with_token: 1 })
+    expect(await watch('192.0.2.9', tokens.other)).toMatchObject({ ok: true })
+  })
+
+  it('of media connections that are not up yet are few for each address, and many again when they are up', async () => {
+    const offer = () => tryToView(at, { protocol: 'whep', presented: tokens.subscribe, ip: '192.0.2.7' })
+    const answers = await Promise.all(Array.from({ length: 5 }, offer))
+    expect(codes(answers)).toEqual({ ok: 4, too_many_connecting: 1 })
+    const [first] = answers
+    if (first?.ok) at.ctx.live.get(first.session.id)?.slot.connected()
+    expect(await offer()).toMatchObject({ ok: true })
+    expect(await broadcast('192.0.2.7')).toMatchObject({ ok: true })
+  })
+
+  it('bind no address when there is none', async () => {
+    const bound = await makeToken(at, 'subscribe', { bindIpsOnUsage: 1 })
+    const others = await Promise.all(Array.from({ length: 5 }, () => watch('192.0.2.7')))
+    expect(codes(others)).toEqual({ ok: 5 })
+    expect(await watch('192.0.2.7', bound.token)).toMatchObject({ status: 429 })
+    expect(await watch('192.0.2.8', bound.token)).toMatchObject({ ok: true })
+  })
+})
+
+describe('a slot is given back', () => {
+  const isEmpty = () => {
+    const request = { action: 'view', addressKey: '192.0.2.7', holder: null, connects: true } as const
+    const taken = Array.from({ length: 4 }, () => at.ctx.slots.refusal(request) === null && at.ctx.slots.take(request))
+    for (const one of taken) if (one) one.release()
+    return taken.every(Boolean)
+  }
+  const use = { protocol: 'whep', ip: '192.0.2.7' } as const
+
+  it.each<[string, () => Promise<unknown>]>([
+    [
+      'who leaves',
+      async () => closeSession(at.ctx, (await view(at, { ...use, presented: tokens.subscribe })).session.id, 'left'),
+    ],
+    [
+      'whose token is deleted',
+      async () => {
+        const doomed = await makeToken(at, 'subscribe')
+        await view(at, { ...use, presented: doomed.token })
+        await at.call('DELETE', `/api/subscribe_token/${doomed.id}`)
+        await until(() => at.ctx.live.ofToken(doomed.id).length === 0)
+      },
+    ],
+    [
+      'who is ended',
+      async () =>
+        at.call('DELETE', `/api/sessions/${(await view(at, { ...use, presented: tokens.subscribe })).session.id}`),
+    ],
+    ['who has no access', () => tryToView(at, { ...use, presented: 'f'.repeat(64) })],
+    ['whose stream is not there', () => tryToView(at, { ...use, presented: tokens.subscribe, streamName: 'none' })],
+    [
+      'who only asked whether they may',
+      () =>
+        mayView(at.ctx, approachOf({ ...use, action: 'view', accountId: at.accountId, presented: tokens.subscribe }), {
+          sourceId: null,
+        }),
+    ],
+    [
+      'who could not be put on record',
+      async () => {
+        const { store } = at.ctx
+        const ctx = { ...at.ctx, store: { ...store, transaction: () => Promise.reject(new StoreUnavailable('gone')) } }
+        await expect(
+          tryToView({ ctx, accountId: at.accountId }, { ...use, presented: tokens.subscribe }),
+        ).rejects.toThrow('gone')
+        for (const id of at.ctx.live.leaving.keys()) await closeSession(at.ctx, id, 'lost')
+      },
+    ],
+  ])('by the viewer %s', async (_, act) => {
+    for (let times = 0; times < 6; times += 1) await act()
+    await until(isEmpty)
+  })
+
+  it('by the publisher that another one replaces', async () => {
+    const before = await admit(at, { presented: tokens.publish, ip: '203.0.113.9', protocol: 'rtmp' })
+    for (let times = 0; times < 6; times += 1)
+      await publish(at, { presented: tokens.publish, ip: '203.0.113.9', protocol: 'rtmp' })
+    await closeSession(at.ctx, before.session.id, 'left')
+    await until(() => at.ctx.live.all().filter(({ session }) => session.address === '203.0.113.9').length === 1)
+    expect(codes(await Promise.all([0, 1].map(() => broadcast('203.0.113.9'))))).toEqual({ ok: 2 })
+  })
+})
+
+it('who gets no slot finds out why in the access log, where the account is known', async () => {
+  await Promise.all(Array.from({ length: 6 }, () => watch('192.0.2.66')))
+  await Promise.all(Array.from({ length: 4 }, () => broadcast('192.0.2.66')))
+  const { json } = await at.call('GET', '/api/access/log?address=192.0.2.66&code=too_many_from_address')
+  expect(json.data).toMatchObject([
+    { action: 'publish', protocol: 'rtmp', tokenId: expect.any(Number), allowed: false },
+    {
+      action: 'view',
+      protocol: 'hls',
+      allowed: false,
+      message: 'Too many sessions from this address: try again later',
+    },
+  ])
+  expect(await at.scrape()).toMatch(/sluice_refusals_total\{code="too_many_from_address"\} \d/)
+})

@@ -1,0 +1,175 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunningApp } from '../support/app.ts'
+import { type LiveClient, runLive } from '../support/v2.ts'
+
+let live: LiveClient
+beforeAll(async () => {
+  live = await runLive()
+})
+afterAll(() => live.close())
+
+const call: RunningApp['call'] = (...sent) => live.running.call(...sent)
+const TWICE = ['comes twice; send it once']
+
+describe('a property that comes twice', () => {
+  it.each([
+    [
+      'on create',
+      'POST',
+      '/api/publish_token',
+      '{"label":"a","streams":[{"streamName":"s"}],"allowedIpAddresses":["192.0.2.1"],"allowedIpAddresses":[]}',
+      'allowedIpAddresses',
+    ],
+    [
+      'with an escape',
+      'POST',
+      '/api/publish_token',
+      String.raw`{"label":"a","streams":[{"streamName":"s"}],"deniedCountries":["NL"],"denied\u0043ountries":[]}`,
+      'deniedCountries',
+    ],
+    [
+      'in a list',
+      'POST',
+      '/api/subscribe_token',
+      '{"label":"a","streams":[{"streamName":"s","isRegex":false,"isRegex":true}]}',
+      'streams[0].isRegex',
+    ],
+    ['of a webhook', 'POST', '/api/webhooks', '{"url":"https://a.example","url":"https://b.example"}', 'url'],
+    [
+      'of a check',
+      'POST',
+      '/api/access/check',
+      '{"action":"publish","protocol":"whip","streamName":"s","ip":"192.0.2.1","ip":"192.0.2.2"}',
+      'ip',
+    ],
+    [
+      'of a check, past the lane',
+      'POST',
+      '/api/access/check/',
+      '{"action":"publish","protocol":"whip","streamName":"s","ip":"192.0.2.1","ip":"192.0.2.2"}',
+      'ip',
+    ],
+  ])('is refused by name, and nothing is written: %s', async (_what, method, path, body, name) => {
+    const before = (await call('GET', '/api/publish_token/list')).headers.get('x-total-count')
+    const { status, json } = await call(method, path, body)
+    expect([status, json]).toEqual([
+      400,
+      { status: 'fail', data: { message: 'Validation errors', errors: { [name]: TWICE } } },
+    ])
+    expect((await call('GET', '/api/publish_token/list')).headers.get('x-total-count')).toBe(before)
+  })
+
+  it('is refused by name under /v2', async () => {
+    const { status, json } = await live.v2(
+      'POST',
+      '/channels',
+      '{"name":"a","ingests":[{"type":"rtmp-push","name":"i","name":"j"}]}',
+    )
+    expect([status, json.code]).toEqual([400, 'validation_failed'])
+    expect(json.details).toEqual([{ path: 'ingests[0].name', message: TWICE[0] }])
+  })
+})
+
+describe('a body', () => {
+  const token = { label: 'a', streams: [{ streamName: 'show' }] }
+
+  it.each([
+    ['POST', '/api/publish_token', 'data.message'],
+    ['POST', '/api/access/check', 'data.message'],
+    ['POST', '/v2/channels', 'message'],
+  ])('with a content encoding is refused with 415 that names it: %s %s', async (method, path, where) => {
+    const headers = {
+      'content-encoding': 'gzip',
+      'content-type': 'application/json',
+      ...(path.startsWith('/v2') ? { authorization: live.authorization } : {}),
+    }
+    const answer = await call(method, path, gzipSync(JSON.stringify(token)), headers)
+    expect(answer.status).toBe(415)
+    expect(answer.json).toHaveProperty(where, expect.stringContaining('Content-Encoding'))
+    expect(answer.headers.get('accept-encoding')).toBe('identity')
+  })
+
+  it('with a content encoding is refused only to those who may ask', async () => {
+    const headers = { 'content-encoding': 'gzip', authorization: 'Bearer nope' }
+    expect((await call('POST', '/api/publish_token', gzipSync('{}'), headers)).status).toBe(401)
+  })
+
+  it('of SDP with a content encoding is refused in plain text', async () => {
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/sdp' }
+    const answer = await call('POST', '/api/whip/show', gzipSync('v=0'), headers)
+    expect([answer.status, answer.text]).toEqual([415, expect.stringContaining('Content-Encoding')])
+  })
+
+  it.each([
+    ['identity as its encoding', JSON.stringify(token), { 'content-encoding': 'identity' }],
+    ['a byte order mark', `\uFEFF${JSON.stringify(token)}`, {}],
+    ['a charset', JSON.stringify(token), { 'content-type': 'application/json;charset=utf-8' }],
+  ])('with %s is taken', async (_what, body, headers) => {
+    expect((await call('POST', '/api/publish_token', body, headers as Record<string, string>)).status).toBe(200)
+  })
+})
+
+describe('a request that takes no body', () => {
+  let channel: string
+  let engine: string
+  let ingest: string
+  beforeAll(async () => {
+    const ingests = [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }]
+    const made = await live.made('POST', '/channels', { name: 'c', ingests })
+    ;[channel, engine, ingest] = [made.id, made.engines[0].id, made.ingests[0].id]
+  })
+
+  it('is refused with one, by the name of each property, and nothing is done', async () => {
+    const paths = [`/channels/${channel}/start`, `/engines/${engine}/stop`, `/ingests/${ingest}/rotate-key`]
+    for (const path of paths) {
+      const { status, json } = await live.v2('POST', path, { at: 'tomorrow' })
+      expect([status, json.code, json.details]).toEqual([
+        400,
+        'validation_failed',
+        [{ path: 'at', message: 'unknown property at' }],
+      ])
+    }
+    const deleted = await live.v2('DELETE', `/channels/${channel}`, { force: true })
+    expect([deleted.status, deleted.json.details[0].path]).toEqual([400, 'force'])
+    expect((await live.v2('GET', `/channels/${channel}`)).json.data.status).toBe('stopped')
+    const stop = await call('POST', '/api/stream/stop/all', { streamId: 'x' })
+    expect([stop.status, Object.keys(stop.json.data.errors)]).toEqual([400, ['streamId']])
+    expect((await call('POST', '/api/stream/stop/all', '[]')).json.data.errors).toHaveProperty('body')
+  })
+
+  it('is answered with an empty one, or with none but the content type', async () => {
+    for (const body of [undefined, '', '{}', 'null']) {
+      expect((await live.v2('POST', `/engines/${engine}/stop`, body)).status).toBe(204)
+      expect((await call('POST', '/api/stream/stop/all', body)).status).toBe(200)
+    }
+  })
+
+  it('says that a feature is missing before it looks at the body', async () => {
+    expect((await live.v2('POST', `/channels/${channel}/custom-endpoints`, { name: 'x' })).status).toBe(501)
+  })
+})
+
+describe('a name', () => {
+  it.each([' ', '\u3000\u00a0', '\u200b'])('of nothing that can be seen is refused: %j', async (name) => {
+    const why = 'must have a character that can be seen'
+    const channel = await live.v2('POST', '/channels', { name, ingests: [{ name, type: 'rtmp-push' }] })
+    expect([channel.status, channel.json.details]).toEqual([
+      400,
+      [
+        { path: 'name', message: why },
+        { path: 'ingests[0].name', message: why },
+      ],
+    ])
+    const token = await call('POST', '/api/publish_token', { label: name, streams: [{ streamName: 's' }] })
+    expect(token.json.data.errors).toEqual({ label: [why] })
+    const ladder = await live.v2('POST', '/webhooks', { name, url: 'https://a.example', events: ['*'] })
+    expect(ladder.json.details).toEqual([{ path: 'name', message: why }])
+  })
+
+  it('may have spaces, and be of any script', async () => {
+    for (const name of ['Main stage', 'スタジオ', '👩‍🚀']) {
+      expect((await live.v2('POST', '/channels', { name })).status).toBe(200)
+    }
+  })
+})

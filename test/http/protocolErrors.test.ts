@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { credential } from '../support/v2.ts'
+
+let sluice: RunningApp
+let authorization: string
+beforeAll(async () => {
+  sluice = await runApp({ flags: { server: { requestTimeoutSeconds: 1 } } })
+  authorization = await credential(sluice, 'write')
+})
+afterAll(() => sluice.close())
+
+/** What comes back for these bytes, sent as they are in this many pieces. */
+async function raw(...pieces: string[]) {
+  const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', (data) => (answer += data.toString()))
+  socket.on('error', () => undefined)
+  const closed = once(socket, 'close')
+  socket.setTimeout(5000, () => socket.destroy())
+  for (const piece of pieces) {
+    socket.write(piece)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  await closed
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ')[1]]))
+  return { status: Number(first.split(' ')[1]), headers, body, json: () => JSON.parse(body) }
+}
+
+const LONG = `X-Long: ${'a'.repeat(20_000)}\r\n\r\n`
+const startOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`
+const envelope = (message: RegExp) => ({ status: 'fail', data: { message: expect.stringMatching(message) } })
+
+describe('what the HTTP parser refuses is answered in the words of the interface, with a request id', () => {
+  test.each<[string, number, string[], unknown]>([
+    ['a head that is too long', 431, [startOf('/api/sessions') + LONG], envelope(/16 KiB/)],
+    [
+      'the same under /v2',
+      431,
+      [startOf('/v2/channels') + LONG],
+      { code: 'headers_too_large', message: expect.any(String) },
+    ],
+    [
+      'the same where the path came before',
+      431,
+      [startOf('/v2/channels'), LONG],
+      { ...envelope(/16 KiB/), code: 'headers_too_large', message: expect.any(String) },
+    ],
+    ['what is no HTTP', 400, ['GARBAGE\r\n\r\n'], { ...envelope(/not valid HTTP/), code: 'invalid_request' }],
+    ['a bad header', 400, [`${startOf('/v2/channels')}a b: c\r\n\r\n`], { code: 'invalid_request' }],
+    ['a bad length', 400, [`${startOf('/api/sessions')}Content-Length: x\r\n\r\n`], envelope(/not valid HTTP/)],
+    ['no Host', 400, ['GET /api/sessions HTTP/1.1\r\n\r\n'], envelope(/Host/)],
+    ['no Host under /v2', 400, ['GET /v2/channels HTTP/1.1\r\n\r\n'], { code: 'invalid_request' }],
+    ['an expectation', 417, [`${startOf('/api/sessions')}Expect: wonders\r\n\r\n`], envelope(/Expect/)],
+    ['a request that does not end', 408, [startOf('/api/sessions')], envelope(/server.requestTimeoutSeconds|too long/)],
+  ])('%s: %i', async (_, status, pieces, body) => {
+    const answer = await raw(...pieces)
+    expect(answer.status).toBe(status)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(answer.body.length),
+      'x-request-id': expect.stringMatching(/^\S+-\w+$/),
+      connection: 'close',
+    })
+    expect(answer.json()).toMatchObject(body as object)
+  })
+
+  test('under WHIP and HLS it is plain text that pages of every origin can read', async () => {
+    for (const path of ['/api/whip/show', '/hls/a1b2c3/show/index.m3u8']) {
+      const answer = await raw(startOf(path) + LONG)
+      expect([answer.status, answer.headers['content-type']]).toEqual([431, 'text/plain; charset=utf-8'])
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+      expect(answer.body).toMatch(/16 KiB/)
+    }
+  })
+
+  test('each id is another, and the answer is counted', async () => {
+    const answers = await Promise.all([0, 1, 2].map(() => raw('GARBAGE\r\n\r\n')))
+    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3)
+    const metrics = await (await fetch(`${sluice.base}/metrics`)).text()
+    expect(metrics).toMatch(/sluice_http_requests_total\{method="none",route="none",status="400"\} \d/)
+  })
+
+  test('an answer under way is not spoilt by a second request that is none', async () => {
+    const [first] = (await raw(`${startOf('/healthz')}\r\nGARBAGE\r\n\r\n`)).body.split('HTTP/1.1 400')
+    expect(first).toBe('ok\n')
+  })
+})
+
+describe('a body with a Content-Encoding is a 415 that names it', () => {
+  const body = gzipSync(JSON.stringify({ label: 'a', streams: [{ streamName: 'show' }] }))
+  const coded = { 'content-encoding': 'gzip' }
+
+  test.each<[string, () => Promise<{ status: number; json: unknown; headers: Headers }>, unknown]>([
+    ['tokens', () => sluice.call('POST', '/api/publish_token', body, coded), envelope(/Content-Encoding: gzip/)],
+    [
+      'channels',
+      () => sluice.call('POST', '/v2/channels', body, { ...coded, authorization }),
+      { code: 'unsupported_media_type', message: expect.stringMatching(/Content-Encoding: gzip/) },
+    ],
+    [
+      'the access check, which has a fast path',
+      () => sluice.call('POST', '/api/access/check', body, coded),
+      envelope(/Content-Encoding: gzip/),
+    ],
+  ])('%s', async (_, send, expected) => {
+    const answer = await send()
+    expect([answer.status, answer.headers.get('accept-encoding')]).toEqual([415, 'identity'])
+    expect(answer.json).toMatchObject(expected as object)
+  })
+
+  test('an offer over WHIP, in plain text', async () => {
+    const headers = { ...coded, 'content-type': 'application/sdp' }
+    const answer = await sluice.call('POST', '/api/whip/show', gzipSync('v=0\r\n'), headers)
+    expect(answer.status).toBe(415)
+    expect(answer.text).toBe('Unsupported Media Type: Content-Encoding: gzip is not supported; send the body as it is')
+  })
+
+  test('identity, or no body at all, is none; a stranger learns nothing but that a secret is missing', async () => {
+    const plain = { 'content-encoding': 'identity' }
+    const made = { label: 'a', streams: [{ streamName: 'show' }] }
+    expect((await sluice.call('POST', '/api/publish_token', made, plain)).status).toBe(200)
+    expect((await sluice.call('GET', '/api/sessions', undefined, coded)).status).toBe(200)
+    expect((await sluice.call('POST', '/api/publish_token', body, { ...coded, authorization: '' })).status).toBe(401)
+  })
+})

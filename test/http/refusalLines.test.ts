@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type App, openApp } from '../../src/app.ts'
+import { ManualClock } from '../../src/base/clock.ts'
+import type { Fields, Logger } from '../../src/base/log.ts'
+import { createSecret } from '../../src/commands/secrets.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { openDoors } from '../../src/serving.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+
+let dir: string
+let app: App
+let doors: Awaited<ReturnType<typeof openDoors>>
+let lines: { level: string; fields: Fields; message: string }[]
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'sluice-lines-'))
+  const config = loadConfig({ env: {}, flags: { data: { dir }, server: { requestTimeoutSeconds: 1 } } })
+  if (!config.ok) throw new Error('no configuration')
+  lines = []
+  const write = (level: string) => (fields: Fields, message: string) => void lines.push({ level, fields, message })
+  const log: Logger = {
+    debug: () => undefined,
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: () => log,
+  }
+  app = await openApp({ config: config.value, log, clock: new ManualClock() })
+  doors = await openDoors(app, { engine: new ScriptedEngine() })
+})
+afterEach(async () => {
+  await doors.close()
+  await app.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+const answers = () => lines.filter(({ message }) => message === 'answered').map(({ fields }) => fields)
+
+async function newSecret(): Promise<{ authorization: string; accountId: string }> {
+  const [account] = await app.ctx.store.read.accounts.list()
+  const actor = { accountId: account?.id ?? '', name: 'cli', address: null, requestId: null }
+  const secret = await createSecret(app.ctx, actor, 'test')
+  if (!secret.ok) throw new Error('no secret')
+  return { authorization: `Bearer ${secret.value.value}`, accountId: actor.accountId }
+}
+
+test('lines of refusals are bounded, and hide neither what is let in nor what people with a secret do', async () => {
+  const { authorization, accountId } = await newSecret()
+  for (let at = 0; at < 1500; at += 1) {
+    expect((await doors.inject({ url: `/api/sessions?limit=${at}` })).statusCode).toBe(401)
+  }
+  expect(answers()).toHaveLength(600)
+  await doors.inject({ url: '/api/openapi.json' })
+  await doors.inject({ url: '/api/sessions', headers: { authorization } })
+  await doors.inject({ url: '/api/nothing', headers: { authorization } })
+  expect(answers().slice(600)).toMatchObject([{ status: 200 }, { status: 200, accountId }])
+  expect((await doors.inject({ url: '/metrics' })).body).toMatch(
+    /sluice_log_lines_left_out_total\{of="refusals"\} 901\n/,
+  )
+})
+
+test('who sends a request that does not end is no accident of ours', async () => {
+  await doors.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = doors.server.address() as AddressInfo
+  const { authorization } = await newSecret()
+  const parts = [
+    ['/api/whip/show', 'application/sdp'],
+    ['/api/publish_token', 'application/json'],
+  ]
+  for (const [path, type] of parts) {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nContent-Type: ${type}`
+    socket.write(`${head}\r\nContent-Length: 100\r\n\r\n{`)
+    await once(socket.resume(), 'close')
+  }
+  expect(answers()).toMatchObject([{ status: 408 }, { status: 408 }])
+  // Now who waits for the body has given up too.
+  await doors.close()
+  expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+})

@@ -1,0 +1,52 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Message, MESSAGE, splitAggregate } from '../../../src/media/rtmp/messages.ts'
+import { aggregateOf, message } from './media.ts'
+
+const part = fc.record({
+  type: fc.constantFrom(MESSAGE.audio, MESSAGE.video, MESSAGE.data),
+  streamId: fc.constant(1),
+  timestamp: fc.nat(2 ** 32 - 1),
+  payload: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+})
+
+describe('an aggregate message', () => {
+  test('is split into its parts, with times that begin at its own', () => {
+    fc.assert(
+      fc.property(fc.nat(2 ** 32 - 1), fc.array(part, { maxLength: 6 }), (timestamp, parts) => {
+        const split = splitAggregate(aggregateOf(timestamp, parts))
+        const firstTime = parts[0]?.timestamp ?? 0
+        const moved = parts.map(
+          (one): Message => ({
+            ...one,
+            timestamp: (timestamp + one.timestamp - firstTime + 2 ** 33) % 2 ** 32,
+          }),
+        )
+        expect(split).toEqual(moved)
+      }),
+    )
+  })
+
+  test('may lack its last back pointer', () => {
+    const whole = aggregateOf(7, [message(MESSAGE.audio, 0, [1, 2, 3])])
+    const cut = { ...whole, payload: whole.payload.subarray(0, -4) }
+    expect(splitAggregate(cut)).toEqual([message(MESSAGE.audio, 7, [1, 2, 3])])
+  })
+
+  test('of any bytes is split within its bounds, or refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const payload = Buffer.from(bytes)
+        const parts = splitAggregate(message(MESSAGE.aggregate, 0, payload))
+        const total = (parts ?? []).reduce((sum, one) => sum + one.payload.length, 0)
+        expect(total).toBeLessThanOrEqual(payload.length)
+      }),
+    )
+  })
+
+  test('whose last part is longer than the rest is refused', () => {
+    const { payload } = aggregateOf(0, [message(MESSAGE.video, 0, [1, 2, 3, 4, 5])])
+    expect(splitAggregate(message(MESSAGE.aggregate, 0, payload.subarray(0, -5)))).toBeNull()
+    expect(splitAggregate(message(MESSAGE.aggregate, 0, payload.subarray(0, 10)))).toBeNull()
+  })
+})

@@ -1,0 +1,110 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Clock } from '../../src/base/clock.ts'
+import { DatabaseTime } from '../../src/store/time.ts'
+
+const START_MS = 1_750_000_000_000
+
+/** A machine and a database, each with a clock of its own, and a question that takes its time. */
+class World implements Clock {
+  databaseMs = START_MS
+  wallMs = START_MS
+  monotonicMs = 0
+  there = 0
+  back = 0
+  readonly time = new DatabaseTime({ time: () => this.#answer() }, this)
+  now = (): number => this.wallMs
+  monotonic = (): number => this.monotonicMs
+  sleep = (): Promise<void> => Promise.resolve()
+
+  pass(ms: number): void {
+    this.databaseMs += ms
+    this.wallMs += ms
+    this.monotonicMs += ms
+  }
+
+  async #answer(): Promise<number> {
+    this.pass(this.there)
+    const answer = this.databaseMs
+    this.pass(this.back)
+    return answer
+  }
+
+  get errorMs(): number {
+    return this.time.clock.now() - this.databaseMs
+  }
+}
+
+describe('a clock that is set by the database', () => {
+  test('is right within the time that the question took, however wrong the machine is', async () => {
+    const times = fc.nat(5_000)
+    const wrong = fc.integer({ min: -4_000_000, max: 4_000_000 })
+    await fc.assert(
+      fc.asyncProperty(wrong, fc.array(fc.tuple(times, times), { minLength: 1 }), async (aheadMs, questions) => {
+        const world = new World()
+        world.wallMs += aheadMs
+        let bound = Number.POSITIVE_INFINITY
+        for (const [there, back] of questions) {
+          Object.assign(world, { there, back })
+          await world.time.look()
+          // A slow question never makes it worse than it was.
+          bound = Math.min(bound, there + back)
+          expect(Math.abs(world.errorMs)).toBeLessThanOrEqual(bound)
+        }
+        expect(world.time.offsetMs).toBe(world.time.clock.now() - world.wallMs)
+      }),
+    )
+  })
+
+  test('runs on as it was while the database does not answer', async () => {
+    const world = new World()
+    world.wallMs -= 60_000
+    await world.time.look()
+    const failing = new DatabaseTime({ time: () => Promise.reject(new Error('away')) }, world)
+    await expect(failing.look()).rejects.toThrow('away')
+    expect(failing.clock.now()).toBe(world.wallMs)
+    world.pass(5_000)
+    expect(world.errorMs).toBe(0)
+  })
+})
+
+describe('the time of the database is even', () => {
+  const LEASE_MS = 15_000
+  const isEven = (world: World): Promise<boolean> => world.time.isEven(LEASE_MS)
+
+  test('at first, while it runs, and while answers take long', async () => {
+    const world = new World()
+    for (const [there, back] of [
+      [0, 0],
+      [4_000, 0],
+      [0, 4_000],
+      [0, 0],
+    ] as const) {
+      Object.assign(world, { there, back })
+      expect(await isEven(world)).toBe(true)
+      world.pass(3_600_000)
+    }
+  })
+
+  test.each([3_600_000, 3_000, -3_000, -3_600_000])('again only a lease after it has jumped by %i ms', async (ms) => {
+    const world = new World()
+    expect(await isEven(world)).toBe(true)
+    world.pass(5_000)
+    world.databaseMs += ms
+    expect(await isEven(world)).toBe(false)
+    world.pass(LEASE_MS - 1)
+    expect(await isEven(world)).toBe(false)
+    world.pass(1)
+    expect(await isEven(world)).toBe(true)
+  })
+
+  test('whatever the clock of the machine does, unless the machine itself stood still', async () => {
+    const world = new World()
+    expect(await isEven(world)).toBe(true)
+    world.wallMs += 3_600_000
+    expect(await isEven(world)).toBe(true)
+    // Suspended: its monotonic clock did not run.
+    world.databaseMs += 60_000
+    expect(await isEven(world)).toBe(false)
+  })
+})

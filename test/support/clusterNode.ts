@@ -1,0 +1,45 @@
+// A node of a cluster, to be stopped and continued: `node clusterNode.ts <store> <lease in milliseconds>`. It prints what
+// becomes of it, a JSON object a line, and goes live with one more stream when it is told to on standard input.
+import { createInterface } from 'node:readline'
+import { goLive } from '../../src/commands/live/goLive.ts'
+import { startJobs } from '../../src/jobs/timers.ts'
+import { admit, makeToken, publish, silentMedia, startLiveNode, view } from './live.ts'
+
+const [, , url = '', leaseMs = ''] = process.argv
+const at = await startLiveNode({ url, leaseMs: Number(leaseMs), renewed: true })
+const { token } = await makeToken(at, 'publish')
+const say = (line: object): unknown => process.stdout.write(`${JSON.stringify(line)}\n`)
+
+const connections = [
+  await publish(at, { presented: token, streamName: 'moving' }),
+  await view(at, { streamName: 'moving' }),
+]
+// Let in, with no media yet.
+const pending = await admit(at, { presented: token, streamName: 'taken' })
+say({ node: at.ctx.live.node, sessions: [...connections, pending].map(({ session }) => session.id) })
+
+createInterface({ input: process.stdin }).on('line', () => {
+  void goLive(at.ctx, pending.session.id, silentMedia).then(
+    (feed) => say({ wentLive: feed !== undefined }),
+    (error: unknown) => say({ wentLive: String(error) }),
+  )
+})
+
+let first = at.ctx.live.node
+startJobs(at.ctx.clock, at.ctx.log, [
+  { name: 'count', everyMs: 50, run: () => at.node.count() },
+  { name: 'reconcile', everyMs: 50, run: () => at.node.reconcile() },
+  { name: 'sweep', everyMs: 50, run: () => at.node.sweep() },
+  { name: 'tell', everyMs: 50, run: tell },
+])
+// The jobs' timers keep no process alive.
+setInterval(() => undefined, 1000)
+
+/** When it serves again after it was given up. */
+async function tell(): Promise<void> {
+  const { node } = at.ctx.live
+  if (node === first || node === '') return
+  first = node
+  await publish(at, { presented: token, streamName: 'again' })
+  say({ again: node, cuts: [...connections, pending].map(({ cuts }) => cuts) })
+}

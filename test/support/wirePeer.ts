@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto'
+import { DtlsClient, type Transport } from 'werift'
+import { systemRandom } from '../../src/base/random.ts'
+import type { EngineEvent, Negotiated } from '../../src/media/engine.ts'
+import { createIdentity, createTransport } from '../../src/media/relay/dtls.ts'
+import { Relay, type RelayOptions, TICK_MS } from '../../src/media/relay/relay.ts'
+import type { Endpoint } from '../../src/media/relay/socket.ts'
+import { profileOf } from '../../src/media/relay/srtp/keys.ts'
+import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
+import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
+import { parseRtcp } from '../../src/media/relay/wire/rtcp.ts'
+import { bindingRequest, bindingSuccess, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
+import { until } from './delivery.ts'
+
+const identity = await createIdentity()
+
+export const addressOf = (port: number, address = '192.0.2.1'): Endpoint => ({ address, port, via: 0 })
+
+const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
+
+/** A relay without sockets, on a clock that the test moves, and all that it sends. */
+export class WireNet {
+  nowMs = 1_750_000_000_000
+  readonly relay: Relay
+  readonly events: EngineEvent[] = []
+  readonly #sent = new Map<string, Buffer[]>()
+  readonly #takers = new Map<string, (datagram: Buffer) => void>()
+
+  constructor(over: Partial<RelayOptions> = {}) {
+    this.relay = new Relay({
+      identity,
+      random: systemRandom,
+      now: () => this.nowMs,
+      hosts: () => [{ transport: 'udp', address: '198.51.100.1', port: 8081 }],
+      maxBitrate: 2_500_000,
+      maxSessions: 20,
+      publisherSilentMs: 15_000,
+      send: (datagram, to) => this.#deliver(Buffer.from(datagram), to),
+      emit: (event) => this.events.push(event),
+      want: () => undefined,
+      release: () => undefined,
+      ...over,
+    })
+  }
+
+  /** What comes to this address goes to `take` as well. */
+  listen(at: Endpoint, take: (datagram: Buffer) => void): void {
+    this.#takers.set(keyOf(at), take)
+  }
+
+  /** Everything that was sent there. */
+  sentTo(at: Endpoint): readonly Buffer[] {
+    return this.#sent.get(keyOf(at)) ?? []
+  }
+
+  bytesTo(at: Endpoint): number {
+    return this.sentTo(at).reduce((sum, { length }) => sum + length, 0)
+  }
+
+  /** A datagram on its way to the relay. */
+  send(datagram: Buffer, from: Endpoint): void {
+    this.relay.receive(Buffer.from(datagram), from)
+  }
+
+  /** Lets time pass; calls `step` after each turn of the relay, with how much has passed. */
+  async pass(ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> {
+    for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
+      this.nowMs += TICK_MS
+      this.relay.tick()
+      step(passed)
+      await turn()
+    }
+  }
+
+  endOf(sessionId: string): Extract<EngineEvent, { kind: 'ended' }> | undefined {
+    return this.events.find((event) => event.kind === 'ended' && event.sessionId === sessionId) as
+      | Extract<EngineEvent, { kind: 'ended' }>
+      | undefined
+  }
+
+  #deliver(datagram: Buffer, to: Endpoint): void {
+    const sent = this.#sent.get(keyOf(to)) ?? []
+    sent.push(datagram)
+    this.#sent.set(keyOf(to), sent)
+    const take = this.#takers.get(keyOf(to))
+    // As from a network: not in the middle of what sent it.
+    if (take !== undefined) setImmediate(take, datagram)
+  }
+}
+
+/** What is on its way arrives. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const [GCM, CM] = [7, 1] as const
+const BINDING_SUCCESS = 0x0101
+export const PAYLOAD_TYPE = 96
+const PICTURE = 1100
+
+/** A peer that does what the test says, well or badly: ICE, DTLS and SRTP are real. */
+export class WirePeer {
+  readonly ssrc = 0x1234
+  /** Where it sends from, and hears. */
+  at: Endpoint
+  /** Whether it answers the checks of the relay. */
+  answersChecks = true
+  /** Ports at which it does not answer them. */
+  readonly deafAt = new Set<number>()
+  /** What came, opened. */
+  readonly media: Buffer[] = []
+  readonly control: Buffer[] = []
+  /** Keyframes that it was asked for. */
+  asked = 0
+  /** Names of ICE: its own, and those of the relay. */
+  names = { ufrag: randomBytes(4).toString('hex'), pwd: randomBytes(16).toString('hex') }
+  remote = { ufrag: '', pwd: '' }
+  /** The m-line and media section of its streams, in the order of the answer. */
+  ssrcs: number[] = []
+  readonly #net: WireNet
+  #transport: Transport | null = null
+  #dtls: DtlsClient | null = null
+  #reader: SrtpReader | null = null
+  #writer: SrtpWriter | null = null
+  #sent = 0
+
+  constructor(net: WireNet, at: Endpoint) {
+    this.#net = net
+    this.at = at
+    this.hear(at)
+  }
+
+  /** Hears what is sent to this address too. */
+  hear(at: Endpoint): void {
+    this.#net.listen(at, (datagram) => this.take(datagram, at))
+  }
+
+  offer(direction: 'sendonly' | 'recvonly'): string {
+    const { algorithm, value } = identity.fingerprint
+    return [
+      'v=0',
+      'o=- 1 1 IN IP4 192.0.2.1',
+      's=-',
+      't=0 0',
+      'a=group:BUNDLE 0',
+      `m=video 9 UDP/TLS/RTP/SAVPF ${PAYLOAD_TYPE} 97`,
+      'c=IN IP4 0.0.0.0',
+      'a=mid:0',
+      `a=${direction}`,
+      'a=rtcp-mux',
+      `a=ice-ufrag:${this.names.ufrag}`,
+      `a=ice-pwd:${this.names.pwd}`,
+      `a=fingerprint:${algorithm} ${value}`,
+      'a=setup:active',
+      `a=rtpmap:${PAYLOAD_TYPE} VP8/90000`,
+      `a=rtcp-fb:${PAYLOAD_TYPE} nack`,
+      `a=rtcp-fb:${PAYLOAD_TYPE} nack pli`,
+      `a=rtcp-fb:${PAYLOAD_TYPE} goog-remb`,
+      'a=rtpmap:97 rtx/90000',
+      `a=fmtp:97 apt=${PAYLOAD_TYPE}`,
+      '',
+    ].join('\r\n')
+  }
+
+  accept(answer: Negotiated): void {
+    if (!answer.ok) throw new Error(answer.problem)
+    const found = (pattern: RegExp): string => pattern.exec(answer.answer)?.[1] ?? ''
+    this.remote = { ufrag: found(/a=ice-ufrag:(\S+)/), pwd: found(/a=ice-pwd:(\S+)/) }
+    this.ssrcs = [...answer.answer.matchAll(/a=ssrc:(\d+) cname/g)].map(([, ssrc]) => Number(ssrc))
+  }
+
+  publish(sessionId: string, room = 'a/show'): void {
+    const offer = this.offer('sendonly')
+    this.accept(this.#net.relay.publish({ sessionId, room, sourceId: null, offer, codec: null }))
+  }
+
+  view(sessionId: string, room = 'a/show'): void {
+    this.accept(this.#net.relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
+  }
+
+  /** A connectivity check, also in the name of an address that is not its own. */
+  check({ from = this.at, useCandidate = true, names = this.names } = {}): void {
+    const username = `${this.remote.ufrag}:${names.ufrag}`
+    const request = { transactionId: randomBytes(12), username, password: this.remote.pwd, useCandidate }
+    this.#net.send(bindingRequest(request), from)
+  }
+
+  /** Checks and shakes hands, from where it is. */
+  async connect(): Promise<void> {
+    this.check()
+    await this.shakeHands()
+    await until(() => this.#reader !== null)
+  }
+
+  async shakeHands(): Promise<void> {
+    const { certPem, privateKey, signatureHash } = identity.certificate
+    this.#transport = createTransport((datagram) => this.#net.send(datagram, this.at))
+    const dtls = new DtlsClient({
+      cert: certPem,
+      key: privateKey,
+      signatureHash,
+      transport: this.#transport,
+      srtpProfiles: [GCM, CM],
+      extendedMasterSecret: true,
+    })
+    this.#dtls = dtls
+    dtls.onConnect.once(() => this.#agree(dtls))
+    dtls.onError.subscribe(() => undefined)
+    void dtls.connect()
+  }
+
+  take(datagram: Buffer, at: Endpoint): void {
+    const first = datagram[0] ?? 255
+    if (first < 4) this.#takeStun(datagram, at)
+    else if (first < 64) this.#transport?.onData(datagram, ['', 0])
+    else if ((datagram[1] ?? 0) >= 192 && (datagram[1] ?? 0) < 224) {
+      const control = this.#reader?.rtcp(Buffer.from(datagram))
+      if (control !== undefined) this.#takeControl(control)
+    } else {
+      const media = this.#reader?.rtp(Buffer.from(datagram))
+      if (media !== undefined) this.media.push(media.packet)
+    }
+  }
+
+  sendRtcp(plain: Buffer, from = this.at): void {
+    if (this.#writer !== null) this.#net.send(this.#writer.rtcp(plain), from)
+  }
+
+  /** A picture of `packets` packets. */
+  sendPicture(packets: number, isKey: boolean, from = this.at): void {
+    const timestamp = Math.floor((this.#net.nowMs * 90) % 2 ** 32)
+    for (let at = 0; at < packets; at++) {
+      const payload = Buffer.alloc(PICTURE, 0x55)
+      // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
+      payload.set(at > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
+      const head = { payloadType: PAYLOAD_TYPE, marker: at === packets - 1, index: this.#sent++, timestamp }
+      if (this.#writer !== null) this.#net.send(this.#writer.rtp({ ...head, ssrc: this.ssrc }, payload), from)
+    }
+  }
+
+  close(): void {
+    this.#dtls?.close()
+  }
+
+  #takeControl(control: Buffer): void {
+    this.control.push(control)
+    this.asked += parseRtcp(control)?.filter(({ kind }) => kind === 'pli').length ?? 0
+  }
+
+  #takeStun(datagram: Buffer, at: Endpoint): void {
+    const request = parseBindingRequest(datagram)
+    if (request === null || !this.answersChecks || this.deafAt.has(at.port)) return
+    this.#net.send(bindingSuccess(request.transactionId, '198.51.100.1', 8081, this.names.pwd), at)
+  }
+
+  #agree(dtls: DtlsClient): void {
+    const profile = profileOf(dtls.srtp.srtpProfile)
+    if (profile === undefined) return
+    const { localKey, localSalt, remoteKey, remoteSalt } = dtls.extractSessionKeys(profile.keyBytes, profile.saltBytes)
+    this.#reader = new SrtpReader({ profile, key: remoteKey, salt: remoteSalt })
+    this.#writer = new SrtpWriter({ profile, key: localKey, salt: localSalt })
+  }
+}
+
+/** Whether a datagram is an answer to a check. */
+export const isAnswer = (datagram: Buffer): boolean => datagram.readUInt16BE(0) === BINDING_SUCCESS

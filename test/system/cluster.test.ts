@@ -1,0 +1,221 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { Context } from '../../src/commands/context.ts'
+import { closeSession } from '../../src/commands/live/close.ts'
+import { countBytes } from '../../src/commands/live/count.ts'
+import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
+import { runSchedulers } from '../../src/commands/v2life/occurrences.ts'
+import type { LiveSession } from '../../src/media/sessions.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { connected, crowd, longestGapMs, slowDown, watchLeases } from '../support/crowd.ts'
+import {
+  type Connection,
+  eventsOf,
+  type LiveNode,
+  makeToken,
+  publish,
+  startLiveNode,
+  until,
+  view,
+} from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+
+const NODES = 4
+const VIEWERS = 2_000
+/** Nine seconds and more for the ends of the popular stream, whoever writes them: several times as long as a lease may age. */
+const END_MS = 1
+
+let place: Place
+let nodes: RunningApp[]
+beforeEach(async () => {
+  place = await newPlace('PostgreSQL')
+  nodes = []
+})
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.close()))
+  await place.remove()
+})
+
+const atOf = ({ app, accountId }: RunningApp) => ({ ctx: app.ctx, accountId })
+
+async function start(): Promise<RunningApp> {
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  const flags = { storage: { url: place.url }, secrets, rtmp: { enabled: false } }
+  const node = await runApp({ flags, engine: new ScriptedEngine() })
+  nodes.push(node)
+  return node
+}
+
+const openOf = (streamName: string): Promise<number> =>
+  connected(place.url, async (client) => {
+    const sql = 'select count(*)::int as n from sessions where stream_name = $1 and ended_at_ms is null'
+    const { rows } = await client.query<{ n: number }>(sql, [streamName])
+    return rows[0]?.n ?? 0
+  })
+
+describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that is slow`, () => {
+  it('end the one stream that all leave at once, and keep their leases and every other session', async () => {
+    for (let n = 0; n < NODES; n += 1) await start()
+    const [first] = nodes
+    if (!first) throw new Error('no node')
+    const { token } = await makeToken(first, 'publish')
+    const steady = []
+    const leaving: { ctx: Context; sessions: LiveSession[] }[] = []
+    for (const [n, node] of nodes.entries()) {
+      const at = atOf(node)
+      steady.push(await publish(at, { presented: token, streamName: `steady${n}` }))
+      steady.push(await view(at, { streamName: `steady${n}` }))
+      leaving.push({ ctx: at.ctx, sessions: await crowd(at.ctx, node.accountId, 'popular', VIEWERS) })
+    }
+    await watchLeases(place.url)
+    await slowDown(place.url, END_MS)
+
+    const leftAtMs = Date.now()
+    for (const { ctx, sessions } of leaving) {
+      for (const { id } of sessions) {
+        countBytes(ctx, id, { bytesIn: 1, bytesOut: 1000 })
+        void closeSession(ctx, id, 'left')
+      }
+    }
+    await until(async () => (await openOf('popular')) === 0, 90_000)
+    const tookMs = Date.now() - leftAtMs
+    const gapMs = await longestGapMs(place.url)
+    console.info(`${NODES * VIEWERS} ends on record after ${tookMs} ms; the oldest lease was ${gapMs} ms old`)
+
+    expect(steady.flatMap(({ cuts }) => cuts)).toEqual([])
+    expect(await openOf('steady0')).toBe(2)
+    expect(gapMs).toBeLessThan(5_000)
+    expect(tookMs).toBeLessThan(30_000)
+    await until(() => leaving.every(({ ctx }) => ctx.live.leaving.size === 0))
+    expect(leaving.map(({ ctx }) => [...ctx.live.counts.ended])).toEqual(leaving.map(() => [['left', VIEWERS]]))
+    const { rows } = await connected(place.url, (client) =>
+      client.query(`select sum(bytes_out)::int as n from usage_hourly where stream_name = 'popular'`),
+    )
+    expect(rows).toEqual([{ n: NODES * VIEWERS * 1000 }])
+  })
+})
+
+describe('nodes whose clocks are a minute ahead and a minute behind', () => {
+  const live: LiveNode[] = []
+  afterEach(async () => {
+    for (const node of live.splice(0)) await node.close()
+  })
+
+  it('harm nobody: no session ends, no channel starts early, and no stream is said to be without viewers', async () => {
+    for (const aheadMs of [0, 60_000, -60_000]) {
+      live.push(await startLiveNode({ url: place.url, machineClock: shifted(aheadMs), renewed: true }))
+    }
+    const [right, ahead, behind] = live
+    if (!right || !ahead || !behind) throw new Error('no node')
+    const { token } = await makeToken(right, 'publish')
+    const connections: Connection[] = []
+    for (const [n, node] of live.entries()) {
+      connections.push(await publish(node, { presented: token, streamName: `of${n}` }))
+      connections.push(await view(node, { streamName: `of${n}` }))
+    }
+    // As the last viewer does, whose node is behind: to others it seems to have left long ago.
+    const last = await view(behind, { streamName: 'of2' })
+    for (const { session } of [last, ...connections.filter(({ session }) => session.streamName === 'of2')]) {
+      if (session.action === 'view') await closeSession(behind.ctx, session.id, 'left')
+    }
+    await plan(right, 30_000)
+
+    for (const { node } of [...live, ...live]) await node.sweep()
+    for (const { ctx } of live) expect(await tellOfDesertedStreams(ctx, 55_000)).toBe(0)
+    for (const { ctx } of live) await runSchedulers(ctx)
+
+    expect(connections.flatMap(({ cuts }) => cuts)).toEqual([])
+    expect(await right.ctx.store.read.nodes.list()).toMatchObject(live.map(() => ({ isExpired: false })))
+    const names = (await eventsOf(right)).map(({ name }) => name)
+    expect(names.filter((name) => !/ FirstViewer| started/.test(name))).toEqual([])
+    const nowMs = await right.ctx.store.time()
+    for (const { ctx } of live) expect(Math.abs(ctx.clock.now() - nowMs)).toBeLessThan(30_000)
+  })
+})
+
+const shifted = (aheadMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + aheadMs })
+
+/** A scheduler that is due in so many milliseconds. */
+async function plan({ ctx, accountId }: LiveNode, inMs: number): Promise<void> {
+  const atMs = await ctx.store.time()
+  const times = { startDate: '2026-01-01', startTime: '00:00', endDate: null, endTime: null, recurrence: null }
+  await ctx.store.transaction((tx) =>
+    tx.schedulers.insert({
+      ...times,
+      id: 'sc_soon',
+      accountId,
+      name: 'Soon',
+      enabled: true,
+      channels: [],
+      timeZone: 'UTC',
+      status: 'idle',
+      occurrence: null,
+      seenUntilMs: atMs,
+      nextAtMs: atMs + inMs,
+      createdAtMs: atMs,
+      updatedAtMs: atMs,
+    }),
+  )
+}
+
+describe('a node that stands still for longer than its lease, and goes on', () => {
+  const LEASE_MS = 2_000
+  let here: LiveNode
+  let child: ChildProcessByStdio<Writable, Readable, null>
+  const said: Said[] = []
+  beforeEach(async () => {
+    here = await startLiveNode({ url: place.url, renewed: true })
+    const program = new URL('../support/clusterNode.ts', import.meta.url).pathname
+    child = spawn(process.execPath, [program, place.url, String(LEASE_MS)], { stdio: ['pipe', 'pipe', 'inherit'] })
+    createInterface({ input: child.stdout }).on('line', (line) => said.push(JSON.parse(line) as Said))
+    await until(() => said.length > 0)
+  })
+  afterEach(async () => {
+    child.kill('SIGKILL')
+    await here.close()
+  })
+
+  it('ends its own sessions alone, takes no stream from those who have it now, and serves again', async () => {
+    const { token } = await makeToken(here, 'publish')
+    const own = [await publish(here, { presented: token, streamName: 'own' }), await view(here, { streamName: 'own' })]
+    child.kill('SIGSTOP')
+    await until(async () => {
+      await here.node.sweep()
+      return (await here.ctx.store.read.nodes.list()).length === 1
+    }, 60_000)
+    for (const id of said[0]?.sessions ?? []) {
+      expect(await here.ctx.store.read.sessions.get(id)).toMatchObject({ endReason: 'lost' })
+    }
+    // The encoders have come to this node meanwhile.
+    for (const streamName of ['moving', 'taken']) own.push(await publish(here, { presented: token, streamName }))
+    // What it finds first when it goes on: media of the publisher that it had let in.
+    child.stdin.write('go\n')
+    child.kill('SIGCONT')
+    await until(
+      () => said.some(({ again }) => again !== undefined) && said.some(({ wentLive }) => wentLive !== undefined),
+    )
+
+    for (let round = 0; round < 3; round += 1) await here.node.sweep()
+    expect(said.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
+    expect(said.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
+    expect(own.flatMap(({ cuts }) => cuts)).toEqual([])
+    const feeds = await here.ctx.store.read.feeds.open(10)
+    expect(feeds.map(({ streamName }) => streamName).toSorted()).toEqual(['again', 'moving', 'own', 'taken'])
+    const idsOf = async (name: string) =>
+      (await eventsOf(here)).filter((event) => event.name === name).map(({ data }) => String(data['feedId']))
+    const ended = await idsOf('feeds ended')
+    expect(await idsOf('feeds started')).toHaveLength(5)
+    expect([ended.length, new Set(ended).size]).toEqual([1, 1])
+  })
+})
+
+interface Said {
+  sessions?: string[]
+  wentLive?: boolean | string
+  again?: string
+  cuts?: string[][]
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import type { Worker } from 'node:worker_threads'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { postgresEngine } from '../../src/store/engines.ts'
+import { connectPostgres } from '../../src/store/leases/connection.ts'
+import { type RunningLeases, startLeases } from '../../src/store/leases/leases.ts'
+import type { FromRenewer } from '../../src/store/leases/messages.ts'
+import { renewalOf } from '../../src/store/leases/renewal.ts'
+import { Renewer } from '../../src/store/leases/renewer.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/store/store.ts'
+import { quiet } from '../conformance/store.samples.ts'
+import { connected } from '../support/crowd.ts'
+import { until } from '../support/live.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { postgresUrl } from '../support/postgres.ts'
+
+const LEASE_MS = 600
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
+  let place: Place
+  let store: Store
+  let leases: RunningLeases
+  beforeEach(async () => {
+    place = await newPlace(engine)
+    store = await openStore({ url: place.url, log: quiet })
+    leases = startLeases(place.url, quiet)
+    await leases.ready
+  })
+  afterEach(async () => {
+    await leases.close()
+    await store.close()
+    await place.remove()
+  })
+
+  async function take(leaseMs = LEASE_MS): Promise<Lease> {
+    const id = randomBytes(8).toString('hex')
+    await store.transaction((tx) => tx.nodes.insert({ id, place: 'here', pid: 1, url: null }, leaseMs))
+    return { kind: 'node', id, leaseMs }
+  }
+  const find = async (id: string): Promise<Node | undefined> =>
+    (await store.read.nodes.list()).find((node) => node.id === id)
+  const seenAtMs = async (id: string): Promise<number> => (await find(id))?.seenAtMs ?? 0
+
+  it('of all kinds are renewed, and not any more when they are released', async () => {
+    const sender = randomBytes(8).toString('hex')
+    const engineId = randomBytes(8).toString('hex')
+    const life = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
+    await store.transaction(async (tx) => {
+      await tx.lives.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
+      await tx.lives.take(engineId, `${sender} engines`, -1)
+    })
+    const lease = await take(60_000)
+    leases.keep(lease)
+    leases.keep({ kind: 'deliveries', id: sender, leaseMs: LEASE_MS })
+    leases.keep({ kind: 'engines', id: `${sender} engines`, leaseMs: 60_000 })
+    await until(async () => (await store.read.lives.get(engineId))?.isExpired === false)
+    expect(await senders(place.url, sender)).toBe(1)
+
+    await Promise.all([leases.release(lease.id), leases.release(sender), leases.release('nobody')])
+    await store.transaction((tx) => tx.deliveries.leave(sender))
+    const last = await seenAtMs(lease.id)
+    // The lease of the engines goes on, which tells when another round is through.
+    const expire = () => store.transaction((tx) => tx.lives.renew(`${sender} engines`, -1))
+    await expire()
+    await until(async () => (await store.read.lives.get(engineId))?.isExpired === false)
+    expect([await seenAtMs(lease.id), await senders(place.url, sender)]).toEqual([last, 0])
+  })
+
+  it('of a holder that was given up are not renewed: it is told', async () => {
+    const lease = await take()
+    const lost = new Promise<void>((resolve) => leases.keep(lease, resolve))
+    await store.transaction((tx) => tx.nodes.giveUp(lease.id, true))
+    await lost
+    await store.transaction((tx) => tx.nodes.delete(lease.id))
+    expect(await find(lease.id)).toBeUndefined()
+  })
+})
+
+/** How many nodes that send have this name. */
+async function senders(url: string, id: string): Promise<number> {
+  const sql = (hole: string) => `select id from delivery_nodes where id = ${hole}`
+  if (url.startsWith('postgres:')) {
+    return connected(url, async (client) => (await client.query(sql('$1'), [id])).rows.length)
+  }
+  const file = new DatabaseSync(url, { readOnly: true })
+  const found = file.prepare(sql('?')).all(id).length
+  file.close()
+  return found
+}
+
+describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
+  let place: Place
+  let store: Store
+  beforeEach(async () => {
+    place = await newPlace('PostgreSQL')
+    store = await openStore({ url: place.url, log: quiet })
+    await store.transaction((tx) => tx.nodes.insert({ id: lease.id, place: 'here', pid: 1, url: null }, LEASE_MS))
+  })
+  afterEach(async () => {
+    await store.close()
+    await place.remove()
+  })
+  const lease = { kind: 'node', id: 'n', leaseMs: LEASE_MS } as const
+  const find = async (): Promise<Node | undefined> => (await store.read.nodes.list().catch(() => []))[0]
+  const seenAtMs = async (): Promise<number> => (await find())?.seenAtMs ?? 0
+
+  async function kept(): Promise<RunningLeases> {
+    const leases = startLeases(place.url, quiet)
+    leases.keep(lease)
+    const before = await seenAtMs()
+    await until(async () => (await seenAtMs()) > before)
+    return leases
+  }
+
+  it('are renewed while the process does something else for longer than they last', async () => {
+    const leases = await kept()
+    const startMs = await store.time()
+    // As a long computation would: nothing else runs in this thread.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LEASE_MS)
+    expect((await seenAtMs()) - startMs).toBeGreaterThan(LEASE_MS)
+    await leases.close()
+  })
+
+  it('run out when the process that holds them does nothing any more', async () => {
+    let isAlive = true
+    const said: FromRenewer[] = []
+    const renewer = new Renewer({
+      open: () => connectPostgres(place.url),
+      say: (message) => said.push(message),
+      isHolderAlive: () => isAlive,
+    })
+    const running = renewer.run()
+    renewer.hear({ do: 'keep', renewal: renewalOf(postgresEngine, lease) })
+    const before = await seenAtMs()
+    await until(async () => (await seenAtMs()) > before)
+    isAlive = false
+    await until(async () => (await find())?.isExpired === true)
+    isAlive = true
+    await until(async () => (await find())?.isExpired === false)
+    renewer.hear({ do: 'close' })
+    await running
+    expect(said).toEqual([{ say: 'ready' }])
+  })
+
+  it.each(['connection', 'thread'] as const)('are renewed again when their %s was ended', async (what) => {
+    const threads: Worker[] = []
+    const note = (thread: Worker): unknown => threads.push(thread)
+    process.on('worker', note)
+    const leases = await kept()
+    process.off('worker', note)
+    if (what === 'thread') await threads[0]?.terminate()
+    else await cutConnections(place.url)
+    const atMs = await connected(place.url, async (client) => {
+      const { rows } = await client.query<{ now: string }>('select extract(epoch from clock_timestamp()) * 1000 as now')
+      return Number(rows[0]?.now)
+    })
+    await until(async () => (await seenAtMs()) > atMs)
+    await leases.release(lease.id)
+    await leases.close()
+  })
+
+  it('are not kept without a server', async () => {
+    const leases = startLeases('postgres://sluice@127.0.0.1:1/none', quiet)
+    await expect(leases.ready).rejects.toBeInstanceOf(StoreUnavailable)
+    await leases.close()
+  })
+})
+
+const cutConnections = (url: string): Promise<unknown> =>
+  connected(url, (client) =>
+    client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`),
+  )

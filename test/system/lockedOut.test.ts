@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { encoded, type Recorded } from '../media/packager/frames.ts'
+import { RtmpClient } from '../media/rtmp/client.ts'
+import { runApp, type RunningApp } from '../support/app.ts'
+import { type Broadcast, broadcast } from '../support/broadcast.ts'
+import { makeToken, until } from '../support/live.ts'
+import { ScriptedEngine } from '../support/scriptedEngine.ts'
+
+const MAX = 20
+const OFFER = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n'
+
+let sluice: RunningApp
+let recorded: Recorded
+let onAir: Broadcast
+let publish: string
+const engine = new ScriptedEngine()
+
+beforeAll(async () => {
+  recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, size: '160x120' })
+  const sessions = { max: MAX, maxViewersPerAddress: 4, maxPublishersPerAddress: 2 }
+  sluice = await runApp({ engine, flags: { sessions, server: { trustedProxies: ['127.0.0.1'] } } })
+  onAir = await broadcast(sluice, recorded)
+  publish = (await makeToken(sluice, 'publish')).token
+})
+afterAll(async () => {
+  await onAir.end()
+  await sluice.close()
+})
+afterEach(async () => {
+  for (const { session } of viewers()) await sluice.call('DELETE', `/api/sessions/${session.id}`)
+  await until(() => viewers().length === 0)
+})
+
+const viewers = () => sluice.app.ctx.live.all().filter(({ session }) => session.action === 'view')
+
+const from = (address: string): Record<string, string> => ({ authorization: '', 'x-forwarded-for': address })
+const master = (address: string) =>
+  sluice.call('GET', `/hls/${sluice.accountId}/show/index.m3u8`, undefined, from(address))
+const offer = (path: string, headers: Record<string, string>) =>
+  sluice.call('POST', path, OFFER, { 'content-type': 'application/sdp', ...headers })
+const watch = (address: string) => offer(`/api/whep/${sluice.accountId}/show`, from(address))
+/** The media playlist, as a player finds it. */
+async function media(address: string) {
+  const [path = ''] = /^[^#\s]+$/m.exec((await master(address)).text) ?? []
+  return sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from(address))
+}
+const goLive = () => offer('/api/whip/studio', { authorization: `Bearer ${publish}` })
+
+/** As many as one address that opens 100 connections does in a moment, and each is another address. */
+const flood = <T>(times: number, ask: (address: string) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: times }, (_, at) => ask(`198.51.100.${at}`)))
+
+describe('who asks and asks', () => {
+  test('for master playlists alone takes no place', async () => {
+    const answers = await flood(3 * MAX, master)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(viewers()).toEqual([])
+  })
+
+  test('for media, over HLS and WHEP, leaves places to publishers over WHIP and RTMP', async () => {
+    const answers = await flood(3 * MAX, watch)
+    expect(answers.filter(({ status }) => status === 201).length).toBeGreaterThan(0)
+    const begun = await goLive()
+    expect([begun.status, begun.text]).toEqual([201, 'v=0\r\n'])
+    const encoder = await RtmpClient.open(sluice.rtmpPort ?? 0)
+    await encoder.publish('v2/pub', `camera?token=${publish}`)
+    encoder.socket.destroy()
+  })
+})
+
+describe('who has as many sessions as it may', () => {
+  test('is told so with 429 and when to come again, over HLS and WHEP, and others are let in', async () => {
+    for (let times = 0; times < 4; times += 1) expect((await media('192.0.2.7')).status).toBe(200)
+    for (const answer of [await master('192.0.2.7'), await watch('192.0.2.7')]) {
+      expect([answer.status, answer.text]).toEqual([429, 'Too many sessions from this address: try again later'])
+      expect(answer.headers.get('retry-after')).toBe('5')
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    }
+    expect((await media('192.0.2.8')).status).toBe(200)
+    expect((await watch('192.0.2.9')).status).toBe(201)
+  })
+
+  test('is told so by the media playlist too, where the place went to another after the master', async () => {
+    const [, path = ''] = /^([^#\s]+)$/m.exec((await master('192.0.2.7')).text) ?? []
+    const late = () => sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from('192.0.2.7'))
+    for (let times = 0; times < 4; times += 1) expect((await watch('192.0.2.7')).status).toBe(201)
+    expect(await late()).toMatchObject({ status: 429, text: 'Too many sessions from this address: try again later' })
+    const [first] = viewers()
+    await sluice.call('DELETE', `/api/sessions/${first?.session.id}`)
+    await until(() => viewers().length === 3)
+    expect((await late()).status).toBe(200)
+    expect((await late()).status).toBe(200)
+    expect(viewers()).toHaveLength(4)
+  })
+
+  test('is told so over RTMP', async () => {
+    const encoders = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0, '127.0.0.2')))
+    for (const [at, encoder] of encoders.entries())
+      await encoder.publish('v2/pub', `camera-${at}?token=${publish}`).catch(() => undefined)
+    expect(await encoders[2]?.status()).toMatchObject({
+      code: 'NetStream.Publish.BadName',
+      description: 'Too many sessions from this address: try again later',
+    })
+    for (const { socket } of encoders) socket.destroy()
+    // Who comes through a trusted proxy, which cannot say so over RTMP, is not counted by the address of that.
+    const proxied = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0)))
+    for (const [at, encoder] of proxied.entries()) await encoder.publish('v2/pub', `studio-${at}?token=${publish}`)
+    for (const { socket } of proxied) socket.destroy()
+  })
+})
+
+test('players who ask for the media playlist several times at once have one session', async () => {
+  const [, path = ''] = /^([^#\s]+)$/m.exec((await master('192.0.2.7')).text) ?? []
+  const ask = () => sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from('192.0.2.7'))
+  const answers = await Promise.all(Array.from({ length: 8 }, ask))
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
+  expect(viewers().map(({ session }) => session.address)).toEqual(['192.0.2.7'])
+})
