@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { COMPILE_CACHE, FOLLOW_PARENT, findNode, PROGRAM } from '../bin/runtime.js'
+import { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, PROGRAM } from '../bin/runtime.js'
 
 const SOURCES = fileURLToPath(new URL('../src', import.meta.url))
 const LIMIT_MS = 30_000
@@ -38,7 +38,18 @@ function changedAtSeconds() {
 
 /** Until it says that it is ready; the cache is written when it ends by itself. */
 function startOnce(directory, data) {
-  const args = [...FOLLOW_PARENT, ...PROGRAM, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0']
+  const args = [
+    ...FOLLOW_PARENT,
+    ...FOLLOW_NPM,
+    ...PROGRAM,
+    'serve',
+    '--data',
+    data,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+  ]
   const env = {
     ...withoutSettings(),
     NODE_COMPILE_CACHE: directory,

@@ -158,6 +158,7 @@ globalThis.peer = {
     await over(held.pc)
     return held.pc.connectionState
   },
+  state: () => held.pc.connectionState,
   stop: () => held.stop(),
   /** The picture as 8 numbers, to see whether it moves. */
   colours() {

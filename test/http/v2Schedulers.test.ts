@@ -141,6 +141,7 @@ describe('a scheduler', () => {
     await at('2030-06-10T10:00:00Z')
     expect((await live.v2('POST', `/engines/${engineIds[0]}/start`)).status).toBe(204)
     const { store } = live.running.app.ctx
+    await expect.poll(async () => (await store.read.lives.get(engineIds[0] ?? ''))?.node).not.toBeNull()
     const life = await store.read.lives.get(engineIds[0] ?? '')
     // As if the node had died: another one takes the engine, in a new run.
     const keeper = new EngineKeeper(live.running.app.ctx, {

@@ -98,7 +98,7 @@ describe('who has as many sessions as it may', () => {
     for (const [at, encoder] of encoders.entries())
       await encoder.publish('v2/pub', `camera-${at}?token=${publish}`).catch(() => undefined)
     expect(await encoders[2]?.status()).toMatchObject({
-      code: 'NetStream.Publish.BadName',
+      code: 'NetStream.Publish.Denied',
       description: 'Too many sessions from this address: try again later',
     })
     for (const { socket } of encoders) socket.destroy()

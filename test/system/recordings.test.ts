@@ -228,10 +228,7 @@ test('the list is walked by a cursor that is good for its filters only', async (
   expect(second.json.data[0].id < first.json.data[0].id).toBe(true)
   expect((await sluice.call('GET', `/api/recordings?limit=1&streamName=now&cursor=${cursor}`)).status).toBe(400)
   const wrong = await sluice.call('GET', '/api/recordings?limit=0&tokenId=x&colour=red')
-  expect([wrong.status, Object.keys(wrong.json.data.errors as object).sort()]).toEqual([
-    400,
-    ['colour', 'limit', 'tokenId'],
-  ])
+  expect([wrong.status, Object.keys(wrong.json.data.errors as object).sort()]).toEqual([400, ['limit', 'tokenId']])
 })
 
 test('thumbnails of a feed come as JPEG, 320 pixels wide, at once and then again', async () => {

@@ -88,7 +88,8 @@ function iceServers(links) {
 
 /**
  * Resolves when the connection is over. A goodbye of the server closes the DTLS transport at once, which
- * `connectionState` does not tell; a server that vanished is noticed by ICE after some seconds.
+ * `connectionState` does not tell; a server that vanished is noticed by ICE. `disconnected` is no end: a pause of the
+ * network, after which both go on.
  */
 export function over(pc) {
   return new Promise((resolve) => {
@@ -96,7 +97,7 @@ export function over(pc) {
     const transport = pc.getTransceivers().find(({ sender }) => sender.transport)?.sender.transport
     const look = () => {
       const states = [pc.connectionState, transport?.state]
-      if (states.some((state) => ['failed', 'disconnected', 'closed'].includes(state))) resolve()
+      if (states.some((state) => ['failed', 'closed'].includes(state))) resolve()
     }
     pc.addEventListener('connectionstatechange', look)
     transport?.addEventListener('statechange', look)
