@@ -122,7 +122,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const close = async (): Promise<void> => {
     await jobs.stop()
     unfollow()
-    cache.stop()
+    await cache.stop()
     await recorder.flush()
     await ctx.stamps.flush(store).catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
     await store.close()

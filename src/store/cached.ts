@@ -86,8 +86,10 @@ export class AccessCache {
     })
   }
 
-  stop(): void {
+  /** Waits for changes that are being read, so that the store can be closed without a false alarm. */
+  async stop(): Promise<void> {
     this.#stopWatching()
+    await this.#catchingUp?.catch(() => undefined)
   }
 
   /** Calls `listener` after something may have changed, here or elsewhere; it must not throw. Returns what stops it. */
