@@ -43,7 +43,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'test/{base,config,core,fuzz,cli,store}/**/*.test.ts',
-            'test/media/{*,{wire,rtmp,relay}/**/*}.test.ts',
+            'test/media/{*,{codecs,convert,relay,rtmp}/**/*}.test.ts',
             'test/*.test.ts',
           ],
           pool: 'threads',
@@ -57,7 +57,9 @@ export default defineConfig({
         test: {
           ...SERVERS,
           name: 'system',
-          include: ['test/{conformance,delivery,http,commands,crash,system,media/packager}/**/*.test.ts'],
+          include: [
+            'test/{conformance,delivery,http,commands,crash,system,media/{ffmpeg,hls,recordings}}/**/*.test.ts',
+          ],
           maxWorkers: AT_ONCE,
           sequence: { groupOrder: 0 },
         },

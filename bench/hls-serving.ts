@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createHmac, randomBytes } from 'node:crypto'
-import { runLive } from '../test/support/v2.ts'
+import { runChannels } from '../test/support/channelsClient.ts'
 import { fetchBytes, type Fetch } from './lib/fetch.ts'
 import { median, report } from './lib/report.ts'
 
@@ -40,7 +40,7 @@ else if (process.argv[2] === 'client') answerFetches()
 else await compare()
 
 async function serve(): Promise<void> {
-  const live = await runLive()
+  const live = await runChannels()
   const made = await live.made('POST', '/channels', {
     name: 'bench',
     ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }],

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LiveClient, runLive } from '../test/support/v2.ts'
+import { type ChannelsClient, runChannels } from '../test/support/channelsClient.ts'
 import { median } from './lib/report.ts'
 
 const RUNS = 5
@@ -21,7 +21,7 @@ const LADDER = {
   ],
 }
 
-const live = await runLive({ flags: { rtmp: { port: 0 } } })
+const live = await runChannels({ flags: { rtmp: { port: 0 } } })
 try {
   const ladder = await live.made('POST', '/abr', LADDER)
   const times: number[] = []
@@ -55,7 +55,7 @@ async function oneRun(abrLadderId: string): Promise<number> {
   }
 }
 
-async function reached(client: LiveClient, channelId: string, status: string): Promise<void> {
+async function reached(client: ChannelsClient, channelId: string, status: string): Promise<void> {
   const until = performance.now() + PATIENCE_MS
   while ((await client.v2('GET', `/channels/${channelId}`)).json.data.status !== status) {
     if (performance.now() > until) throw new Error(`the channel did not get to ${status}`)

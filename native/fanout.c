@@ -1,6 +1,6 @@
 /*
  * Seals the packets of a track for each of its viewers (SRTP: RFC 3711, RFC 7714) and hands them to the kernel, many with
- * one call; and opens those of a publisher. The fast back end of src/media/relay/fanout.ts: JavaScript decides everything, and what arrives here was parsed
+ * one call; and opens those of a publisher. The fast back end of src/media/relay/forward/fanout.ts: JavaScript decides everything, and what arrives here was parsed
  * and bounded there. All state belongs to one instance of the module and is freed with it; nothing is global.
  *
  * Needs no library: the cipher functions are those that the node binary exports.
@@ -63,17 +63,17 @@ typedef struct {
   bool is_single;
   struct sockaddr_storage to;
   socklen_t to_length;
-} target;
+} transport;
 
 /* One stream to one peer. */
 typedef struct {
-  uint32_t target;
+  uint32_t transport;
   uint32_t ssrc;
   uint32_t timestamp_offset;
   uint8_t payload_type;
   int64_t index_offset;
   int64_t first_index;
-} outlet;
+} target;
 
 typedef struct {
   int64_t index;
@@ -83,9 +83,9 @@ typedef struct {
   unsigned char payload[MAX_PAYLOAD];
 } packet;
 
-/* The outlets of one track, and its packets that were not sent yet. */
+/* The targets of one track, and its packets that were not sent yet. */
 typedef struct {
-  outlet *outlets;
+  target *targets;
   size_t count;
   size_t capacity;
   size_t queued;
@@ -110,7 +110,7 @@ typedef union {
 /* What one instance of the module has. */
 typedef struct instance {
   EVP_MAC *hmac;
-  table targets;
+  table transports;
   table lists;
   int sockets[MAX_SOCKETS];
   bool has_segmentation;
@@ -124,7 +124,7 @@ typedef struct instance {
   /* Packets of each message, and the size of all but the last. */
   unsigned counts[BATCH];
   size_t segment[BATCH];
-  target *receivers[BATCH];
+  transport *receivers[BATCH];
   unsigned char arena[ARENA_PACKETS * MAX_PACKET];
 } instance;
 
@@ -179,7 +179,7 @@ static void *table_take(table *all, uint32_t handle) {
   return item;
 }
 
-static void target_free(target *peer) {
+static void transport_free(transport *peer) {
   if (peer == NULL) return;
   EVP_CIPHER_CTX_free(peer->cipher);
   EVP_MAC_CTX_free(peer->mac);
@@ -189,14 +189,14 @@ static void target_free(target *peer) {
 
 static void list_free(list *track) {
   if (track == NULL) return;
-  free(track->outlets);
+  free(track->targets);
   free(track);
 }
 
 /* ---- Sealing ---- */
 
 /* Salt XOR SSRC, roll-over count and sequence number, which begin at `at` (RFC 7714 section 8.1, RFC 3711 section 4.1.1). */
-static void make_iv(const target *peer, unsigned char *iv, size_t at, size_t salt_length, uint32_t ssrc, uint64_t index) {
+static void make_iv(const transport *peer, unsigned char *iv, size_t at, size_t salt_length, uint32_t ssrc, uint64_t index) {
   memset(iv, 0, 16);
   put32(iv + at, ssrc);
   put32(iv + at + 4, (uint32_t)(index >> 16));
@@ -204,7 +204,7 @@ static void make_iv(const target *peer, unsigned char *iv, size_t at, size_t sal
   for (size_t i = 0; i < salt_length; i++) iv[i] ^= peer->salt[i];
 }
 
-static size_t seal_gcm(target *peer, unsigned char *out, const unsigned char *payload, size_t length, uint32_t ssrc, uint64_t index) {
+static size_t seal_gcm(transport *peer, unsigned char *out, const unsigned char *payload, size_t length, uint32_t ssrc, uint64_t index) {
   unsigned char iv[16];
   int done = 0;
   make_iv(peer, iv, 2, 12, ssrc, index);
@@ -216,7 +216,7 @@ static size_t seal_gcm(target *peer, unsigned char *out, const unsigned char *pa
   return ok ? HEADER + length + 16 : 0;
 }
 
-static size_t seal_cm(target *peer, unsigned char *out, const unsigned char *payload, size_t length, uint32_t ssrc, uint64_t index) {
+static size_t seal_cm(transport *peer, unsigned char *out, const unsigned char *payload, size_t length, uint32_t ssrc, uint64_t index) {
   unsigned char iv[16], rollovers[4], tag[20];
   size_t tag_length = 0;
   int done = 0;
@@ -241,7 +241,7 @@ typedef struct {
 } head;
 
 /* One SRTP packet into `out`, which has room for MAX_PACKET bytes. Returns its length, 0 when OpenSSL failed. */
-static size_t seal(target *peer, unsigned char *out, const head *rtp, const unsigned char *payload, size_t length) {
+static size_t seal(transport *peer, unsigned char *out, const head *rtp, const unsigned char *payload, size_t length) {
   out[0] = 0x80;
   out[1] = (unsigned char)((rtp->payload_type & 0x7f) | (rtp->marker ? 0x80 : 0));
   put16(out + 2, (uint32_t)(rtp->index & 0xffff));
@@ -253,7 +253,7 @@ static size_t seal(target *peer, unsigned char *out, const head *rtp, const unsi
 
 /* ---- Opening ---- */
 
-static bool open_gcm(target *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
+static bool open_gcm(transport *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
   unsigned char iv[16], tag[16], rest[16];
   size_t body = length - clear - 16;
   int done = 0;
@@ -266,7 +266,7 @@ static bool open_gcm(target *peer, unsigned char *data, size_t clear, size_t len
          EVP_DecryptFinal_ex(peer->cipher, rest, &done) == 1;
 }
 
-static bool open_cm(target *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
+static bool open_cm(transport *peer, unsigned char *data, size_t clear, size_t length, uint32_t ssrc, uint64_t index) {
   unsigned char iv[16], rollovers[4], tag[20];
   size_t tag_length = 0, body = length - clear - 10;
   int done = 0;
@@ -322,7 +322,7 @@ static void send_batch(instance *self) {
   self->packets = 0;
 }
 
-static void add_message(instance *self, target *peer, unsigned char *data, size_t length, size_t segment, unsigned count) {
+static void add_message(instance *self, transport *peer, unsigned char *data, size_t length, size_t segment, unsigned count) {
   unsigned at = self->messages++;
   struct msghdr *message = &self->headers[at].msg_hdr;
   self->vectors[at].iov_base = data;
@@ -347,7 +347,7 @@ static void add_message(instance *self, target *peer, unsigned char *data, size_
 }
 
 /* How many packets from `at` on can be one message: all of one size, the last perhaps shorter. */
-static size_t run_length(const instance *self, const list *track, const target *peer, size_t at) {
+static size_t run_length(const instance *self, const list *track, const transport *peer, size_t at) {
   size_t end = at + 1;
   if (!self->has_segmentation || peer->is_single) return 1;
   while (end < track->queued && track->queue[end].length == track->queue[at].length) end++;
@@ -355,8 +355,8 @@ static size_t run_length(const instance *self, const list *track, const target *
   return end - at;
 }
 
-/* Seals the run into the arena, contiguously; the outlet's packets before its first index are left out. */
-static void send_run(instance *self, list *track, const outlet *to, target *peer, size_t at, size_t count) {
+/* Seals the run into the arena, contiguously; the target's packets before its first index are left out. */
+static void send_run(instance *self, list *track, const target *to, transport *peer, size_t at, size_t count) {
   if (self->messages == BATCH || self->packets + count > ARENA_PACKETS || self->batch_fd != peer->fd) send_batch(self);
   self->batch_fd = peer->fd;
   unsigned char *data = self->arena + (size_t)self->packets * MAX_PACKET;
@@ -379,8 +379,8 @@ static void send_run(instance *self, list *track, const outlet *to, target *peer
 
 static void flush_list(instance *self, list *track) {
   for (size_t i = 0; i < track->count; i++) {
-    const outlet *to = &track->outlets[i];
-    target *peer = table_get(&self->targets, to->target);
+    const target *to = &track->targets[i];
+    transport *peer = table_get(&self->transports, to->transport);
     if (peer == NULL || peer->fd < 0) continue;
     for (size_t at = 0; at < track->queued;) {
       size_t count = run_length(self, track, peer, at);
@@ -401,7 +401,7 @@ static void *item(arguments *call, const table *all, size_t at) {
   return found;
 }
 
-static bool set_keys(const instance *self, target *peer, const unsigned char *key, const unsigned char *authentication) {
+static bool set_keys(const instance *self, transport *peer, const unsigned char *key, const unsigned char *authentication) {
   peer->cipher = EVP_CIPHER_CTX_new();
   const EVP_CIPHER *kind = peer->profile == GCM ? EVP_aes_128_gcm() : EVP_aes_128_ctr();
   if (peer->cipher == NULL || EVP_EncryptInit_ex(peer->cipher, kind, NULL, key, NULL) != 1) return false;
@@ -412,8 +412,8 @@ static bool set_keys(const instance *self, target *peer, const unsigned char *ke
   return peer->mac != NULL && EVP_MAC_init(peer->mac, authentication, 20, parameters) == 1;
 }
 
-/* addTarget(profile: 1 | 7, key: 16 bytes, salt: 12 to 14, authentication: 20) -> handle */
-static napi_value add_target(napi_env env, napi_callback_info info) {
+/* addTransport(profile: 1 | 7, key: 16 bytes, salt: 12 to 14, authentication: 20) -> handle */
+static napi_value add_transport(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 4);
   size_t key_length, salt_length, authentication_length;
   uint32_t profile = u32(&call, 0), handle = 0;
@@ -421,13 +421,13 @@ static napi_value add_target(napi_env env, napi_callback_info info) {
   const unsigned char *salt = bytes(&call, 2, 12, 14, &salt_length);
   const unsigned char *authentication = bytes(&call, 3, 20, 20, &authentication_length);
   if (!call.ok || (profile != CM && profile != GCM) || salt_length != (profile == GCM ? 12 : 14)) return refuse(env);
-  target *peer = calloc(1, sizeof *peer);
+  transport *peer = calloc(1, sizeof *peer);
   if (peer == NULL) return refuse(env);
   peer->profile = (int)profile;
   peer->fd = -1;
   memcpy(peer->salt, salt, salt_length);
-  if (set_keys(call.self, peer, key, authentication) && table_add(&call.self->targets, peer, &handle)) return number(env, handle);
-  target_free(peer);
+  if (set_keys(call.self, peer, key, authentication) && table_add(&call.self->transports, peer, &handle)) return number(env, handle);
+  transport_free(peer);
   return refuse(env);
 }
 
@@ -439,10 +439,10 @@ static int socket_slot(const instance *self, int fd) {
   return -1;
 }
 
-/* route(target, fd, address: 4 or 16 bytes, port): where its packets go from now on; fd 0 for nowhere. */
+/* route(transport, fd, address: 4 or 16 bytes, port): where its packets go from now on; fd 0 for nowhere. */
 static napi_value route(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 4);
-  target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  transport *peer = call.ok ? item(&call, &call.self->transports, 0) : NULL;
   uint32_t fd = u32(&call, 1), port = u32(&call, 3);
   size_t length;
   const unsigned char *address = bytes(&call, 2, 4, 16, &length);
@@ -454,11 +454,11 @@ static napi_value route(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-static napi_value remove_target(napi_env env, napi_callback_info info) {
+static napi_value remove_transport(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
   uint32_t handle = u32(&call, 0);
   if (!call.ok) return refuse(env);
-  target_free(table_take(&call.self->targets, handle));
+  transport_free(table_take(&call.self->transports, handle));
   return NULL;
 }
 
@@ -479,35 +479,35 @@ static napi_value remove_list(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* addOutlet(list, target, ssrc, payloadType, indexOffset, timestampOffset, firstIndex) */
-static napi_value add_outlet(napi_env env, napi_callback_info info) {
+/* addTarget(list, transport, ssrc, payloadType, indexOffset, timestampOffset, firstIndex) */
+static napi_value add_target(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 7);
   list *track = call.ok ? item(&call, &call.self->lists, 0) : NULL;
-  outlet added = {.target = u32(&call, 1), .ssrc = u32(&call, 2), .timestamp_offset = u32(&call, 5)};
+  target added = {.transport = u32(&call, 1), .ssrc = u32(&call, 2), .timestamp_offset = u32(&call, 5)};
   added.payload_type = (uint8_t)(u32(&call, 3) & 0x7f);
   added.index_offset = i64(&call, 4);
   added.first_index = i64(&call, 6);
-  if (!call.ok || track == NULL || table_get(&call.self->targets, added.target) == NULL) return refuse(env);
+  if (!call.ok || track == NULL || table_get(&call.self->transports, added.transport) == NULL) return refuse(env);
   if (track->count == track->capacity) {
     size_t capacity = track->capacity == 0 ? 16 : track->capacity * 2;
-    outlet *grown = capacity > MAX_HANDLES ? NULL : realloc(track->outlets, capacity * sizeof *grown);
+    target *grown = capacity > MAX_HANDLES ? NULL : realloc(track->targets, capacity * sizeof *grown);
     if (grown == NULL) return refuse(env);
-    track->outlets = grown;
+    track->targets = grown;
     track->capacity = capacity;
   }
-  track->outlets[track->count++] = added;
+  track->targets[track->count++] = added;
   return NULL;
 }
 
-/* removeOutlet(list, target, ssrc) */
-static napi_value remove_outlet(napi_env env, napi_callback_info info) {
+/* removeTarget(list, transport, ssrc) */
+static napi_value remove_target(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 3);
   list *track = call.ok ? item(&call, &call.self->lists, 0) : NULL;
   uint32_t peer = u32(&call, 1), ssrc = u32(&call, 2);
   if (!call.ok || track == NULL) return refuse(env);
   for (size_t i = 0; i < track->count; i++) {
-    if (track->outlets[i].target != peer || track->outlets[i].ssrc != ssrc) continue;
-    memmove(track->outlets + i, track->outlets + i + 1, (track->count - i - 1) * sizeof *track->outlets);
+    if (track->targets[i].transport != peer || track->targets[i].ssrc != ssrc) continue;
+    memmove(track->targets + i, track->targets + i + 1, (track->count - i - 1) * sizeof *track->targets);
     track->count--;
     break;
   }
@@ -543,10 +543,10 @@ static napi_value flush(napi_env env, napi_callback_info info) {
   return number(env, call.self->sent);
 }
 
-/* seal(target, payloadType, marker, index, timestamp, ssrc, payload) -> the SRTP packet */
+/* seal(transport, payloadType, marker, index, timestamp, ssrc, payload) -> the SRTP packet */
 static napi_value seal_one(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 7);
-  target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  transport *peer = call.ok ? item(&call, &call.self->transports, 0) : NULL;
   head rtp = {(uint8_t)u32(&call, 1), boolean(&call, 2), (uint64_t)i64(&call, 3), u32(&call, 4), u32(&call, 5)};
   size_t length;
   const unsigned char *payload = bytes(&call, 6, 0, MAX_PAYLOAD, &length);
@@ -558,10 +558,10 @@ static napi_value seal_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* open(target, sealed, clear, ssrc, index) -> whether it is genuine. What follows the `clear` bytes is decrypted in place. */
+/* open(transport, sealed, clear, ssrc, index) -> whether it is genuine. What follows the `clear` bytes is decrypted in place. */
 static napi_value open_one(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 5);
-  target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  transport *peer = call.ok ? item(&call, &call.self->transports, 0) : NULL;
   size_t length;
   unsigned char *sealed = (unsigned char *)bytes(&call, 1, HEADER + 10, MAX_SEALED, &length);
   uint32_t clear = u32(&call, 2), ssrc = u32(&call, 3);
@@ -598,8 +598,8 @@ static napi_value close_socket(napi_env env, napi_callback_info info) {
   uint32_t fd = u32(&call, 0);
   int slot = call.ok && fd > 0 && fd <= INT32_MAX ? socket_slot(call.self, (int)fd) : -1;
   if (slot < 0) return refuse(env);
-  for (uint32_t i = 0; i < call.self->targets.size; i++) {
-    target *peer = call.self->targets.slots[i].item;
+  for (uint32_t i = 0; i < call.self->transports.size; i++) {
+    transport *peer = call.self->transports.slots[i].item;
     if (peer != NULL && peer->fd == (int)fd) peer->fd = -1;
   }
   close((int)fd);
@@ -607,10 +607,10 @@ static napi_value close_socket(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* segments(target) -> whether its runs of packets leave as one message each */
+/* segments(transport) -> whether its runs of packets leave as one message each */
 static napi_value segments(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
-  const target *peer = call.ok ? item(&call, &call.self->targets, 0) : NULL;
+  const transport *peer = call.ok ? item(&call, &call.self->transports, 0) : NULL;
   napi_value result = NULL;
   if (!call.ok || peer == NULL) return refuse(env);
   napi_get_boolean(env, call.self->has_segmentation && !peer->is_single, &result);
@@ -630,12 +630,12 @@ static void instance_free(napi_env env, void *data, void *hint) {
   instance *self = data;
   (void)env;
   (void)hint;
-  for (uint32_t i = 0; i < self->targets.size; i++) target_free(self->targets.slots[i].item);
+  for (uint32_t i = 0; i < self->transports.size; i++) transport_free(self->transports.slots[i].item);
   for (uint32_t i = 0; i < self->lists.size; i++) list_free(self->lists.slots[i].item);
   for (int i = 0; i < MAX_SOCKETS; i++) {
     if (self->sockets[i] > 0) close(self->sockets[i]);
   }
-  free(self->targets.slots);
+  free(self->transports.slots);
   free(self->lists.slots);
   EVP_MAC_free(self->hmac);
   OPENSSL_cleanse(self->arena, sizeof self->arena);
@@ -643,9 +643,9 @@ static void instance_free(napi_env env, void *data, void *hint) {
 }
 
 NAPI_MODULE_INIT() {
-  static const door doors[] = {{"addTarget", add_target},       {"route", route},           {"removeTarget", remove_target},
-                               {"addList", add_list},           {"removeList", remove_list}, {"addOutlet", add_outlet},
-                               {"removeOutlet", remove_outlet}, {"queue", queue},           {"flush", flush},
+  static const door doors[] = {{"addTransport", add_transport},       {"route", route},           {"removeTransport", remove_transport},
+                               {"addList", add_list},           {"removeList", remove_list}, {"addTarget", add_target},
+                               {"removeTarget", remove_target}, {"queue", queue},           {"flush", flush},
                                {"seal", seal_one},              {"open", open_one},         {"adoptSocket", adopt_socket},
                                {"closeSocket", close_socket},   {"segments", segments}};
   instance *self = calloc(1, sizeof *self);

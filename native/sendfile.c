@@ -1,6 +1,6 @@
 /*
  * Sends an answer on a socket of this process: its head, and a file behind it that the kernel takes out of its own cache
- * (sendfile(2)). The fast back end of src/edge/http/transfer.ts: JavaScript decides everything and looks after the socket.
+ * (sendfile(2)). The fast back end of src/edge/http/media/transfer.ts: JavaScript decides everything and looks after the socket.
  * Files are named by handles that are never used twice, so that one that was let go of can be sent to nobody. All state
  * belongs to one instance of the module and is freed with it; nothing is global.
  */

@@ -1,16 +1,23 @@
-// Writes what comes from src/config/schema.ts and from src/core/webhooks/events.ts. A test fails when it is stale.
+// Writes what comes from src/config/schema.ts, src/core/webhooks/events.ts and test/tidy/walls.ts. Tests fail when it is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderDefaultFile, renderDocument } from '../src/config/render.ts'
 import { eventsMarkdown } from '../src/core/webhooks/eventsTable.ts'
+import { wallsMarkdown } from '../test/tidy/walls.ts'
 
 const rootDirectory = new URL('../', import.meta.url)
 
 writeFileSync(new URL('config.default.yaml', rootDirectory), renderDefaultFile())
 writeFileSync(new URL('docs/configuration.md', rootDirectory), renderDocument())
 
-const webhooks = new URL('docs/webhooks.md', rootDirectory)
-const [BEGIN, END] = ['<!-- events: generated -->\n\n', '\n<!-- events: end -->']
-const page = readFileSync(webhooks, 'utf8')
-const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
-if (from < 0 || to < from) throw new Error('docs/webhooks.md has lost the marks around its table of events')
-writeFileSync(webhooks, page.slice(0, from + BEGIN.length) + eventsMarkdown() + page.slice(to))
+writeBetween('docs/webhooks.md', 'events', eventsMarkdown())
+writeBetween('ARCHITECTURE.md', 'walls', wallsMarkdown())
+
+/** Replaces what stands between the marks of a page. */
+function writeBetween(path: string, name: string, text: string): void {
+  const [begin, end] = [`<!-- ${name}: generated -->\n\n`, `\n<!-- ${name}: end -->`]
+  const file = new URL(path, rootDirectory)
+  const page = readFileSync(file, 'utf8')
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${path} has lost the marks around its generated ${name}`)
+  writeFileSync(file, page.slice(0, from + begin.length) + text + page.slice(to))
+}

@@ -1,11 +1,11 @@
-import type { App } from './app.ts'
+import type { App } from './app/app.ts'
 import { processWorld } from './cli/process.ts'
 import { runCli } from './cli/run.ts'
 import { loadConfig } from './config/load.ts'
 import { VERSION } from './base/version.ts'
 
 // The rooms are loaded when a command asks for them: help and a mistyped flag are answered without.
-const app = (): Promise<typeof import('./app.ts')> => import('./app.ts')
+const app = (): Promise<typeof import('./app/app.ts')> => import('./app/app.ts')
 
 process.exitCode = await runCli(process.argv.slice(2), {
   ...processWorld(),
@@ -13,7 +13,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadConfig,
   openApp: async (options) => (await app()).openApp(options),
   // It gets back what `openApp` opened.
-  startServing: async (opened) => (await import('./serving.ts')).startServing(opened as App),
+  startServing: async (opened) => (await import('./app/server.ts')).startServing(opened as App),
   verifyCallback: async ({ headerPrefix, ...received }) => {
     const { headerProfile, verifySignature } = await import('./delivery/signature.ts')
     return verifySignature({ ...received, profile: headerProfile(headerPrefix) })

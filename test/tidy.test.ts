@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { circles } from './tidy/circles.ts'
+import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedExports } from './tidy/unused.ts'
-import { wallsJumped } from './tidy/walls.ts'
+import { wallsJumped, wallsMarkdown } from './tidy/walls.ts'
 
 const code = /\.(ts|js|mjs)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
@@ -16,16 +18,31 @@ const within = (...rooms: string[]): Module[] =>
  * The only outbound HTTP, and the sockets that it dials; the doctor, which asks this machine's own `/healthz`; and the
  * proof of the native sender, which asks a server of its own on loopback.
  */
-const EGRESS = [
-  'src/delivery/egress.ts',
-  'src/delivery/dial.ts',
-  'src/cli/doctorPort.ts',
-  'src/edge/http/transferProof.ts',
-]
+const EGRESS = ['src/net/egress.ts', 'src/net/dial.ts', 'src/cli/doctorPort.ts', 'src/edge/http/media/transferProof.ts']
+
+/** A command and its table share a verb; every migration has an `up`. */
+const isShared = (paths: readonly string[]): boolean =>
+  paths.every((path) => path.startsWith('src/store/migrations/')) ||
+  (paths.length === 2 &&
+    paths.some((path) => path.startsWith('src/commands/')) &&
+    paths.some((path) => path.startsWith('src/store/tables/')))
 
 describe('the house', () => {
   test('nobody imports through a wall', () => {
     expect(modules.flatMap(wallsJumped)).toEqual([])
+  })
+
+  test('no modules import one another in a circle', () => {
+    expect(circles(modules)).toEqual([])
+  })
+
+  test('the table of walls in ARCHITECTURE.md is that of the test', () => {
+    const page = written.find(({ path }) => path === 'ARCHITECTURE.md')?.text ?? ''
+    expect(page).toContain(`<!-- walls: generated -->\n\n${wallsMarkdown()}\n<!-- walls: end -->`)
+  })
+
+  test('a name is exported by one file', () => {
+    expect([...sharedNames(modules)].filter(([, paths]) => !isShared(paths))).toEqual([])
   })
 
   test('core and commands take time and randomness as arguments', () => {
@@ -42,7 +59,7 @@ describe('the house', () => {
 
   test('what is exported is used', () => {
     // Rooms are built before they are joined; until app.ts joins them, much is there for those who come.
-    const joined = modules.some(({ path }) => path === 'src/app.ts')
+    const joined = modules.some(({ path }) => path === 'src/app/app.ts')
     expect(unusedExports(joined ? modules : [], readers)).toEqual([])
   })
 
@@ -61,6 +78,31 @@ describe('the house', () => {
 /** The rules themselves: each must see what it is there for. */
 describe('the rules see', () => {
   const module = (path: string, text: string) => parse({ path, text })
+
+  test('a circle, of types too, and what hangs on it is not part of it', () => {
+    const three = [
+      module('src/core/a.ts', "import type { B } from './b.ts'"),
+      module('src/core/b.ts', "export type { A } from './a.ts'\nimport './c.ts'"),
+      module('src/core/c.ts', ''),
+    ]
+    expect(circles(three)).toEqual([['src/core/a.ts', 'src/core/b.ts']])
+    expect(circles(three.slice(1))).toEqual([])
+  })
+
+  test('a name that two files export, and none that is only passed on', () => {
+    const one = module('src/core/a.ts', 'export const x = 1\nexport interface Y {}')
+    const passing = module('src/core/b.ts', "export { x } from './a.ts'")
+    expect(sharedNames([one, passing])).toEqual(new Map())
+    const two = module('src/core/b.ts', 'export function x() {}\nexport type Y = 1')
+    const both = ['src/core/a.ts', 'src/core/b.ts']
+    expect(sharedNames([one, two])).toEqual(
+      new Map([
+        ['x', both],
+        ['Y', both],
+      ]),
+    )
+  })
+
   const jumped = (path: string, text: string) => wallsJumped(module(path, text))
 
   test.each([

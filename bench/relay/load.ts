@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PeerConnection, type Track, Video } from 'node-datachannel'
-import { createIdentity } from '../../src/media/relay/dtls.ts'
+import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
 import { writeRtp } from '../../src/media/relay/wire/rtp.ts'
 import { type Contender, cpuNs, ownAddress } from './contender.ts'
 import { Sockets } from './sockets.ts'

@@ -1,5 +1,5 @@
 import { createLogger } from '../../src/base/log.ts'
-import { createRelayEngine } from '../../src/media/relay/engine.ts'
+import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { answerParent, isServing, startChild } from './child.ts'
 import { type Contender, ownAddress } from './contender.ts'
 

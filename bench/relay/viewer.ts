@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { DtlsClient, type Transport } from 'werift'
-import { createTransport, type Identity } from '../../src/media/relay/dtls.ts'
+import { createTransport, type Identity } from '../../src/media/relay/transport/dtls.ts'
 import { profileOf } from '../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'

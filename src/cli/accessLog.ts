@@ -1,7 +1,7 @@
 import { ok } from '../base/result.ts'
-import { type AccessLogEntry, recentDecisions } from '../commands/accessLog.ts'
+import { type AccessLogEntry, recentDecisions } from '../commands/access/accessLog.ts'
 import { command } from './command.ts'
-import { text, wholeOr } from './flag.ts'
+import { textFlag, wholeOr } from './flag.ts'
 import { table } from './print.ts'
 import { withAccount } from './session.ts'
 
@@ -13,10 +13,10 @@ const log = command({
     'listed too where access.log.admissionRate keeps them.',
   flags: {
     limit: wholeOr(100, 'N', 'How many of the latest.', { min: 1, max: 10_000 }),
-    stream: text('NAME', 'Of this stream only.'),
-    token: text('ID', 'With this token only.'),
-    ip: text('ADDRESS', 'From this address only.'),
-    code: text('CODE', 'For this reason only, as docs/errors.md names it.'),
+    stream: textFlag('NAME', 'Of this stream only.'),
+    token: textFlag('ID', 'With this token only.'),
+    ip: textFlag('ADDRESS', 'From this address only.'),
+    code: textFlag('CODE', 'For this reason only, as docs/errors.md names it.'),
   },
   examples: ['sluice access log', 'sluice access log --stream studio-1 --code token_expired --json'],
   run: (call) =>

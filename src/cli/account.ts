@@ -1,5 +1,5 @@
 import { ok } from '../base/result.ts'
-import { createAccount } from '../commands/accounts.ts'
+import { createAccount } from '../commands/accounts/accounts.ts'
 import { command } from './command.ts'
 import { required } from './flag.ts'
 import { isoDate, table } from './print.ts'

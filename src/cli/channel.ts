@@ -1,15 +1,15 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { createChannel, deleteChannel, listChannels } from '../commands/v2/channels.ts'
-import { readChannelWith } from '../commands/v2/included.ts'
-import { startChannel, stopChannel } from '../commands/v2life/start.ts'
-import type { LiveFailure } from '../core/live/errors.ts'
+import { createChannel, deleteChannel, listChannels } from '../commands/channels/channels.ts'
+import { readChannelWith } from '../commands/channels/included.ts'
+import { startChannel, stopChannel } from '../commands/channels/runs/start.ts'
+import type { ChannelFailure } from '../core/channels/errors.ts'
 import { channelEventsCommand } from './channelEvents.ts'
 import { usageCommand } from './channelUsage.ts'
-import { type Answer, type Call, command, type Outcome } from './command.ts'
-import { required, text, texts, whole, wholeOr } from './flag.ts'
+import { type CommandAnswer, type Call, command, type CommandOutcome } from './command.ts'
+import { required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
 import { collectPages, given } from './pages.ts'
 import { fields, table } from './print.ts'
-import { fromLive, type Refusal, usage } from './refusal.ts'
+import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
 
 const SOURCE_MAX_BYTES = 4096
@@ -25,10 +25,13 @@ const create = command({
     'standard input (`--source -`): arguments are seen by everybody who may list processes.',
   flags: {
     name: required('NAME', 'A name for people.'),
-    source: text('URL', 'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to; `-`: read it.'),
-    ladder: text('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
+    source: textFlag(
+      'URL',
+      'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to; `-`: read it.',
+    ),
+    ladder: textFlag('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
-    timeout: whole('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
+    timeout: wholeFlag('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
   },
   examples: [
     'sluice channel create --name "Main stage"',
@@ -50,7 +53,7 @@ const create = command({
   },
 })
 
-async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, Refusal>> {
+async function readSource(call: Call, given: string | undefined): Promise<Result<string | undefined, CliRefusal>> {
   if (given !== '-') return ok(given)
   const input = await call.host.readStdin(SOURCE_MAX_BYTES)
   return input.ok ? ok(input.value.trim()) : err(usage(`--source: ${input.error}`))
@@ -81,9 +84,9 @@ const list = command({
   path: ['channel', 'list'],
   summary: 'List channels, newest first',
   flags: {
-    search: text('TEXT', 'Only those with this id, or with this in their name.'),
-    status: text('STATUS', 'Only those with this status, or with one of several separated by commas.'),
-    'external-id': text('ID', 'Only the one with this id of yours.'),
+    search: textFlag('TEXT', 'Only those with this id, or with this in their name.'),
+    status: textFlag('STATUS', 'Only those with this status, or with one of several separated by commas.'),
+    'external-id': textFlag('ID', 'Only the one with this id of yours.'),
     most: wholeOr(100, 'N', 'The most that are listed.', { min: 1, max: 100_000 }),
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
@@ -143,17 +146,19 @@ const stop = command({
   run: (call) => acting(call, stopChannel, 'is stopped by a running server'),
 })
 
-type Verb = (ctx: Desk['ctx'], actor: Desk['actor'], id: string) => Promise<Result<true, LiveFailure>>
+type Verb = (ctx: Desk['ctx'], actor: Desk['actor'], id: string) => Promise<Result<true, ChannelFailure>>
 
 /** Does one thing to the channel that is named. */
-function acting(call: Call & { args: { id: string } }, verb: Verb, done: string): Outcome {
+function acting(call: Call & { args: { id: string } }, verb: Verb, done: string): CommandOutcome {
   const { id } = call.args
   return withAccount(call, async ({ ctx, actor }) => {
     const answer = await verb(ctx, actor, id)
-    return answer.ok ? ok<Answer>({ json: true, text: '', hint: `Channel ${id} ${done}.` }) : refused(answer.error)
+    return answer.ok
+      ? ok<CommandAnswer>({ json: true, text: '', hint: `Channel ${id} ${done}.` })
+      : refused(answer.error)
   })
 }
 
-const refused = (failure: LiveFailure) => ({ ok: false, error: fromLive(failure) }) as const
+const refused = (failure: ChannelFailure) => ({ ok: false, error: fromChannelFailure(failure) }) as const
 
 export const channelCommands = [create, list, show, usageCommand, channelEventsCommand, remove, start, stop]

@@ -1,20 +1,20 @@
 import { err, ok } from '../base/result.ts'
-import { listChannelEvents } from '../commands/v2life/channelEvents.ts'
-import type { EventEntry } from '../core/webhooksV2/schema.ts'
+import { listChannelEvents } from '../commands/channels/channelEvents.ts'
+import type { EventEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
-import { text, wholeOr } from './flag.ts'
+import { textFlag, wholeOr } from './flag.ts'
 import { collectPages, given } from './pages.ts'
 import { table } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 export const channelEventsCommand = command({
   path: ['channel', 'events'],
   summary: 'List what happened to channels and their parts, newest first',
   flags: {
-    since: text('DATE', 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.'),
-    until: text('DATE', 'Only events before this moment.'),
-    type: text('EVENT', 'Only these events, separated by commas.'),
+    since: textFlag('DATE', 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.'),
+    until: textFlag('DATE', 'Only events before this moment.'),
+    type: textFlag('EVENT', 'Only these events, separated by commas.'),
     most: wholeOr(20, 'N', 'The most that are listed.', { min: 1, max: 100_000 }),
   },
   examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --most 100 --json'],
@@ -23,7 +23,7 @@ export const channelEventsCommand = command({
       const { since, until, type, most } = call.flags
       const query = given({ startDate: since, endDate: until, type })
       const found = await collectPages((page) => listChannelEvents(ctx, accountId, page), query, most)
-      if (!found.ok) return err(fromLive(found.error))
+      if (!found.ok) return err(fromChannelFailure(found.error))
       return ok({ json: found.value, text: table(['id', 'time', 'event', 'about', 'name'], found.value.map(rowOf)) })
     }),
 })

@@ -4,14 +4,14 @@ import {
   servedSeries,
   servedTrackingIds,
   type Subject,
-  type Tracked,
-} from '../commands/v2/analytics.ts'
-import { RESOLUTIONS, type SeriesRecord } from '../core/live/analytics.ts'
-import type { LiveFailure } from '../core/live/errors.ts'
-import { type Answer, command } from './command.ts'
-import { choice, required, text } from './flag.ts'
+  type TrackedUsage,
+} from '../commands/channels/usage.ts'
+import { RESOLUTIONS, type SeriesRecord } from '../core/channels/analytics.ts'
+import type { ChannelFailure } from '../core/channels/errors.ts'
+import { type CommandAnswer, command } from './command.ts'
+import { choiceFlag, required, textFlag } from './flag.ts'
 import { table } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromChannelFailure } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
 
 const DAYS = 30
@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 const PAGE = 100
 const TRACKING_IDS_MAX = 100_000
 
-type Shown = Promise<Result<Answer, LiveFailure>>
+type Shown = Promise<Result<CommandAnswer, ChannelFailure>>
 
 export const usageCommand = command({
   path: ['channel', 'usage'],
@@ -27,11 +27,11 @@ export const usageCommand = command({
   detail: `Without a time it shows the last ${DAYS} days. Times are UTC.`,
   args: { id: required('ID', 'The id of the channel, as `sluice channel list` shows it.') },
   flags: {
-    count: choice(['bytes', 'minutes'], 'bytes', 'What is counted. Minutes are those that the segments play.'),
-    by: choice(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'What is added up.'),
-    start: text('TIME', 'From this day, or ISO 8601 time with a zone, on.'),
-    end: text('TIME', 'Up to this day or time, which is not part of it.'),
-    resolution: choice(RESOLUTIONS, 'day', 'The steps of time, for a channel or its distributions.'),
+    count: choiceFlag(['bytes', 'minutes'], 'bytes', 'What is counted. Minutes are those that the segments play.'),
+    by: choiceFlag(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'What is added up.'),
+    start: textFlag('TIME', 'From this day, or ISO 8601 time with a zone, on.'),
+    end: textFlag('TIME', 'Up to this day or time, which is not part of it.'),
+    resolution: choiceFlag(RESOLUTIONS, 'day', 'The steps of time, for a channel or its distributions.'),
   },
   examples: [
     'sluice channel usage ch_1BvTL3PCGW4dXdKwCqFkRe --count minutes --by country',
@@ -43,7 +43,7 @@ export const usageCommand = command({
       const subject = { kind: 'channel', id: call.args.id, counted: count } as const
       const time = timeOf(desk.ctx.clock.now(), call.flags)
       const shown = await show(desk, subject, { by, resolution, time })
-      return shown.ok ? shown : { ok: false, error: fromLive(shown.error) }
+      return shown.ok ? shown : { ok: false, error: fromChannelFailure(shown.error) }
     }),
 })
 
@@ -76,7 +76,7 @@ const rowsOf = (series: readonly SeriesRecord[]): string[][] =>
   series.flatMap(({ timestamp, records }) => records.map(({ id, amount }) => [timestamp, id, String(amount)]))
 
 async function trackingIds(of: readonly [Desk['ctx'], string, Subject], time: object): Shown {
-  const all: Tracked[] = []
+  const all: TrackedUsage[] = []
   let cursor: string | undefined
   do {
     const query = { ...time, limit: String(PAGE), ...(cursor === undefined ? {} : { cursor }) }

@@ -1,13 +1,13 @@
 import { err, ok } from '../base/result.ts'
-import { listWebhookLogs } from '../commands/v2life/webhookLogs.ts'
-import { redeliverLive, testLiveWebhook } from '../commands/v2life/webhookSends.ts'
-import { listLiveWebhooks, rotateLiveWebhookSecret } from '../commands/v2life/webhooks.ts'
-import type { LiveWebhookRecord, LogEntry } from '../core/webhooksV2/schema.ts'
+import { listWebhookLogs } from '../commands/channels/webhooks/logs.ts'
+import { redeliverChannelEvent, testChannelWebhook } from '../commands/channels/webhooks/sends.ts'
+import { listChannelWebhooks, rotateChannelWebhookSecret } from '../commands/channels/webhooks/webhooks.ts'
+import type { ChannelWebhookRecord, LogEntry } from '../core/channels/webhooks/schema.ts'
 import { command } from './command.ts'
-import { required, text, wholeOr } from './flag.ts'
+import { required, textFlag, wholeOr } from './flag.ts'
 import { collectPages } from './pages.ts'
 import { table } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 const WEBHOOK_ID = required('ID', 'The id of the webhook, as `sluice channel-webhook list` shows it.')
@@ -19,14 +19,14 @@ const list = command({
   examples: ['sluice channel-webhook list', 'sluice channel-webhook list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, reader }) => {
-      const found = await collectPages((page) => listLiveWebhooks(ctx, reader, page), {}, 1000)
-      if (!found.ok) return err(fromLive(found.error))
+      const found = await collectPages((page) => listChannelWebhooks(ctx, reader, page), {}, 1000)
+      if (!found.ok) return err(fromChannelFailure(found.error))
       const rows = found.value.map((one) => [one.id, stateOf(one), one.name, one.url, one.events.join(', ')])
       return ok({ json: found.value, text: table(['id', 'state', 'name', 'url', 'events'], rows) })
     }),
 })
 
-function stateOf({ active, disabled }: LiveWebhookRecord): string {
+function stateOf({ active, disabled }: ChannelWebhookRecord): string {
   if (!active) return 'inactive'
   return disabled === undefined ? 'active' : `paused until ${disabled.until}`
 }
@@ -41,7 +41,7 @@ const log = command({
     withAccount(call, async ({ ctx, accountId }) => {
       const { id } = call.args
       const found = await collectPages((page) => listWebhookLogs(ctx, accountId, id, page), {}, call.flags.most)
-      if (!found.ok) return err(fromLive(found.error))
+      if (!found.ok) return err(fromChannelFailure(found.error))
       return ok({ json: found.value, text: table(LOG_HEADINGS, found.value.map(rowOf)) })
     }),
 })
@@ -64,13 +64,13 @@ const test = command({
   summary: 'Send an example of an event to a webhook of channels and print the id of its log entry',
   detail: 'A running server sends it once, also while the webhook is paused or not active.',
   args: { id: WEBHOOK_ID },
-  flags: { type: text('EVENT', 'Which event; the first that the webhook wants when it is not named.') },
+  flags: { type: textFlag('EVENT', 'Which event; the first that the webhook wants when it is not named.') },
   examples: [`sluice channel-webhook test ${EXAMPLE}`, 'sluice channel-webhook test $WEBHOOK --type engine.error'],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
       const { type } = call.flags
-      const sent = await testLiveWebhook(ctx, actor, call.args.id, type === undefined ? {} : { type })
-      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromLive(sent.error))
+      const sent = await testChannelWebhook(ctx, actor, call.args.id, type === undefined ? {} : { type })
+      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromChannelFailure(sent.error))
     }),
 })
 
@@ -85,8 +85,8 @@ const redeliver = command({
   ],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
-      const sent = await redeliverLive(ctx, actor, call.args.id, call.args.log)
-      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromLive(sent.error))
+      const sent = await redeliverChannelEvent(ctx, actor, call.args.id, call.args.log)
+      return sent.ok ? ok({ json: sent.value, text: sent.value.id }) : err(fromChannelFailure(sent.error))
     }),
 })
 
@@ -101,8 +101,8 @@ const rotate = command({
   ],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
-      const made = await rotateLiveWebhookSecret(ctx, actor, call.args.id)
-      return made.ok ? ok({ json: made.value, text: made.value.secret }) : err(fromLive(made.error))
+      const made = await rotateChannelWebhookSecret(ctx, actor, call.args.id)
+      return made.ok ? ok({ json: made.value, text: made.value.secret }) : err(fromChannelFailure(made.error))
     }),
 })
 

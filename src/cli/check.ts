@@ -1,7 +1,7 @@
 import { ok } from '../base/result.ts'
-import { type CheckAnswer, checkAccess } from '../commands/checkAccess.ts'
+import { type CheckAnswer, checkAccess } from '../commands/access/checkAccess.ts'
 import { command } from './command.ts'
-import { choiceOrNone, required, requiredChoice, text } from './flag.ts'
+import { choiceOrNone, required, requiredChoice, textFlag } from './flag.ts'
 import { table } from './print.ts'
 import { withAccount } from './session.ts'
 
@@ -16,11 +16,11 @@ export const checkCommand = command({
     action: requiredChoice(['publish', 'view'], 'What they want to do.'),
     stream: required('NAME', 'The stream, without the account id.'),
     ip: required('ADDRESS', 'The address that they come from, IPv4 or IPv6.'),
-    token: text('TOKEN', 'The token that they present, or a self-signed one; without it, none.'),
+    token: textFlag('TOKEN', 'The token that they present, or a self-signed one; without it, none.'),
     protocol: choiceOrNone(['whip', 'rtmp', 'whep', 'hls'], 'How; whip when they publish, whep when they view.'),
-    origin: text('ORIGIN', 'The Origin header that they send; without it, none.'),
-    country: text('CODE', 'Their country, instead of looking the address up.'),
-    at: text('TIME', 'When, as an ISO 8601 time; without it, now.'),
+    origin: textFlag('ORIGIN', 'The Origin header that they send; without it, none.'),
+    country: textFlag('CODE', 'Their country, instead of looking the address up.'),
+    at: textFlag('TIME', 'When, as an ISO 8601 time; without it, now.'),
   },
   examples: [
     'sluice check --action view --stream studio-1 --ip 203.0.113.7 --token "$TOKEN" --origin https://example.com',

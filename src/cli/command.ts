@@ -1,10 +1,10 @@
 import type { Result } from '../base/result.ts'
 import type { Flags, ValuesOf } from './flag.ts'
 import type { Host } from './host.ts'
-import type { Refusal } from './refusal.ts'
+import type { CliRefusal } from './refusal.ts'
 
 /** What a command answers when it was done. */
-export interface Answer {
+export interface CommandAnswer {
   /** The one value that `--json` prints. */
   readonly json: unknown
   /** What people get on standard output; '' prints nothing. */
@@ -17,7 +17,7 @@ export interface Answer {
   readonly exitCode?: 0 | 1
 }
 
-export type Outcome = Promise<Result<Answer, Refusal>>
+export type CommandOutcome = Promise<Result<CommandAnswer, CliRefusal>>
 
 /** The flags that every command takes. */
 export interface Globals {
@@ -36,7 +36,7 @@ export interface Call<F extends Flags = Flags, A extends Flags = Flags> {
 }
 
 /** One command: parsing, help and the reference are made from it, so they cannot disagree. */
-export interface Command {
+export interface CliCommand {
   /** `['secret', 'create']` */
   readonly path: readonly string[]
   /** One line: what it does. */
@@ -48,7 +48,7 @@ export interface Command {
   readonly flags: Flags
   /** Two command lines as people would type them. */
   readonly examples: readonly [string, string]
-  run(call: Call): Outcome
+  run(call: Call): CommandOutcome
 }
 
 interface Definition<F extends Flags, A extends Flags> {
@@ -58,14 +58,14 @@ interface Definition<F extends Flags, A extends Flags> {
   args?: A
   flags?: F
   examples: readonly [string, string]
-  run(call: Call<F, A>): Outcome
+  run(call: Call<F, A>): CommandOutcome
 }
 
 /** Joins a command's table of flags with the code that reads them, so that the types of its flags follow the table. */
-export function command<F extends Flags, A extends Flags>(definition: Definition<F, A>): Command {
-  const run = (call: Call): Outcome => definition.run(call as unknown as Call<F, A>)
+export function command<F extends Flags, A extends Flags>(definition: Definition<F, A>): CliCommand {
+  const run = (call: Call): CommandOutcome => definition.run(call as unknown as Call<F, A>)
   return { ...definition, args: definition.args ?? {}, flags: definition.flags ?? {}, run }
 }
 
 /** The name as typed: `secret create`. */
-export const nameOf = ({ path }: Pick<Command, 'path'>): string => path.join(' ')
+export const commandName = ({ path }: Pick<CliCommand, 'path'>): string => path.join(' ')

@@ -3,7 +3,7 @@ import { accountCommands } from './account.ts'
 import { channelCommands } from './channel.ts'
 import { channelWebhookCommands } from './channelWebhook.ts'
 import { checkCommand } from './check.ts'
-import type { Command } from './command.ts'
+import type { CliCommand } from './command.ts'
 import { credentialCommands } from './credential.ts'
 import { doctorCommand } from './doctor.ts'
 import { ingestCommands } from './ingest.ts'
@@ -16,7 +16,7 @@ import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
 
 /** Every command. Parsing, help and docs/command-line.md are made from this table. */
-export const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly CliCommand[] = [
   serveCommand,
   ...accountCommands,
   ...secretCommands,

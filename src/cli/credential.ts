@@ -1,7 +1,12 @@
 import { ok } from '../base/result.ts'
-import { createCredential, deleteCredential, type FreshCredential, listCredentials } from '../commands/credentials.ts'
+import {
+  createCredential,
+  deleteCredential,
+  type FreshCredential,
+  listCredentials,
+} from '../commands/accounts/credentials.ts'
 import { command } from './command.ts'
-import { choice, id, required } from './flag.ts'
+import { choiceFlag, id, required } from './flag.ts'
 import { isoDate, table } from './print.ts'
 import { withAccount } from './session.ts'
 
@@ -11,7 +16,7 @@ const create = command({
   detail: 'The secret is shown this once: only its hash is kept. Use it as `curl -u KEY:SECRET`.',
   flags: {
     name: required('NAME', 'A name for people.'),
-    scope: choice(['write', 'read'], 'write', 'What it may do; `read` changes nothing and reads no secret.'),
+    scope: choiceFlag(['write', 'read'], 'write', 'What it may do; `read` changes nothing and reads no secret.'),
   },
   examples: [
     'sluice credential create --name support --scope read',

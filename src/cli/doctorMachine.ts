@@ -7,9 +7,9 @@ import { openFilesLimit } from '../base/openFiles.ts'
 import type { Result } from '../base/result.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { storageUrl } from '../config/places.ts'
-import { type ConfigProblem, formatProblem } from '../config/problem.ts'
+import { type ConfigProblem, formatConfigProblem } from '../config/problem.ts'
 import type { Config } from '../config/schema.ts'
-import type { Refusal } from './refusal.ts'
+import type { CliRefusal } from './refusal.ts'
 
 export interface Finding {
   readonly check: string
@@ -37,10 +37,10 @@ export function checkNode(): Finding {
 }
 
 /** One line for each problem, with where it stands. */
-export function checkConfig(config: Result<Config, Refusal>): Finding[] {
+export function checkConfig(config: Result<Config, CliRefusal>): Finding[] {
   if (config.ok) return [found('ok', 'configuration', `read; the data is in ${config.value.data.dir}`)]
   const problems = (config.error.data['problems'] ?? []) as ConfigProblem[]
-  return problems.map((problem) => found('FAIL', 'configuration', formatProblem(problem)))
+  return problems.map((problem) => found('FAIL', 'configuration', formatConfigProblem(problem)))
 }
 
 /** It must be ours to write to. One that is missing is made at the first start, which is not the doctor's business. */

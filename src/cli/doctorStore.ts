@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Context } from '../commands/context.ts'
-import { listTokens } from '../commands/readTokens.ts'
+import { listTokens } from '../commands/tokens/readTokens.ts'
 import { sealingKeyFile, storageUrl } from '../config/places.ts'
 import type { Config } from '../config/schema.ts'
 import type { Call } from './command.ts'

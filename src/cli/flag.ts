@@ -1,7 +1,8 @@
+import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
 /** One flag, or one word after the command: everything that parsing, help and the reference need to know of it. */
-export interface Flag<T> {
+export interface CliFlag<T> {
   /** What stands for its value in help, such as `NAME`; empty for a switch, which has none. */
   readonly placeholder: string
   readonly about: string
@@ -14,15 +15,15 @@ export interface Flag<T> {
   read(texts: readonly string[]): Result<T, string>
 }
 
-export type Flags = Readonly<Record<string, Flag<unknown>>>
+export type Flags = Readonly<Record<string, CliFlag<unknown>>>
 
 /** The values that a table of flags reads. */
-export type ValuesOf<F extends Flags> = { readonly [name in keyof F]: F[name] extends Flag<infer T> ? T : never }
+export type ValuesOf<F extends Flags> = { readonly [name in keyof F]: F[name] extends CliFlag<infer T> ? T : never }
 
 const optional = { required: false, many: false } as const
 
 /** Text that may be left out. */
-export const text = (placeholder: string, about: string): Flag<string | undefined> => ({
+export const textFlag = (placeholder: string, about: string): CliFlag<string | undefined> => ({
   ...optional,
   placeholder,
   about,
@@ -30,7 +31,7 @@ export const text = (placeholder: string, about: string): Flag<string | undefine
 })
 
 /** Text without which the command makes no sense. */
-export const required = (placeholder: string, about: string): Flag<string> => ({
+export const required = (placeholder: string, about: string): CliFlag<string> => ({
   placeholder,
   about,
   required: true,
@@ -39,7 +40,7 @@ export const required = (placeholder: string, about: string): Flag<string> => ({
 })
 
 /** Text that may be given several times. */
-export const texts = (placeholder: string, about: string): Flag<readonly string[]> => ({
+export const texts = (placeholder: string, about: string): CliFlag<readonly string[]> => ({
   placeholder,
   about,
   required: false,
@@ -48,7 +49,7 @@ export const texts = (placeholder: string, about: string): Flag<readonly string[
 })
 
 /** On when it is there. */
-export const toggle = (about: string): Flag<boolean> => ({
+export const toggleFlag = (about: string): CliFlag<boolean> => ({
   ...optional,
   placeholder: '',
   about,
@@ -61,7 +62,7 @@ interface Bounds {
 }
 
 /** A whole number that may be left out. */
-export const whole = (placeholder: string, about: string, bounds: Bounds = {}): Flag<number | undefined> => ({
+export const wholeFlag = (placeholder: string, about: string, bounds: Bounds = {}): CliFlag<number | undefined> => ({
   ...optional,
   placeholder,
   about,
@@ -69,7 +70,12 @@ export const whole = (placeholder: string, about: string, bounds: Bounds = {}): 
 })
 
 /** A whole number with a default. */
-export const wholeOr = (fallback: number, placeholder: string, about: string, bounds: Bounds = {}): Flag<number> => ({
+export const wholeOr = (
+  fallback: number,
+  placeholder: string,
+  about: string,
+  bounds: Bounds = {},
+): CliFlag<number> => ({
   ...optional,
   placeholder,
   about,
@@ -78,7 +84,7 @@ export const wholeOr = (fallback: number, placeholder: string, about: string, bo
 })
 
 /** The id of a record: required, a whole number. */
-export const id = (placeholder: string, about: string): Flag<number> => ({
+export const id = (placeholder: string, about: string): CliFlag<number> => ({
   placeholder,
   about,
   required: true,
@@ -87,7 +93,7 @@ export const id = (placeholder: string, about: string): Flag<number> => ({
 })
 
 /** One word out of a few, with a default. */
-export const choice = <const W extends string>(words: readonly W[], fallback: W, about: string): Flag<W> => ({
+export const choiceFlag = <const W extends string>(words: readonly W[], fallback: W, about: string): CliFlag<W> => ({
   ...optional,
   placeholder: words.join('|'),
   about,
@@ -96,7 +102,7 @@ export const choice = <const W extends string>(words: readonly W[], fallback: W,
 })
 
 /** One word out of a few, or nothing. */
-export const choiceOrNone = <const W extends string>(words: readonly W[], about: string): Flag<W | undefined> => ({
+export const choiceOrNone = <const W extends string>(words: readonly W[], about: string): CliFlag<W | undefined> => ({
   ...optional,
   placeholder: words.join('|'),
   about,
@@ -104,7 +110,7 @@ export const choiceOrNone = <const W extends string>(words: readonly W[], about:
 })
 
 /** One word out of a few, and it must be said. */
-export const requiredChoice = <const W extends string>(words: readonly W[], about: string): Flag<W> => ({
+export const requiredChoice = <const W extends string>(words: readonly W[], about: string): CliFlag<W> => ({
   placeholder: words.join('|'),
   about,
   required: true,
@@ -123,6 +129,3 @@ function readWhole(given: string, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bo
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`
   return err(`must be a whole number ${range}, not ${quote(given)}`)
 }
-
-/** What was typed, as a message shows it: quoted, on one line and short. */
-export const quote = (given: string): string => JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given)

@@ -1,5 +1,5 @@
-import { type Command, nameOf } from './command.ts'
-import type { Flag, Flags } from './flag.ts'
+import { type CliCommand, commandName } from './command.ts'
+import type { CliFlag, Flags } from './flag.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 
 /** What each group is about, and where its names go. */
@@ -19,14 +19,14 @@ export const GROUPS: Readonly<Record<string, string>> = {
 }
 
 /** Help on what `path` names: everything, a group, or one command. */
-export function helpText(commands: readonly Command[], path: readonly string[]): string {
+export function helpText(commands: readonly CliCommand[], path: readonly string[]): string {
   const under = commands.filter((command) => path.every((word, index) => command.path[index] === word))
   const [only] = under
   if (only && only.path.length === path.length) return commandHelp(only)
   return path.length === 0 ? overview(commands) : groupHelp(path[0] ?? '', under)
 }
 
-function overview(commands: readonly Command[]): string {
+function overview(commands: readonly CliCommand[]): string {
   const groups = [...new Set(commands.map((command) => command.path[0] ?? ''))]
   const lines = groups.map((name): [string, string] => {
     const own = commands.filter((command) => command.path[0] === name)
@@ -49,7 +49,7 @@ function overview(commands: readonly Command[]): string {
   ].join('\n')
 }
 
-function groupHelp(group: string, commands: readonly Command[]): string {
+function groupHelp(group: string, commands: readonly CliCommand[]): string {
   const examples = commands.slice(0, 2).map((command) => `  ${command.examples[0]}`)
   return [
     `${GROUPS[group] ?? group}.`,
@@ -66,7 +66,7 @@ function groupHelp(group: string, commands: readonly Command[]): string {
   ].join('\n')
 }
 
-function commandHelp(command: Command): string {
+function commandHelp(command: CliCommand): string {
   const { args, flags, summary, detail, examples } = command
   const own = [...argLines(args), ...flagLines(flags)]
   return [
@@ -85,18 +85,18 @@ function commandHelp(command: Command): string {
 }
 
 /** The command with its words and the flags that it cannot do without. */
-export function usageOf(command: Command): string {
+export function usageOf(command: CliCommand): string {
   const words = Object.values(command.args).map((arg) => arg.placeholder)
   const needed = Object.entries(command.flags).filter(([, flag]) => flag.required)
-  return [nameOf(command), ...words, ...needed.map(([name, flag]) => flagUsage(name, flag))].join(' ')
+  return [commandName(command), ...words, ...needed.map(([name, flag]) => flagUsage(name, flag))].join(' ')
 }
 
 /** `--name NAME`, or `--json` for a switch. */
-export const flagUsage = (name: string, flag: Flag<unknown>): string =>
+export const flagUsage = (name: string, flag: CliFlag<unknown>): string =>
   flag.placeholder === '' ? `--${name}` : `--${name} ${flag.placeholder}`
 
 /** What a flag does, and what holds without it. */
-export function flagAbout(flag: Flag<unknown>): string {
+export function flagAbout(flag: CliFlag<unknown>): string {
   const remarks = [
     ...(flag.required ? ['required'] : []),
     ...(flag.many ? ['repeatable'] : []),

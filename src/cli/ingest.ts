@@ -1,9 +1,9 @@
 import { err, ok } from '../base/result.ts'
-import { readIngest, rotateKey } from '../commands/v2/ingests.ts'
+import { readIngest, rotateKey } from '../commands/channels/ingests.ts'
 import { command } from './command.ts'
 import { required } from './flag.ts'
 import { fields } from './print.ts'
-import { fromLive } from './refusal.ts'
+import { fromChannelFailure } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 const INGEST_ID = required('ID', 'The id of the ingest, as `sluice channel show` shows it.')
@@ -16,7 +16,7 @@ const show = command({
   run: (call) =>
     withAccount(call, async ({ ctx, reader }) => {
       const found = await readIngest(ctx, reader, call.args.id)
-      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : err(fromLive(found.error))
+      return found.ok ? ok({ json: found.value, text: fields(found.value) }) : err(fromChannelFailure(found.error))
     }),
 })
 
@@ -30,7 +30,7 @@ const rotate = command({
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
       const made = await rotateKey(ctx, actor, call.args.id)
-      return made.ok ? ok({ json: made.value, text: made.value.streamKey ?? '' }) : err(fromLive(made.error))
+      return made.ok ? ok({ json: made.value, text: made.value.streamKey ?? '' }) : err(fromChannelFailure(made.error))
     }),
 })
 

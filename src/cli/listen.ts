@@ -5,10 +5,10 @@ import { systemClock } from '../base/clock.ts'
 import { err, ok, type Result } from '../base/result.ts'
 import { failure } from '../core/errors.ts'
 import { type Call, command } from './command.ts'
-import { text, toggle, type ValuesOf, wholeOr } from './flag.ts'
+import { textFlag, toggleFlag, type ValuesOf, wholeOr } from './flag.ts'
 import { type Callback, reported, reportText } from './listenReport.ts'
 import { portProblem, reachableUrl } from './port.ts'
-import { type Refusal, usage } from './refusal.ts'
+import { type CliRefusal, usage } from './refusal.ts'
 
 const LOOPBACK = '127.0.0.1'
 const HEADER_PREFIX = 'X-Service-'
@@ -20,10 +20,10 @@ const SECRET_MAX_BYTES = 1024
 
 const FLAGS = {
   port: wholeOr(8000, 'N', 'The TCP port; 0 takes any free one.', { max: 65_535 }),
-  host: text('ADDRESS', `The address to listen on; without it ${LOOPBACK}, so that only this machine can send.`),
-  secret: text('SECRET', "The webhook's secret, as its record has it."),
-  'secret-stdin': toggle('Read the secret from standard input, so that no list of processes shows it.'),
-  'header-prefix': text('PREFIX', `\`webhooks.headerPrefix\` of the sender, when it is not ${HEADER_PREFIX}`),
+  host: textFlag('ADDRESS', `The address to listen on; without it ${LOOPBACK}, so that only this machine can send.`),
+  secret: textFlag('SECRET', "The webhook's secret, as its record has it."),
+  'secret-stdin': toggleFlag('Read the secret from standard input, so that no list of processes shows it.'),
+  'header-prefix': textFlag('PREFIX', `\`webhooks.headerPrefix\` of the sender, when it is not ${HEADER_PREFIX}`),
 }
 
 /** A receiver for trying webhooks out. It needs neither a configuration nor a store. */
@@ -54,7 +54,7 @@ export const listenCommand = command({
 
 type ListenCall = Call<typeof FLAGS>
 
-async function readSecret({ flags, host }: ListenCall): Promise<Result<string, Refusal>> {
+async function readSecret({ flags, host }: ListenCall): Promise<Result<string, CliRefusal>> {
   if ((flags.secret === undefined) !== flags['secret-stdin']) {
     return err(usage('either --secret or --secret-stdin is required'))
   }
@@ -66,7 +66,7 @@ async function readSecret({ flags, host }: ListenCall): Promise<Result<string, R
 }
 
 /** Listens, and answers the URL under which this machine reaches it. */
-async function listen(server: Server, flags: ValuesOf<typeof FLAGS>): Promise<Result<string, Refusal>> {
+async function listen(server: Server, flags: ValuesOf<typeof FLAGS>): Promise<Result<string, CliRefusal>> {
   const host = flags.host ?? LOOPBACK
   const problem = await portProblem(host, flags.port)
   if (problem !== null) return err(failure('unavailable', problem.message))

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isoDate, jsonText, printable } from './print.ts'
 
 /** A callback that was verified, whole, or one that was not, and why. */
-export type Callback = Verified | Refused
+export type Callback = Verified | ListenRefusal
 
 interface Verified {
   /** When it came, epoch milliseconds. */
@@ -14,7 +14,7 @@ interface Verified {
   readonly body: Buffer
 }
 
-interface Refused {
+interface ListenRefusal {
   readonly at: number
   readonly reason: Reason
   readonly bytes: number

@@ -1,6 +1,6 @@
 import { ok, type Result } from '../base/result.ts'
-import type { KeysetPage } from '../commands/keysetPage.ts'
-import type { LiveFailure } from '../core/live/errors.ts'
+import type { KeysetPage } from '../commands/pages.ts'
+import type { ChannelFailure } from '../core/channels/errors.ts'
 
 const PAGE = 100
 
@@ -8,10 +8,10 @@ type Query = Record<string, string>
 
 /** Reads a list page after page, until there are enough. */
 export async function collectPages<T>(
-  read: (query: Query) => Promise<Result<KeysetPage<T>, LiveFailure>>,
+  read: (query: Query) => Promise<Result<KeysetPage<T>, ChannelFailure>>,
   query: Query,
   most: number,
-): Promise<Result<T[], LiveFailure>> {
+): Promise<Result<T[], ChannelFailure>> {
   const all: T[] = []
   let cursor: string | undefined
   while (all.length < most) {

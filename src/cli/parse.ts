@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util'
 import { err, ok, type Result } from '../base/result.ts'
 import { nearest } from '../config/problem.ts'
-import { type Command, type Globals, nameOf } from './command.ts'
-import { type Flags, quote } from './flag.ts'
+import { type CliCommand, type Globals, commandName } from './command.ts'
+import { type Flags } from './flag.ts'
+import { quote } from '../base/quote.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 
 /** What was asked for. */
@@ -10,7 +11,13 @@ export type Request =
   | { kind: 'version'; json: boolean }
   /** Help on what `path` names: everything, a group, or one command. `asked` is false when a command was missing. */
   | { kind: 'help'; path: readonly string[]; asked: boolean; json: boolean }
-  | { kind: 'run'; command: Command; flags: Record<string, unknown>; args: Record<string, unknown>; globals: Globals }
+  | {
+      kind: 'run'
+      command: CliCommand
+      flags: Record<string, unknown>
+      args: Record<string, unknown>
+      globals: Globals
+    }
 
 type Typed = ReadonlyMap<string, readonly string[]>
 
@@ -23,7 +30,7 @@ export interface Misuse {
 }
 
 /** Reads a command line. Flags may stand anywhere. The error is a sentence for people. */
-export function parse(commands: readonly Command[], argv: readonly string[]): Result<Request, Misuse> {
+export function parse(commands: readonly CliCommand[], argv: readonly string[]): Result<Request, Misuse> {
   if (argv.length > MAX_ARGUMENTS) return err({ message: `more than ${MAX_ARGUMENTS} arguments`, path: [] })
   const { words, typed, problem } = split(commands, argv)
   const json = typed.has('json')
@@ -52,7 +59,7 @@ interface Split {
 }
 
 /** Separates the words from the flags. A flag takes a value in every command or in none, so this needs no command. */
-function split(commands: readonly Command[], argv: readonly string[]): Split {
+function split(commands: readonly CliCommand[], argv: readonly string[]): Split {
   const known = allFlags(commands)
   const entries = Object.entries(known).map(([name, flag]) => {
     const type = flag.placeholder === '' ? ('boolean' as const) : ('string' as const)
@@ -96,27 +103,27 @@ function didYouMean(typed: string, candidates: readonly string[], prefix = ''): 
   return guess === undefined ? '' : `; did you mean ${prefix}${guess}?`
 }
 
-const flagsOf = (command: Command): Flags => ({ ...command.flags, ...GLOBAL_FLAGS })
+const flagsOf = (command: CliCommand): Flags => ({ ...command.flags, ...GLOBAL_FLAGS })
 
-const allFlags = (commands: readonly Command[]): Flags =>
+const allFlags = (commands: readonly CliCommand[]): Flags =>
   Object.assign({}, ...commands.map(flagsOf), GLOBAL_FLAGS) as Flags
 
 const startsWith = (path: readonly string[], words: readonly string[]): boolean =>
   words.every((word, index) => path[index] === word)
 
-const find = (commands: readonly Command[], words: readonly string[]): Command | undefined =>
+const find = (commands: readonly CliCommand[], words: readonly string[]): CliCommand | undefined =>
   commands.find(({ path }) => startsWith(words, path))
 
-const isGroup = (commands: readonly Command[], words: readonly string[]): boolean =>
+const isGroup = (commands: readonly CliCommand[], words: readonly string[]): boolean =>
   commands.some(({ path }) => startsWith(path, words))
 
-function helpOn(commands: readonly Command[], path: readonly string[], json: boolean): Result<Request, Misuse> {
+function helpOn(commands: readonly CliCommand[], path: readonly string[], json: boolean): Result<Request, Misuse> {
   if (isGroup(commands, path)) return ok({ kind: 'help', path, asked: true, json })
   return err(unknown(commands, path))
 }
 
 /** Names what was not understood, with the nearest command or the verbs that the group has. */
-function unknown(commands: readonly Command[], words: readonly string[]): Misuse {
+function unknown(commands: readonly CliCommand[], words: readonly string[]): Misuse {
   const [group = '', verb] = words
   const verbs = commands.filter(({ path }) => path[0] === group && path.length > 1).map(({ path }) => path[1] ?? '')
   if (verb === undefined || verbs.length === 0) {
@@ -128,12 +135,12 @@ function unknown(commands: readonly Command[], words: readonly string[]): Misuse
   return { message, path: [group] }
 }
 
-function readCall(command: Command, words: readonly string[], typed: Typed): Result<Request, Misuse> {
+function readCall(command: CliCommand, words: readonly string[], typed: Typed): Result<Request, Misuse> {
   const problems: string[] = []
   const known = flagsOf(command)
   for (const name of typed.keys()) {
     if (!Object.hasOwn(known, name))
-      problems.push(`${nameOf(command)} has no flag --${name}${didYouMean(name, Object.keys(known), '--')}`)
+      problems.push(`${commandName(command)} has no flag --${name}${didYouMean(name, Object.keys(known), '--')}`)
   }
   const args = readArgs(command, words, problems)
   const flags = readFlags(command.flags, typed, problems)
@@ -142,7 +149,7 @@ function readCall(command: Command, words: readonly string[], typed: Typed): Res
   return ok({ kind: 'run', command, flags, args, globals })
 }
 
-function readArgs(command: Command, words: readonly string[], problems: string[]): Record<string, unknown> {
+function readArgs(command: CliCommand, words: readonly string[], problems: string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   const entries = Object.entries(command.args)
   for (const [index, [name, arg]] of entries.entries()) {
@@ -152,7 +159,7 @@ function readArgs(command: Command, words: readonly string[], problems: string[]
     else problems.push(`${arg.placeholder} ${value.error}`)
   }
   const extra = words[entries.length]
-  if (extra !== undefined) problems.push(`${nameOf(command)} does not take ${quote(extra)}`)
+  if (extra !== undefined) problems.push(`${commandName(command)} does not take ${quote(extra)}`)
   return values
 }
 

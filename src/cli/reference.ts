@@ -1,10 +1,10 @@
-import { type Command, nameOf } from './command.ts'
+import { type CliCommand, commandName } from './command.ts'
 import type { Flags } from './flag.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 import { flagAbout, flagUsage, GROUPS, usageOf } from './help.ts'
 
 /** The reference part of docs/command-line.md, as Markdown. */
-export function referenceMarkdown(commands: readonly Command[]): string {
+export function referenceMarkdown(commands: readonly CliCommand[]): string {
   const groups = [...new Set(commands.map((command) => command.path[0] ?? ''))]
   const sections = groups.map((group) =>
     section(
@@ -15,18 +15,18 @@ export function referenceMarkdown(commands: readonly Command[]): string {
   return ['## Flags of every command', '', flagTable({}, GLOBAL_FLAGS), '', ...sections].join('\n')
 }
 
-function section(group: string, commands: readonly Command[]): string {
+function section(group: string, commands: readonly CliCommand[]): string {
   const about = GROUPS[group]
   const head = about === undefined ? [] : [`## ${group}`, '', `${about}.`, '']
   const level = about === undefined ? '##' : '###'
   return [...head, ...commands.map((command) => entry(command, level))].join('\n')
 }
 
-function entry(command: Command, level: string): string {
+function entry(command: CliCommand, level: string): string {
   const { summary, detail, args, flags, examples } = command
   const hasTable = Object.keys({ ...args, ...flags }).length > 0
   return [
-    `${level} ${nameOf(command)}`,
+    `${level} ${commandName(command)}`,
     '',
     `${summary}.${detail === undefined ? '' : ` ${detail.replaceAll('\n', ' ')}`}`,
     '',

@@ -1,16 +1,16 @@
-import { type Answer, type Command, nameOf } from './command.ts'
+import { type CommandAnswer, type CliCommand, commandName } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { helpText } from './help.ts'
 import type { Host } from './host.ts'
 import { parse, type Request } from './parse.ts'
 import { jsonText } from './print.ts'
-import { exitCodeOf, type Refusal, refusalJson, refusalText, usage } from './refusal.ts'
+import { exitCodeOf, type CliRefusal, refusalJson, refusalText, usage } from './refusal.ts'
 
 /** Runs one command line. Answers the exit status: 0 done, 1 refused or failed, 2 wrong usage. Never rejects. */
 export async function runCli(
   argv: readonly string[],
   host: Host,
-  commands: readonly Command[] = COMMANDS,
+  commands: readonly CliCommand[] = COMMANDS,
 ): Promise<number> {
   const request = parse(commands, argv)
   // What cannot be parsed may still ask for JSON.
@@ -21,7 +21,7 @@ export async function runCli(
   return answer(request.value, host, commands)
 }
 
-async function answer(request: Request, host: Host, commands: readonly Command[]): Promise<number> {
+async function answer(request: Request, host: Host, commands: readonly CliCommand[]): Promise<number> {
   if (request.kind === 'run') return runCommand(request, host)
   if (request.kind === 'version') {
     return print(host, request.json, { json: { version: host.version }, text: host.version })
@@ -39,13 +39,13 @@ async function runCommand(request: Extract<Request, { kind: 'run' }>, host: Host
   try {
     const outcome = await command.run({ ...request, host })
     if (outcome.ok) return print(host, globals.json, outcome.value)
-    return refuse(host, globals.json, outcome.error, `sluice ${nameOf(command)} --help`)
+    return refuse(host, globals.json, outcome.error, `sluice ${commandName(command)} --help`)
   } catch (error) {
     return fail(host, globals, error)
   }
 }
 
-function print(host: Host, json: boolean, answer: Answer): number {
+function print(host: Host, json: boolean, answer: CommandAnswer): number {
   // `serve` has no answer: it stays until it is stopped.
   if (json) host.stdout(answer.json === null ? '' : `${jsonText(answer.json)}\n`)
   else {
@@ -56,7 +56,7 @@ function print(host: Host, json: boolean, answer: Answer): number {
   return answer.exitCode ?? 0
 }
 
-function refuse(host: Host, json: boolean, refusal: Refusal, help?: string): number {
+function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): number {
   if (json) host.stderr(`${JSON.stringify(refusalJson(refusal))}\n`)
   else {
     host.stderr(`sluice: ${refusalText(refusal)}\n`)

@@ -1,6 +1,12 @@
 import { ok } from '../base/result.ts'
-import { createSecret, deleteSecret, type FreshSecret, listSecrets, refreshSecret } from '../commands/secrets.ts'
-import { type Answer, command } from './command.ts'
+import {
+  createSecret,
+  deleteSecret,
+  type FreshSecret,
+  listSecrets,
+  refreshSecret,
+} from '../commands/accounts/secrets.ts'
+import { type CommandAnswer, command } from './command.ts'
 import { id, required } from './flag.ts'
 import { isoDate, table } from './print.ts'
 import { withAccount } from './session.ts'
@@ -65,7 +71,7 @@ const toJson = (secret: FreshSecret['secret']) => ({
   ...(secret.refreshedAtMs === null ? {} : { refreshedAt: isoDate(secret.refreshedAtMs) }),
 })
 
-const fresh = ({ secret, value }: FreshSecret): Answer => ({
+const fresh = ({ secret, value }: FreshSecret): CommandAnswer => ({
   json: { ...toJson(secret), secret: value },
   text: value,
   hint: `API secret ${secret.id} (${secret.name}). It is not shown again.`,

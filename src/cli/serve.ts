@@ -1,13 +1,13 @@
 import { createLogger, type Logger } from '../base/log.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { listSecrets } from '../commands/secrets.ts'
+import { listSecrets } from '../commands/accounts/secrets.ts'
 import type { Config } from '../config/schema.ts'
 import { failure } from '../core/errors.ts'
 import { type Call, command } from './command.ts'
-import { text, whole } from './flag.ts'
+import { textFlag, wholeFlag } from './flag.ts'
 import type { Host, OpenedApp } from './host.ts'
 import { portProblem, reachableUrl } from './port.ts'
-import type { Refusal } from './refusal.ts'
+import type { CliRefusal } from './refusal.ts'
 import { readConfig } from './session.ts'
 
 /** Starts the server and stays until it is asked to stop. */
@@ -20,8 +20,8 @@ export const serveCommand = command({
     'ends it at once.',
   ].join('\n'),
   flags: {
-    port: whole('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),
-    host: text('ADDRESS', 'The address to listen on; stands above `server.host`.'),
+    port: wholeFlag('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),
+    host: textFlag('ADDRESS', 'The address to listen on; stands above `server.host`.'),
   },
   examples: ['sluice serve --data /var/lib/sluice --port 8080', 'sluice serve --config /etc/sluice/config.yaml'],
   run: async (call) => {
@@ -44,7 +44,7 @@ const rtmpProblem = async ({ rtmp: { enabled, host, port } }: Config): Promise<{
 async function serve(
   { globals, host }: Call,
   config: Config,
-): Promise<Result<{ json: unknown; text: string }, Refusal>> {
+): Promise<Result<{ json: unknown; text: string }, CliRefusal>> {
   const stopRequested = host.stopRequested()
   const { level, format } = config.log
   const log = createLogger({ level: globals.verbose ? 'debug' : level, format })

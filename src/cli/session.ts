@@ -1,11 +1,11 @@
 import { createLogger } from '../base/log.ts'
 import { err, type Result } from '../base/result.ts'
-import { pickAccount } from '../commands/accounts.ts'
+import { pickAccount } from '../commands/accounts/accounts.ts'
 import type { Actor, Context } from '../commands/context.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 import type { Call } from './command.ts'
 import type { OpenedApp } from './host.ts'
-import { misconfigured, type Refusal } from './refusal.ts'
+import { misconfigured, type CliRefusal } from './refusal.ts'
 
 /** The account that a command works for, and in whose name its changes are recorded. */
 export interface Desk {
@@ -16,10 +16,10 @@ export interface Desk {
   readonly reader: { readonly accountId: string; readonly seesSecrets: true }
 }
 
-type Answered<T> = Promise<Result<T, Refusal>>
+type Answered<T> = Promise<Result<T, CliRefusal>>
 
 /** The configuration for this call: what the flags say stands above environment and file. */
-export function readConfig({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, Refusal> {
+export function readConfig({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, CliRefusal> {
   const data = globals.data === undefined ? {} : { data: { dir: globals.data } }
   const config = host.loadConfig({ file: globals.config, env: host.env, flags: { ...flags, ...data } })
   return config.ok ? config : err(misconfigured(config.error))

@@ -1,5 +1,5 @@
 import { ok } from '../base/result.ts'
-import { kickSession, recentSessions, type SessionEntry, stopStream } from '../commands/live/sessions.ts'
+import { kickSession, recentSessions, type SessionEntry, stopStream } from '../commands/sessions/sessions.ts'
 import { command } from './command.ts'
 import { required, wholeOr } from './flag.ts'
 import { table } from './print.ts'

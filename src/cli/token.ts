@@ -1,20 +1,20 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { createToken } from '../commands/createToken.ts'
-import { deleteToken } from '../commands/deleteToken.ts'
-import { listTokens, listTokensByName, readToken } from '../commands/readTokens.ts'
-import { revokeSelfSigned } from '../commands/revokeSelfSigned.ts'
+import { createToken } from '../commands/tokens/createToken.ts'
+import { deleteToken } from '../commands/tokens/deleteToken.ts'
+import { listTokens, listTokensByName, readToken } from '../commands/tokens/readTokens.ts'
+import { revokeSelfSigned } from '../commands/tokens/revokeSelfSigned.ts'
 import { failure } from '../core/errors.ts'
 import { ownFields } from '../core/tokens/rules.ts'
 import type { PublishTokenRecord, SubscribeTokenRecord } from '../core/tokens/schema.ts'
 import { command } from './command.ts'
-import { choice, id, text, whole } from './flag.ts'
+import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
 import { fields, table } from './print.ts'
-import { type Refusal, usage } from './refusal.ts'
+import { type CliRefusal, usage } from './refusal.ts'
 import { type Desk, withAccount } from './session.ts'
 import { BODY_FLAGS, readBody } from './tokenBody.ts'
 import { signCommand } from './tokenSign.ts'
 
-const KIND = choice(['publish', 'subscribe'], 'publish', 'Which kind of token.')
+const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'Which kind of token.')
 const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
 
 type Kind = 'publish' | 'subscribe'
@@ -46,8 +46,8 @@ const list = command({
   summary: 'List tokens; their values are only in --json',
   flags: {
     kind: KIND,
-    name: text('TEXT', 'Only those with this in the label or in an exact stream name.'),
-    page: whole('N', 'Only this page of 100; without it, all of them.', { min: 1, max: 2_147_483_647 }),
+    name: textFlag('TEXT', 'Only those with this in the label or in an exact stream name.'),
+    page: wholeFlag('N', 'Only this page of 100; without it, all of them.', { min: 1, max: 2_147_483_647 }),
   },
   examples: ['sluice token list', 'sluice token list --kind subscribe --name studio --json'],
   run: (call) =>
@@ -67,7 +67,7 @@ async function onePage(
   kind: Kind,
   name: string | undefined,
   page: number,
-): Promise<Result<TokenRecord[], Refusal>> {
+): Promise<Result<TokenRecord[], CliRefusal>> {
   const query = { page: String(page), itemsOnPage: String(ITEMS_ON_PAGE), sortBy: 'AddedOn' }
   const found =
     name === undefined
@@ -76,7 +76,7 @@ async function onePage(
   return found.ok ? ok(found.value.records) : found
 }
 
-async function everyPage(desk: Desk, kind: Kind, name: string | undefined): Promise<Result<TokenRecord[], Refusal>> {
+async function everyPage(desk: Desk, kind: Kind, name: string | undefined): Promise<Result<TokenRecord[], CliRefusal>> {
   const all: TokenRecord[] = []
   for (let page = 1; page <= PAGES_MAX; page++) {
     const found = await onePage(desk, kind, name, page)
@@ -134,8 +134,8 @@ const revoke = command({
   detail: 'One by its jti, or all that were issued before a time. A revocation is never taken back.',
   args: { id: id('ID', 'The id of the parent: the subscribe token that they were signed with.') },
   flags: {
-    jti: text('JTI', 'Refuse the one with this jti.'),
-    'issued-before': text('TIME', 'Refuse all that were issued before this ISO 8601 time, or `now`.'),
+    jti: textFlag('JTI', 'Refuse the one with this jti.'),
+    'issued-before': textFlag('TIME', 'Refuse all that were issued before this ISO 8601 time, or `now`.'),
   },
   examples: ['sluice token revoke 8 --jti viewer-4711', 'sluice token revoke 8 --issued-before now'],
   run: async (call) => {

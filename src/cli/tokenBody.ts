@@ -1,27 +1,29 @@
 import { err, ok, type Result } from '../base/result.ts'
 import { invalid } from '../core/errors.ts'
-import { readJson } from '../core/json.ts'
+import { readJson } from '../core/validation/json.ts'
 import type { Call } from './command.ts'
-import { text, texts, toggle, type ValuesOf, whole } from './flag.ts'
-import { type Refusal, usage } from './refusal.ts'
+import { textFlag, texts, toggleFlag, type ValuesOf, wholeFlag } from './flag.ts'
+import { type CliRefusal, usage } from './refusal.ts'
 
 /** The flags of `token create`, each a field of the body that the HTTP interface takes. */
 export const BODY_FLAGS = {
-  label: text('LABEL', 'A name for people; needed unless --body is given.'),
+  label: textFlag('LABEL', 'A name for people; needed unless --body is given.'),
   stream: texts('NAME', 'A stream that the token covers, by its exact name.'),
   regex: texts('PATTERN', 'Streams that the token covers, by an RE2 pattern that must match the whole name.'),
-  expires: whole('SECONDS', 'Seconds from now until the token expires; without it, never.', {
+  expires: wholeFlag('SECONDS', 'Seconds from now until the token expires; without it, never.', {
     min: 1,
     max: 2_147_483_647,
   }),
   origin: texts('ORIGIN', 'An origin that may use it: host or *.host, optionally with scheme and port.'),
   ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it.'),
-  bind: whole('N', 'Bind the first N distinct addresses that use it and refuse all others.', { max: 2_147_483_647 }),
+  bind: wholeFlag('N', 'Bind the first N distinct addresses that use it and refuse all others.', {
+    max: 2_147_483_647,
+  }),
   country: texts('CODE', 'A country that may use it (ISO 3166-1 alpha-2).'),
   'deny-country': texts('CODE', 'A country that may not use it.'),
-  secure: toggle('Viewers of the streams need a subscribe token (publish tokens).'),
-  'tracking-id': text('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
-  body: text(
+  secure: toggleFlag('Viewers of the streams need a subscribe token (publish tokens).'),
+  'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
+  body: textFlag(
     'JSON',
     'The whole body as the HTTP interface takes it, instead of the flags above; - reads standard input.',
   ),
@@ -32,7 +34,7 @@ type Values = ValuesOf<typeof BODY_FLAGS>
 const BODY_MAX_BYTES = 1_048_576
 
 /** The body for `createToken`, from the friendly flags or as given whole. What is wrong inside, the command tells. */
-export async function readBody(call: Call, flags: Values): Promise<Result<unknown, Refusal>> {
+export async function readBody(call: Call, flags: Values): Promise<Result<unknown, CliRefusal>> {
   if (flags.body === undefined) return fromFlags(flags)
   const beside = givenBeside(flags)
   if (beside !== undefined) return err(usage(`--body is the whole body; leave out --${beside}`))
@@ -44,7 +46,7 @@ export async function readBody(call: Call, flags: Values): Promise<Result<unknow
   return err(errors ? invalid(errors) : usage(`--body ${message}`))
 }
 
-function fromFlags(flags: Values): Result<unknown, Refusal> {
+function fromFlags(flags: Values): Result<unknown, CliRefusal> {
   if (flags.label === undefined) return err(usage('--label is required (or --body)'))
   if (flags.stream.length + flags.regex.length === 0) return err(usage('--stream or --regex is required (or --body)'))
   const body = {

@@ -1,10 +1,10 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { readToken } from '../commands/readTokens.ts'
+import { readToken } from '../commands/tokens/readTokens.ts'
 import { failure } from '../core/errors.ts'
 import { ALGORITHMS, signSubscribeToken } from '../sign.ts'
 import { type Call, command } from './command.ts'
-import { choice, id, required, text, texts, wholeOr } from './flag.ts'
-import { type Refusal, usage } from './refusal.ts'
+import { choiceFlag, id, required, textFlag, texts, wholeOr } from './flag.ts'
+import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 const KEY_MAX_BYTES = 1024
@@ -20,10 +20,10 @@ export const signCommand = command({
     'expires-in': wholeOr(60, 'SECONDS', 'Seconds that it is valid for.', { min: 1, max: 2_147_483_647 }),
     origin: texts('ORIGIN', 'An origin that may use it, beside what the parent asks for.'),
     ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it, beside what the parent asks for.'),
-    'tracking-id': text('ID', 'Count the bytes of the viewer under this id.'),
-    jti: text('JTI', 'A name under which `sluice token revoke` can refuse it.'),
-    alg: choice(ALGORITHMS, 'HS256', 'The algorithm.'),
-    key: text('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
+    'tracking-id': textFlag('ID', 'Count the bytes of the viewer under this id.'),
+    jti: textFlag('JTI', 'A name under which `sluice token revoke` can refuse it.'),
+    alg: choiceFlag(ALGORITHMS, 'HS256', 'The algorithm.'),
+    key: textFlag('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
   },
   examples: [
     'sluice token sign --parent-id 8 --stream studio-1 --expires-in 300',
@@ -50,7 +50,7 @@ export const signCommand = command({
   },
 })
 
-async function keyFor(call: Call, parentId: number, given: string | undefined): Promise<Result<string, Refusal>> {
+async function keyFor(call: Call, parentId: number, given: string | undefined): Promise<Result<string, CliRefusal>> {
   if (given === '-') {
     const input = await call.host.readStdin(KEY_MAX_BYTES)
     return input.ok ? ok(input.value.trim()) : err(usage(`--key: ${input.error}`))
@@ -63,7 +63,7 @@ async function keyFor(call: Call, parentId: number, given: string | undefined): 
 }
 
 /** The library throws for wrong input; here that is a refusal. */
-function attempt(sign: () => string): Result<string, Refusal> {
+function attempt(sign: () => string): Result<string, CliRefusal> {
   try {
     return ok(sign())
   } catch (cause) {

@@ -1,10 +1,10 @@
 import type { Random } from '../base/random.ts'
 import { err, ok, type Result } from '../base/result.ts'
-import { createUser } from '../commands/users.ts'
+import { createUser } from '../commands/accounts/users.ts'
 import { type Call, command } from './command.ts'
-import { required, toggle } from './flag.ts'
+import { required, toggleFlag } from './flag.ts'
 import { isoDate } from './print.ts'
-import { type Refusal, usage } from './refusal.ts'
+import { type CliRefusal, usage } from './refusal.ts'
 import { withAccount } from './session.ts'
 
 const INPUT_MAX_BYTES = 1024
@@ -14,7 +14,7 @@ const create = command({
   summary: 'Make a person who may sign in; a generated password is printed, alone',
   flags: {
     email: required('ADDRESS', 'The address to sign in with.'),
-    'password-stdin': toggle('Read the password from standard input, one line, instead of generating one.'),
+    'password-stdin': toggleFlag('Read the password from standard input, one line, instead of generating one.'),
   },
   examples: [
     'sluice user create --email ann@example.com',
@@ -35,7 +35,7 @@ const create = command({
 })
 
 /** The first line: editors and `echo` end it with a line feed that is no part of the password. */
-async function readPassword({ host }: Call): Promise<Result<string, Refusal>> {
+async function readPassword({ host }: Call): Promise<Result<string, CliRefusal>> {
   const input = await host.readStdin(INPUT_MAX_BYTES)
   if (!input.ok) return err(usage(`--password-stdin: ${input.error}`))
   const password = input.value.replace(/\r?\n$/, '')

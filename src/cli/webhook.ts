@@ -1,10 +1,16 @@
 import { err, ok, type Result } from '../base/result.ts'
-import { createWebhook, deleteWebhook, listWebhooks, readWebhook, updateWebhook } from '../commands/webhooks.ts'
-import { testWebhooks } from '../commands/webhooksTest.ts'
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  readWebhook,
+  updateWebhook,
+} from '../commands/webhooks/webhooks.ts'
+import { testWebhooks } from '../commands/webhooks/testWebhook.ts'
 import { TEST_TYPES } from '../core/webhooks/examples.ts'
 import type { WebhookRecord } from '../core/webhooks/schema.ts'
-import { type Answer, command } from './command.ts'
-import { required, requiredChoice, text, toggle } from './flag.ts'
+import { type CommandAnswer, command } from './command.ts'
+import { required, requiredChoice, textFlag, toggleFlag } from './flag.ts'
 import { fields, table } from './print.ts'
 import { usage } from './refusal.ts'
 import { withAccount } from './session.ts'
@@ -20,7 +26,7 @@ const create = command({
   flags: {
     url: required('URL', 'Where events are sent: https, to a public address.'),
     event: EVENTS_FLAG,
-    filter: text('PATTERN', `${FILTER_ABOUT}.`),
+    filter: textFlag('PATTERN', `${FILTER_ABOUT}.`),
   },
   examples: [
     'sluice webhook create --url https://hooks.example.com/sluice --event feeds --event recording',
@@ -73,8 +79,8 @@ const webhookTable = (webhooks: readonly WebhookRecord[]): string =>
     ]),
   )
 
-const answerOf = (webhook: WebhookRecord): Answer => ({ json: webhook, text: fields(webhook) })
-const answered = <E>(found: Result<WebhookRecord, E>): Result<Answer, E> =>
+const answerOf = (webhook: WebhookRecord): CommandAnswer => ({ json: webhook, text: fields(webhook) })
+const answered = <E>(found: Result<WebhookRecord, E>): Result<CommandAnswer, E> =>
   found.ok ? ok(answerOf(found.value)) : found
 
 const show = command({
@@ -92,11 +98,11 @@ const update = command({
   detail: 'What is not named stays as it is.',
   args: { id: WEBHOOK_ID },
   flags: {
-    url: text('URL', 'Another target; this also ends a pause.'),
+    url: textFlag('URL', 'Another target; this also ends a pause.'),
     event: EVENTS_FLAG,
-    filter: text('PATTERN', `${FILTER_ABOUT}; an empty one removes the filter.`),
-    'refresh-secret': toggle('Make another secret, which counts at once.'),
-    're-enable': toggle('End a pause that failures have caused.'),
+    filter: textFlag('PATTERN', `${FILTER_ABOUT}; an empty one removes the filter.`),
+    'refresh-secret': toggleFlag('Make another secret, which counts at once.'),
+    're-enable': toggleFlag('End a pause that failures have caused.'),
   },
   examples: ['sluice webhook update 1 --refresh-secret', 'sluice webhook update 1 --event feeds --event transcoder'],
   run: async (call) => {
@@ -133,8 +139,8 @@ const test = command({
   detail: 'A running server sends it. `sluice webhook deliveries` shows what became of it.',
   flags: {
     type: requiredChoice(TEST_TYPES, 'What kind of event.'),
-    stream: text('NAME', 'The stream that it is about.'),
-    transcoder: text('NAME', 'The transcoder that it is about.'),
+    stream: textFlag('NAME', 'The stream that it is about.'),
+    transcoder: textFlag('NAME', 'The transcoder that it is about.'),
   },
   examples: ['sluice webhook test --type Feeds', 'sluice webhook test --type Recordings --stream prod-7'],
   run: (call) =>

@@ -1,5 +1,5 @@
 import { ok } from '../base/result.ts'
-import { type DeliveryEntry, redeliver, recentDeliveries } from '../commands/webhooksDeliveries.ts'
+import { type DeliveryEntry, redeliver, recentDeliveries } from '../commands/webhooks/deliveries.ts'
 import { command } from './command.ts'
 import { id, required, wholeOr } from './flag.ts'
 import { table } from './print.ts'

@@ -2,8 +2,8 @@ import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
 import type { SessionSlots } from '../core/sessions/slots.ts'
-import type { LiveSettings } from '../core/live/types.ts'
-import type { Mac } from '../core/page/cursor.ts'
+import type { ChannelSettings } from '../core/channels/types.ts'
+import type { Mac } from '../core/pages/cursor.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Logger } from '../base/log.ts'
@@ -12,12 +12,12 @@ import type { Tally } from '../base/tally.ts'
 import type { Sealer } from '../base/sealer.ts'
 import type { AuditRow, Store, Tx } from '../store/store.ts'
 import type { AccessCache } from '../store/cached.ts'
-import type { Live } from '../media/sessions.ts'
-import type { AccessRecorder } from './accessRecorder.ts'
-import type { BindingStamps } from './bindings.ts'
+import type { SessionRegistry } from '../media/sessionRegistry.ts'
+import type { AccessRecorder } from '../services/accessRecorder.ts'
+import type { LastUses } from '../services/lastUses.ts'
 
 /** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
-export type LiveStreams = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
+export type StreamsOnAir = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
 /** By what is logged: HTTP answers that refuse, other HTTP answers without a secret, and encoders that nobody has admitted. */
 export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders', SampledLog>>
@@ -46,9 +46,9 @@ export interface Context {
   readonly countryOf: (address: Address) => string | null
   /** True when a country database is loaded; without one, country rules refuse or pass everybody alike. */
   readonly hasCountries: () => boolean
-  readonly liveStreams: LiveStreams
+  readonly streamsOnAir: StreamsOnAir
   /** Who is on at this node, and what is on the air. */
-  readonly live: Live
+  readonly sessions: SessionRegistry
   /** Is this the address of a proxy that the operator trusts? Then many may come from it. */
   readonly isProxy: (address: Address) => boolean
   /** Who may take a slot at this node. */
@@ -56,18 +56,18 @@ export interface Context {
   readonly recorder: AccessRecorder
   /** How deliveries to webhooks by this process have ended. */
   readonly deliveries: Tally
-  readonly stamps: BindingStamps
+  readonly lastUses: LastUses
   /** May a webhook point there? The refusal is a sentence for the person who asks. */
   readonly checkTarget: CheckUrl
   /** Signs list cursors; the same on every node that has the same sealing key. */
   readonly sign: Mac
-  readonly liveSettings: LiveSettings
+  readonly channelSettings: ChannelSettings
   /** Called after a change of a live resource was committed, for those who act on it. Must not throw. */
-  readonly liveChanged: (change: LiveChange) => void
+  readonly channelChanged: (change: ChannelChange) => void
 }
 
 /** Something of a channel is not as it was. */
-export interface LiveChange {
+export interface ChannelChange {
   readonly kind: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler'
   readonly what: 'created' | 'updated' | 'deleted' | 'key_rotated'
   readonly accountId: string

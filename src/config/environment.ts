@@ -1,4 +1,4 @@
-import { quote } from './keys.ts'
+import { quote } from '../base/quote.ts'
 import { type ConfigProblem, nearest } from './problem.ts'
 import { allKeys, environmentName } from './schema.ts'
 

@@ -1,3 +1,4 @@
+import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
 /** One configuration key: everything that the loader, the default file and the documentation need to know of it. */
@@ -139,6 +140,3 @@ export function nameOfType(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return `the number ${value}`
   return value === ALIAS ? 'an alias' : 'a section'
 }
-
-/** A value as shown in a problem: quoted, on one line and short. */
-export const quote = (value: string): string => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)

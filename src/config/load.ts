@@ -5,7 +5,7 @@ import { type Environment, readEnvironment } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import type { Key } from './keys.ts'
 import type { ConfigProblem } from './problem.ts'
-import { allKeys, type Config, isKey, type PartialConfig, root, type Section } from './schema.ts'
+import { allKeys, type Config, isKey, type PartialConfig, root, type ConfigSection } from './schema.ts'
 import { type Branch, type Reading, readTree } from './tree.ts'
 
 export interface ConfigSources {
@@ -86,7 +86,7 @@ const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): C
 })
 
 /** The tree of values in the shape of the schema, frozen to the leaves. */
-function build(section: Section, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
+function build(section: ConfigSection, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
   const entries = Object.entries(section).map(([name, entry]) => {
     const path = parent === '' ? name : `${parent}.${name}`
     if (!isKey(entry)) return [name, build(entry, values, path)]

@@ -10,7 +10,7 @@ export interface ConfigProblem {
 }
 
 /** One line for people. */
-export function formatProblem({ key, source, reason, allowed }: ConfigProblem): string {
+export function formatConfigProblem({ key, source, reason, allowed }: ConfigProblem): string {
   const subject = key === '' || key === source ? source : `${source}: ${key}`
   return `${subject}: ${reason}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`
 }

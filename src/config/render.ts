@@ -1,6 +1,6 @@
 import { OTHER_VARIABLES } from './environment.ts'
 import type { Key } from './keys.ts'
-import { allKeys, environmentName, isKey, root, type Section } from './schema.ts'
+import { allKeys, environmentName, isKey, root, type ConfigSection } from './schema.ts'
 
 /** `config.default.yaml`: every key with its default and its sentence, ready to be copied and cut down. */
 export function renderDefaultFile(): string {
@@ -11,7 +11,7 @@ export function renderDefaultFile(): string {
   return `${[...head, ...yamlOf(root, '')].join('\n')}\n`
 }
 
-function yamlOf(section: Section, indent: string): string[] {
+function yamlOf(section: ConfigSection, indent: string): string[] {
   return Object.entries(section).flatMap(([name, entry]) => {
     if (isKey(entry)) return [...comment(entry, indent), `${indent}${name}: ${JSON.stringify(entry.default)}`]
     const blank = indent === '' ? [''] : []

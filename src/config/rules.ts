@@ -26,7 +26,7 @@ export const hostToListenOn: TextRule = (value) => {
 }
 
 /** Where the data is: nothing, a file path, or a PostgreSQL URL. */
-export const storageUrl: TextRule = (value) => {
+export const storageUrlRule: TextRule = (value) => {
   if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }

@@ -13,7 +13,7 @@ import {
   httpUrl,
   iceServer,
   notEmpty,
-  storageUrl,
+  storageUrlRule,
 } from './rules.ts'
 import { sessions } from './sessions.ts'
 
@@ -94,7 +94,7 @@ const schema = {
       default: '',
       secret: true,
       allowed: 'nothing, a file path, or postgres://user:password@host:port/database',
-      rule: storageUrl,
+      rule: storageUrlRule,
       about: 'Where the data is kept; nothing means SQLite in `<data.dir>/sluice.db`. May hold a password.',
     }),
     poolSize: integer({
@@ -325,17 +325,20 @@ export type PartialConfig = PartialValues<typeof schema>
 type PartialValues<S> = S extends Key<infer T> ? T : { readonly [name in keyof S]?: PartialValues<S[name]> }
 
 /** A section of the schema, seen as data. */
-export interface Section {
-  readonly [name: string]: Key<unknown> | Section
+export interface ConfigSection {
+  readonly [name: string]: Key<unknown> | ConfigSection
 }
 
 /** The whole schema, seen as data. */
-export const root: Section = schema
+export const root: ConfigSection = schema
 
-export const isKey = (entry: Key<unknown> | Section): entry is Key<unknown> => typeof entry.about === 'string'
+export const isKey = (entry: Key<unknown> | ConfigSection): entry is Key<unknown> => typeof entry.about === 'string'
 
 /** Every key with its dotted path, in the order of the table. */
-export function allKeys(section: Section = root, path = ''): readonly (readonly [path: string, key: Key<unknown>])[] {
+export function allKeys(
+  section: ConfigSection = root,
+  path = '',
+): readonly (readonly [path: string, key: Key<unknown>])[] {
   return Object.entries(section).flatMap(([name, entry]) => {
     const entryPath = path === '' ? name : `${path}.${name}`
     return isKey(entry) ? [[entryPath, entry] as const] : allKeys(entry, entryPath)

@@ -1,6 +1,6 @@
 import { nameOfType } from './keys.ts'
 import { type ConfigProblem, nearest } from './problem.ts'
-import { isKey, root, type Section } from './schema.ts'
+import { isKey, root, type ConfigSection } from './schema.ts'
 
 /** A value that a source gives for a key, and where it stands there. */
 export interface Setting {
@@ -25,7 +25,7 @@ export interface Branch {
 }
 
 /** Sorts a tree into settings and problems, by the schema. */
-export function readTree(branches: readonly Branch[], section: Section = root, parent = ''): Reading {
+export function readTree(branches: readonly Branch[], section: ConfigSection = root, parent = ''): Reading {
   const seen = new Set<string>()
   const readings = branches.map((branch) => {
     const path = parent === '' ? branch.name : `${parent}.${branch.name}`
@@ -39,7 +39,7 @@ export function readTree(branches: readonly Branch[], section: Section = root, p
   }
 }
 
-function readBranch(branch: Branch, path: string, section: Section): Reading {
+function readBranch(branch: Branch, path: string, section: ConfigSection): Reading {
   // Own properties only: `constructor` and `__proto__` are names like any other in a file.
   const entry = Object.hasOwn(section, branch.name) ? section[branch.name] : undefined
   if (entry === undefined) return problem(branch, path, unknownName(branch.name, section))
@@ -50,7 +50,7 @@ function readBranch(branch: Branch, path: string, section: Section): Reading {
   return problem(branch, path, `is ${nameOfType(branch.value)}, not a section`)
 }
 
-function unknownName(name: string, section: Section): string {
+function unknownName(name: string, section: ConfigSection): string {
   const names = Object.keys(section)
   const guess = nearest(name, names)
   return guess === undefined ? `is not known; here are: ${names.join(', ')}` : `is not known; did you mean ${guess}?`

@@ -1,10 +1,10 @@
 import type { ClaimedDelivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
-import type { EgressRequest } from './egress.ts'
+import type { EgressRequest } from '../net/egress.ts'
 import { isPaused } from '../core/webhooks/route.ts'
-import { LIVE_TYPE } from '../core/webhooksV2/events.ts'
-import { isProbeDue } from '../core/webhooksV2/health.ts'
+import { CHANNEL_EVENT_TYPE } from '../core/channels/webhooks/events.ts'
+import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import { skippedBecause } from './fanOut.ts'
-import type { Claim } from './lanes.ts'
+import type { Claim } from './slots.ts'
 import { fixPayload, requestFor, type Sender } from './payload.ts'
 
 /** Rows of a paused webhook that are skipped, or made to wait, in one transaction. */
@@ -92,7 +92,7 @@ async function takeProbe(tx: Tx, webhook: StoredWebhook, { take, cap, nowMs }: T
 
 /** What a person asks for, a redelivery or a test, is sent also while the webhook is paused or not active. */
 const isAskedFor = ({ redeliveryOf, type, attempt }: ClaimedDelivery): boolean =>
-  redeliveryOf !== null || (type === LIVE_TYPE && attempt === null)
+  redeliveryOf !== null || (type === CHANNEL_EVENT_TYPE && attempt === null)
 
 function skip(tx: Tx, webhookId: number, reason: string, atMs: number, askedForToo: boolean): Promise<number> {
   return tx.deliveries.skip({ webhookId, reason, atMs, limit: ASIDE_AT_ONCE, askedForToo })

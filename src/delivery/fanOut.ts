@@ -3,8 +3,8 @@ import type { Random } from '../base/random.ts'
 import { eventWithoutSource } from '../base/withoutSource.ts'
 import type { HookType } from '../core/webhooks/events.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
-import { LIVE_TYPE, wantsLive } from '../core/webhooksV2/events.ts'
-import { isProbeDue } from '../core/webhooksV2/health.ts'
+import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
+import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import type { ChannelEvent, LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
 /** Events taken in one transaction; with what they bring to each webhook, a few megabytes. */
@@ -18,19 +18,19 @@ const EVENTS_AT_ONCE = 100
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
   const events = await tx.outbox.take(EVENTS_AT_ONCE)
   const webhooks = new Map<string, StoredWebhook[]>()
-  const liveWebhooks = new Map<string, LiveWebhook[]>()
+  const channelWebhooks = new Map<string, LiveWebhook[]>()
   const rows: NewDelivery[] = []
   const kept: ChannelEvent[] = []
   for (const event of events) {
-    if (event.type === LIVE_TYPE) {
+    if (event.type === CHANNEL_EVENT_TYPE) {
       // A server of an earlier version may have written it.
       event.data = eventWithoutSource(event.data)
-      const candidates = liveWebhooks.get(event.accountId) ?? (await tx.liveWebhooks.active(event.accountId))
-      liveWebhooks.set(event.accountId, candidates)
+      const candidates = channelWebhooks.get(event.accountId) ?? (await tx.channelWebhooks.active(event.accountId))
+      channelWebhooks.set(event.accountId, candidates)
       const { accountId, event: type, data, createdAtMs: atMs } = event
       const id = timeOrderedId(nowMs, random)
       kept.push({ id, accountId, atMs, type, data })
-      rows.push(...liveRowsOf(event, id, candidates, nowMs, random))
+      rows.push(...channelRowsOf(event, id, candidates, nowMs, random))
       continue
     }
     const candidates = webhooks.get(event.accountId) ?? (await tx.webhooks.forAccount(event.accountId))
@@ -60,7 +60,7 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
  * Events of the live interface are tried again, so their rows count attempts. What comes in a pause is skipped, unless the
  * webhook can be probed with it.
  */
-function liveRowsOf(
+function channelRowsOf(
   event: OutboxEvent,
   eventId: string,
   webhooks: LiveWebhook[],
@@ -69,7 +69,7 @@ function liveRowsOf(
 ): NewDelivery[] {
   const { accountId, type, subject, data, createdAtMs } = event
   return webhooks
-    .filter((webhook) => wantsLive(webhook, event.event))
+    .filter((webhook) => wantsChannelEvent(webhook, event.event))
     .map((webhook): NewDelivery => {
       const id = timeOrderedId(nowMs, random)
       const about = { accountId, type, event: event.event, subject, data, createdAtMs, attempt: 1 as const }

@@ -1,8 +1,13 @@
 import { renderPayload } from '../core/webhooks/events.ts'
-import { eventIdOf, LIVE_TYPE, liveBody, type StoredLiveEvent } from '../core/webhooksV2/events.ts'
+import {
+  eventIdOf,
+  CHANNEL_EVENT_TYPE,
+  channelEventBody,
+  type StoredChannelEvent,
+} from '../core/channels/webhooks/events.ts'
 import type { Delivery, Payload, StoredWebhook } from '../store/store.ts'
-import type { EgressRequest } from './egress.ts'
-import { type HeaderProfile, liveSignatureHeaders, signatureHeaders, thumbnailHeaders } from './signature.ts'
+import type { EgressRequest } from '../net/egress.ts'
+import { type HeaderProfile, channelSignatureHeaders, signatureHeaders, thumbnailHeaders } from './signature.ts'
 
 /** The data of a thumbnail in the outbox; the image is JPEG in base64. */
 export interface ThumbnailData {
@@ -24,9 +29,9 @@ export function fixPayload(
   atMs: number,
 ): Payload {
   const data = JSON.parse(event.data) as object
-  if (event.type === LIVE_TYPE) {
+  if (event.type === CHANNEL_EVENT_TYPE) {
     const { accountId, createdAtMs: at } = event
-    const body = liveBody({ name: event.event, accountId, atMs: at, ...(data as StoredLiveEvent) })
+    const body = channelEventBody({ name: event.event, accountId, atMs: at, ...(data as StoredChannelEvent) })
     return { body: Buffer.from(body), contentType: 'application/json', headers: {} }
   }
   if (event.type !== 'thumbnail') {
@@ -59,8 +64,8 @@ export function requestFor(
   const secret = openSecret(webhook.secretSealed)
   const signing = { profile, secret, timestampMs: atMs, body }
   const signature =
-    type === LIVE_TYPE
-      ? liveSignatureHeaders({ ...signing, id: eventIdOf(eventId) })
+    type === CHANNEL_EVENT_TYPE
+      ? channelSignatureHeaders({ ...signing, id: eventIdOf(eventId) })
       : signatureHeaders({ ...signing, id: eventId })
   return {
     url: webhook.url,

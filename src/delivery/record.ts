@@ -2,10 +2,10 @@ import { afterAttempt } from '../core/webhooks/route.ts'
 import type { Health } from '../core/webhooks/types.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Random } from '../base/random.ts'
-import { retryAfterMs } from '../core/webhooksV2/events.ts'
-import { afterLiveAttempt, type AttemptResult } from '../core/webhooksV2/health.ts'
+import { retryAfterMs } from '../core/channels/webhooks/events.ts'
+import { afterChannelAttempt, type AttemptResult } from '../core/channels/webhooks/health.ts'
 import type { DeliveryEnd, StoredWebhook, Tx } from '../store/store.ts'
-import { failureOf, type Outcome } from './outcome.ts'
+import { egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
 
 export interface Ended {
   readonly webhookId: number
@@ -17,8 +17,8 @@ export interface Ended {
 }
 
 /** How an exchange reads in the log. One that we stopped after its first byte may have arrived: that is not known. */
-export function endOf(id: string, webhookId: number, outcome: Outcome, endedAtMs: number): Ended {
-  const error = failureOf(outcome)
+export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutcome, endedAtMs: number): Ended {
+  const error = egressFailureOf(outcome)
   const answer = outcome.kind === 'answered' ? outcome.answer : null
   const stopped = outcome.kind === 'failed' && outcome.code === 'aborted'
   const mayHaveArrived = outcome.kind === 'failed' && (outcome.stage === 'send' || outcome.stage === 'answer')
@@ -57,7 +57,7 @@ function withoutOutcome(
 }
 
 /** Writes how deliveries ended, and what that means for the health of their webhooks. */
-export async function record(tx: Tx, node: string, ended: readonly Ended[], random: Random): Promise<void> {
+export async function recordEnds(tx: Tx, node: string, ended: readonly Ended[], random: Random): Promise<void> {
   const ids = [...new Set(ended.map((one) => one.webhookId))]
   for (const webhook of await tx.webhooks.lockAll(ids)) {
     const mine = ended.filter((one) => one.counts && one.webhookId === webhook.id)
@@ -76,7 +76,7 @@ export async function record(tx: Tx, node: string, ended: readonly Ended[], rand
 
 function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = null }: Ended): Health {
   if (active === undefined) return afterAttempt(now, end.error, end.endedAtMs)
-  return afterLiveAttempt(now, resultOf(end, attempt), end.error, end.endedAtMs)
+  return afterChannelAttempt(now, resultOf(end, attempt), end.error, end.endedAtMs)
 }
 
 /** What a person asked for is no event that is given up. */

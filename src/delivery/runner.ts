@@ -6,12 +6,21 @@ import type { Tally } from '../base/tally.ts'
 import type { Leases, Store } from '../store/store.ts'
 import { begin, type Begun } from './begin.ts'
 import { Bell } from './bell.ts'
-import type { Egress } from './egress.ts'
+import type { Egress } from '../net/egress.ts'
 import { fanOut } from './fanOut.ts'
-import { type Claim, claim, type Due, emptyLanes, finish, type LaneLimits, type Lanes, saturated } from './lanes.ts'
+import {
+  type Claim,
+  claim,
+  type Due,
+  emptySlots,
+  finish,
+  type DeliverySlotLimits,
+  type DeliverySlots,
+  saturated,
+} from './slots.ts'
 import type { Sender } from './payload.ts'
 import { offerProbes } from './probes.ts'
-import { brokenOff, type Ended, endOf, record, tooLate } from './record.ts'
+import { brokenOff, type Ended, deliveryEndOf, recordEnds, tooLate } from './record.ts'
 
 export interface RunnerOptions extends Sender {
   readonly store: Store
@@ -23,7 +32,7 @@ export interface RunnerOptions extends Sender {
   readonly nodeId: string
   /** Counts how attempts have ended. */
   readonly ended?: Tally
-  readonly limits?: LaneLimits
+  readonly limits?: DeliverySlotLimits
   /** How long others believe that this node sends after its lease was renewed. Default 30000. */
   readonly leaseMs?: number
   /** Renews the lease, beside all that is done here. */
@@ -72,7 +81,7 @@ class DeliveryRunner implements Runner {
   readonly #recording = new Bell()
   readonly #sending = new Set<Promise<void>>()
   readonly #ended: Ended[] = []
-  #lanes: Lanes
+  #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
   #sweeping: Promise<void> = Promise.resolve()
   #unwatch = (): void => undefined
@@ -81,7 +90,7 @@ class DeliveryRunner implements Runner {
   constructor(options: RunnerOptions) {
     this.#how = options
     this.#leaseMs = options.leaseMs ?? 30_000
-    this.#lanes = emptyLanes(options.limits)
+    this.#slots = emptySlots(options.limits)
   }
 
   wake(): void {
@@ -176,9 +185,9 @@ class DeliveryRunner implements Runner {
 
   async #claim(): Promise<boolean> {
     const due = await this.#due()
-    const { lanes, claims } = claim(this.#lanes, due)
+    const { slots, claims } = claim(this.#slots, due)
     if (claims.length === 0) return false
-    this.#lanes = lanes
+    this.#slots = slots
     const begun = await this.#begin(claims)
     for (const one of begun.begun) this.#send(one, begun.sinceMs)
     return begun.begun.length + begun.aside > 0
@@ -188,7 +197,7 @@ class DeliveryRunner implements Runner {
   async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; aside: number; sinceMs: number }> {
     const { store, clock, nodeId: node } = this.#how
     const sinceMs = clock.monotonic()
-    const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#lanes.limits.perLane }
+    const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#slots.limits.perSlot }
     let begun: Begun[] = []
     try {
       const done = await store.transaction((tx) => begin(tx, claims, how))
@@ -197,17 +206,17 @@ class DeliveryRunner implements Runner {
     } finally {
       for (const { webhookId, take } of claims) {
         const used = begun.filter((one) => one.webhookId === webhookId).length
-        for (let unused = take - used; unused > 0; unused -= 1) this.#lanes = finish(this.#lanes, webhookId)
+        for (let unused = take - used; unused > 0; unused -= 1) this.#slots = finish(this.#slots, webhookId)
       }
     }
   }
 
   /** From the webhook behind the last that was served, once around. */
   async #due(): Promise<Due[]> {
-    const { limits, busy, lastServed } = this.#lanes
+    const { limits, busy, lastServed } = this.#slots
     if (busy >= limits.total) return []
     const { deliveries } = this.#how.store.read
-    const ask = { without: saturated(this.#lanes), upTo: limits.perLane, limit: limits.total }
+    const ask = { without: saturated(this.#slots), upTo: limits.perSlot, limit: limits.total }
     const ahead = await deliveries.due({ ...ask, after: lastServed })
     if (ahead.length >= limits.total || lastServed === 0) return ahead
     const around = await deliveries.due({ ...ask, after: 0 })
@@ -229,7 +238,7 @@ class DeliveryRunner implements Runner {
     if (clock.monotonic() - sinceMs > this.#leaseMs) return tooLate(id, webhookId, clock.now())
     try {
       const outcome = await egress.send({ ...request, signal: this.#giveUp.signal })
-      return endOf(id, webhookId, outcome, clock.now())
+      return deliveryEndOf(id, webhookId, outcome, clock.now())
     } catch (error) {
       return brokenOff(id, webhookId, error, clock.now())
     }
@@ -238,10 +247,10 @@ class DeliveryRunner implements Runner {
   async #record(): Promise<boolean> {
     const batch = this.#ended.slice(0, ENDS_AT_ONCE)
     if (batch.length === 0) return false
-    await this.#how.store.transaction((tx) => record(tx, this.#how.nodeId, batch, this.#how.random))
+    await this.#how.store.transaction((tx) => recordEnds(tx, this.#how.nodeId, batch, this.#how.random))
     this.#ended.splice(0, batch.length)
     for (const { end } of batch) this.#how.ended?.add(end.state)
-    for (const { webhookId } of batch) this.#lanes = finish(this.#lanes, webhookId)
+    for (const { webhookId } of batch) this.#slots = finish(this.#slots, webhookId)
     this.#claiming.ring()
     return true
   }

@@ -26,7 +26,7 @@ export function headerProfile(prefix = 'X-Service-'): HeaderProfile {
 }
 
 /** The HMAC key: the webhook's secret is base64, and its bytes are the key. */
-export const keyOf = (secret: string): Uint8Array => Buffer.from(secret, 'base64')
+export const webhookKeyOf = (secret: string): Uint8Array => Buffer.from(secret, 'base64')
 
 /** `sha1=` and the lower-case hexadecimal HMAC-SHA1 of the body as sent. */
 export function signBody(body: Uint8Array, key: Uint8Array): string {
@@ -52,7 +52,7 @@ export interface Signing {
 
 /** The signature of the profile, and the three headers of Standard Webhooks beside it. */
 export function signatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
-  const key = keyOf(secret)
+  const key = webhookKeyOf(secret)
   return { [profile.signature]: signBody(body, key), ...standardHeaders(id, timestampMs, body, key) }
 }
 
@@ -60,10 +60,10 @@ export function signatureHeaders({ profile, secret, id, timestampMs, body }: Sig
  * What webhooks of the live interface carry: `t=<seconds>,h=<hex>`, HMAC-SHA256 over `<t>.<body>`, keyed with the secret
  * as it is shown; and the three headers of Standard Webhooks beside it.
  */
-export function liveSignatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
+export function channelSignatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const seconds = Math.floor(timestampMs / 1000)
   const hash = createHmac('sha256', secret).update(`${seconds}.`).update(body).digest('hex')
-  const standard = standardHeaders(id, timestampMs, body, keyOf(secret))
+  const standard = standardHeaders(id, timestampMs, body, webhookKeyOf(secret))
   return { [profile.streamingSignature]: `t=${seconds},h=${hash}`, ...standard }
 }
 
@@ -110,7 +110,7 @@ export interface Verification {
  * differ.
  */
 export function verifySignature(given: Verification): Result<{ id: string | null }, Mismatch> {
-  const key = keyOf(given.secret)
+  const key = webhookKeyOf(given.secret)
   const id = headerOf(given.headers, 'webhook-id')
   const stamp = headerOf(given.headers, 'webhook-timestamp')
   const signatures = headerOf(given.headers, 'webhook-signature')

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { pruneRecords, type Retention } from '../commands/retention.ts'
 import type { Context } from '../commands/context.ts'
-import { removeLeftSources } from '../commands/leftSources.ts'
-import type { Job } from './timers.ts'
+import { removeLeftSources } from '../commands/channels/leftSources.ts'
+import type { PeriodicJob } from './timers.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -12,10 +12,10 @@ export interface RetentionOptions extends Retention {
 }
 
 /** The timers of the token service: they call commands and hold no rules. */
-export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): Job[] {
+export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): PeriodicJob[] {
   return [
-    { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.tend() },
-    { name: 'stamp bound addresses', everyMs: options.bindingFlushMs, run: () => ctx.stamps.flush(ctx.store) },
+    { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.reconcile() },
+    { name: 'stamp bound addresses', everyMs: options.bindingFlushMs, run: () => ctx.lastUses.flush(ctx.store) },
     { name: 'take sources out of records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
     { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options) },
   ]

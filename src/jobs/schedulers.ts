@@ -1,9 +1,9 @@
 import type { Context } from '../commands/context.ts'
-import { runSchedulers } from '../commands/v2life/occurrences.ts'
-import type { Job } from './timers.ts'
+import { runSchedulers } from '../commands/channels/schedules/occurrences.ts'
+import type { PeriodicJob } from './timers.ts'
 
 /** Begins and ends what schedulers want, to the second. */
-export const schedulerJob = (ctx: Context): Job => ({
+export const schedulerJob = (ctx: Context): PeriodicJob => ({
   name: 'run schedulers',
   everyMs: 1000,
   run: () => runSchedulers(ctx),

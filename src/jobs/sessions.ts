@@ -1,7 +1,7 @@
 import type { Context } from '../commands/context.ts'
-import type { ServingNode } from '../commands/live/nodes.ts'
-import { tellOfDesertedStreams } from '../commands/live/viewing.ts'
-import type { Job } from './timers.ts'
+import type { ServingNode } from '../commands/nodes/servingNode.ts'
+import { emitIdleStreams } from '../commands/sessions/viewing.ts'
+import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
 
@@ -11,13 +11,17 @@ export interface SessionJobOptions {
 }
 
 /** The timers of a process that holds sessions. */
-export const sessionJobs = (ctx: Context, node: ServingNode, { flushMs, noViewersMs }: SessionJobOptions): Job[] => [
+export const sessionJobs = (
+  ctx: Context,
+  node: ServingNode,
+  { flushMs, noViewersMs }: SessionJobOptions,
+): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
   { name: 'look at what other nodes did', everyMs: flushMs, run: () => node.reconcile() },
   { name: 'sweep up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'notice streams without viewers',
     everyMs: Math.min(noViewersMs, SWEEP_MS),
-    run: () => tellOfDesertedStreams(ctx, noViewersMs),
+    run: () => emitIdleStreams(ctx, noViewersMs),
   },
 ]

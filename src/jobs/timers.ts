@@ -2,14 +2,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 
 /** Something that is done again and again while the server runs. */
-export interface Job {
+export interface PeriodicJob {
   name: string
   everyMs: number
   run(): Promise<unknown>
 }
 
 /** Runs each job at its pace, never twice at once. `stop` resolves when the rounds under way have ended. */
-export function startJobs(clock: Clock, log: Logger, jobs: readonly Job[]): { stop(): Promise<void> } {
+export function startJobs(clock: Clock, log: Logger, jobs: readonly PeriodicJob[]): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const loops = jobs.map((job) => loop(clock, log, job, stopping.signal))
   return {
@@ -20,7 +20,7 @@ export function startJobs(clock: Clock, log: Logger, jobs: readonly Job[]): { st
   }
 }
 
-async function loop(clock: Clock, log: Logger, job: Job, signal: AbortSignal): Promise<void> {
+async function loop(clock: Clock, log: Logger, job: PeriodicJob, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await clock.sleep(job.everyMs, signal)

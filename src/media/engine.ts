@@ -1,10 +1,10 @@
-import type { FrameSource, RestingSource, Track } from './frame.ts'
+import type { FrameSource, RestingSource, TrackInfo } from './frame.ts'
 
 /**
  * What forwards media in real time. One engine serves every room of a node; the embedded one is `media/relay`. An engine
  * decides nothing: whoever is given to it was admitted before. `test/conformance/engine.ts` holds what each must do.
  */
-export interface Engine {
+export interface MediaEngine {
   /** Resolves when it takes publishers. */
   start(): Promise<void>
   /** Ends every session, then its processes. Idempotent. */
@@ -33,7 +33,7 @@ export interface Engine {
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource
   /** Calls `listener` with whatever happens. Returns the function that stops it. */
-  watch(listener: (event: EngineEvent) => void): () => void
+  watch(listener: (event: MediaEngineEvent) => void): () => void
 }
 
 export interface PublishOffer {
@@ -76,10 +76,10 @@ export type EndReason =
   | 'kicked' // `end` was called
   | 'engine_died'
 
-export type EngineEvent =
+export type MediaEngineEvent =
   /** The transport is up: media flows from here on. */
   | { readonly kind: 'connected'; readonly sessionId: string; readonly address: string }
-  | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly Track[] }
+  | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly TrackInfo[] }
   /**
    * Totals since the session began, at least every second while they grow, and once more before `ended`. `silentMs`: how long
    * ago its last media came; 0 for viewers.

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Engine } from './engine.ts'
+import type { MediaEngine } from './engine.ts'
 import type { FrameSource, RestingSource } from './frame.ts'
 
 /** A feed that is on the air and came by another protocol than WebRTC. */
@@ -15,7 +15,7 @@ export interface ForeignFeed {
 export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
-  readonly engine: Engine
+  readonly engine: MediaEngine
   readonly convert: ConvertForWebRtc
   readonly clock: Clock
   readonly log: Logger

@@ -25,7 +25,7 @@ export interface AudioTrack {
   readonly config: Uint8Array
 }
 
-export type Track = VideoTrack | AudioTrack
+export type TrackInfo = VideoTrack | AudioTrack
 
 /** One access unit of video, or one packet of audio. */
 export interface Frame {
@@ -43,7 +43,7 @@ export interface Frame {
 /** Takes the media of one feed. Its methods return at once; a sink that cannot keep up drops, it never holds back. */
 export interface FrameSink {
   /** Called first, and again when a track is added or its configuration changes (a keyframe follows). */
-  tracks(tracks: readonly Track[]): void
+  tracks(tracks: readonly TrackInfo[]): void
   frame(frame: Frame): void
   /** No more will come. Called once. */
   end(): void
@@ -61,5 +61,5 @@ export interface RestingSource extends FrameSource {
    * Calls `listener` with the tracks that a subscriber would get, as soon as they are known and whenever they change. Wakes
    * nothing. Returns the function that stops it.
    */
-  announce(listener: (tracks: readonly Track[]) => void): () => void
+  announce(listener: (tracks: readonly TrackInfo[]) => void): () => void
 }

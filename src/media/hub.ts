@@ -1,4 +1,4 @@
-import type { Frame, FrameSink, FrameSource, Track } from './frame.ts'
+import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
 
 export interface HubLimits {
   /** How many frames since the last keyframe are kept for those who come late. */
@@ -20,7 +20,7 @@ interface Subscriber {
 export class Hub implements FrameSink, FrameSource {
   readonly #limits: HubLimits
   readonly #subscribers = new Set<Subscriber>()
-  #tracks: readonly Track[] | null = null
+  #tracks: readonly TrackInfo[] | null = null
   #hasVideo = false
   /** Since the last keyframe; empty when there was none, or when too much came after it. */
   #group: Frame[] = []
@@ -37,7 +37,7 @@ export class Hub implements FrameSink, FrameSource {
     return this.#reordered
   }
 
-  tracks(tracks: readonly Track[]): void {
+  tracks(tracks: readonly TrackInfo[]): void {
     if (this.#ended || (this.#tracks !== null && areSame(this.#tracks, tracks))) return
     this.#tracks = tracks
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
@@ -102,10 +102,10 @@ export class Hub implements FrameSink, FrameSource {
   }
 }
 
-const areSame = (a: readonly Track[], b: readonly Track[]): boolean =>
+const areSame = (a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean =>
   a.length === b.length && a.every((track, at) => isSame(track, b[at]))
 
-function isSame(a: Track, b: Track | undefined): boolean {
+function isSame(a: TrackInfo, b: TrackInfo | undefined): boolean {
   if (b === undefined || a.codec !== b.codec || Buffer.compare(a.config, b.config) !== 0) return false
   if (a.kind === 'video') return b.kind === 'video' && a.width === b.width && a.height === b.height
   return b.kind === 'audio' && a.sampleRate === b.sampleRate && a.channels === b.channels

@@ -156,7 +156,7 @@ export class AccessCache {
     if (nowMs - this.#heardAtMs > this.#staleMs) throw new StoreUnavailable('the store has been silent for too long')
     if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return false
     this.#lookedAtMs = nowMs
-    return this.#store.changedElsewhere()
+    return this.#store.changedRemotely()
   }
 
   async #afterCatchUp<T>(lookUp: () => T): Promise<Awaited<T>> {

@@ -9,9 +9,9 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { DB } from './schema.ts'
-import type { Engine } from './session.ts'
+import type { SqlDialect } from './executor.ts'
 
-export const sqliteEngine: Engine = {
+export const sqliteEngine: SqlDialect = {
   name: 'sqlite',
   db: new Kysely<DB>({
     dialect: {
@@ -23,7 +23,7 @@ export const sqliteEngine: Engine = {
   }),
 }
 
-export const postgresEngine: Engine = {
+export const postgresEngine: SqlDialect = {
   name: 'postgres',
   db: new Kysely<DB>({
     dialect: {

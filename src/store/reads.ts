@@ -1,7 +1,7 @@
 import { sessionReadsOf } from './sessionVerbs.ts'
-import { liveReadsOf } from './liveVerbs.ts'
+import { channelReadsOf } from './channelsVerbs.ts'
 import { runReadsOf } from './runsVerbs.ts'
-import type { Session } from './session.ts'
+import type { Executor } from './executor.ts'
 import type { Reads } from './store.ts'
 import { pageAccessLog } from './tables/accessLog.ts'
 import { getAccount, listAccounts } from './tables/accounts.ts'
@@ -21,50 +21,50 @@ import { findUser } from './tables/users.ts'
 import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 
 /** The reading verbs over one session. */
-export function readsOf(session: Session): Reads {
+export function readsOf(executor: Executor): Reads {
   return {
-    ...liveReadsOf(session),
-    ...runReadsOf(session),
-    ...sessionReadsOf(session),
-    accounts: { get: (id) => getAccount(session, id), list: () => listAccounts(session) },
+    ...channelReadsOf(executor),
+    ...runReadsOf(executor),
+    ...sessionReadsOf(executor),
+    accounts: { get: (id) => getAccount(executor, id), list: () => listAccounts(executor) },
     secrets: {
-      findByHash: (hash) => findSecret(session, hash),
-      list: (accountId) => listSecrets(session, accountId),
+      findByHash: (hash) => findSecret(executor, hash),
+      list: (accountId) => listSecrets(executor, accountId),
     },
     credentials: {
-      findByKey: (key) => findCredential(session, key),
-      list: (accountId) => listCredentials(session, accountId),
+      findByKey: (key) => findCredential(executor, key),
+      list: (accountId) => listCredentials(executor, accountId),
     },
-    users: { findByEmail: (email) => findUser(session, email) },
+    users: { findByEmail: (email) => findUser(executor, email) },
     tokens: {
-      get: (id) => getToken(session, id),
-      findByHash: (hash) => findToken(session, hash),
-      list: (query) => listTokens(session, query),
-      count: (query) => countTokens(session, query),
-      usable: (accountId, nowMs, streamName) => usableTokens(session, accountId, nowMs, streamName),
+      get: (id) => getToken(executor, id),
+      findByHash: (hash) => findToken(executor, hash),
+      list: (query) => listTokens(executor, query),
+      count: (query) => countTokens(executor, query),
+      usable: (accountId, nowMs, streamName) => usableTokens(executor, accountId, nowMs, streamName),
     },
-    bindings: { list: (tokenId) => listBindings(session, tokenId) },
-    revocations: { list: (tokenId) => listRevocations(session, tokenId) },
-    accessLog: { page: (query) => pageAccessLog(session, query) },
-    outbox: { pending: (limit) => pendingOutbox(session, limit) },
-    ...liveReadsOf(session),
+    bindings: { list: (tokenId) => listBindings(executor, tokenId) },
+    revocations: { list: (tokenId) => listRevocations(executor, tokenId) },
+    accessLog: { page: (query) => pageAccessLog(executor, query) },
+    outbox: { pending: (limit) => pendingOutbox(executor, limit) },
+    ...channelReadsOf(executor),
     recordings: {
-      get: (accountId, id) => getRecording(session, accountId, id),
-      page: (query) => pageRecordings(session, query),
-      unfinished: (place) => unfinishedRecordings(session, place),
+      get: (accountId, id) => getRecording(executor, accountId, id),
+      page: (query) => pageRecordings(executor, query),
+      unfinished: (place) => unfinishedRecordings(executor, place),
     },
     webhooks: {
-      get: (accountId, id) => getWebhook(session, accountId, id),
-      list: (query) => listWebhooks(session, query),
-      forAccount: (accountId) => webhooksOf(session, accountId),
+      get: (accountId, id) => getWebhook(executor, accountId, id),
+      list: (query) => listWebhooks(executor, query),
+      forAccount: (accountId) => webhooksOf(executor, accountId),
     },
     deliveries: {
-      get: (id) => getDelivery(session, id),
-      page: (query) => pageDeliveries(session, query),
-      payload: (id) => getPayload(session, id),
-      due: (query) => dueWebhooks(session, query),
-      isRetryDue: (nowMs) => isRetryDue(session, nowMs),
+      get: (id) => getDelivery(executor, id),
+      page: (query) => pageDeliveries(executor, query),
+      payload: (id) => getPayload(executor, id),
+      due: (query) => dueWebhooks(executor, query),
+      isRetryDue: (nowMs) => isRetryDue(executor, nowMs),
     },
-    audit: { recent: (accountId, limit) => recentAudit(session, accountId, limit) },
+    audit: { recent: (accountId, limit) => recentAudit(executor, accountId, limit) },
   }
 }

@@ -1,14 +1,14 @@
-import type { Cause, EngineLife } from '../core/life/engine.ts'
-import type { Occurrence, Timing } from '../core/schedule/plan.ts'
-import type { Standing } from '../core/schedule/advance.ts'
+import type { Cause, EngineState } from '../core/channels/runs/engine.ts'
+import type { Occurrence, Timing } from '../core/channels/schedules/plan.ts'
+import type { SchedulerState } from '../core/channels/schedules/advance.ts'
 import type { Health } from '../core/webhooks/types.ts'
-import type { Newest } from './live.ts'
+import type { Newest } from './channels.ts'
 import type { Delivery } from './webhooks.ts'
 
 // The part of the store's interface that runs, schedulers and the live interface's webhooks need. Import it from `store.ts`.
 
 /** The part of an engine's life that is not in its record: who runs it, and the run that is open. */
-export interface StoredLife extends Pick<EngineLife, 'idleSinceMs' | 'failures' | 'retryAtMs'> {
+export interface StoredEngineState extends Pick<EngineState, 'idleSinceMs' | 'failures' | 'retryAtMs'> {
   engineId: string
   accountId: string
   channelId: string
@@ -22,7 +22,7 @@ export interface StoredLife extends Pick<EngineLife, 'idleSinceMs' | 'failures' 
 }
 
 /** What is written of it. The lease is written by `take` and `renew` alone. */
-export type LifeRecord = Omit<StoredLife, 'isExpired'>
+export type EngineStateRecord = Omit<StoredEngineState, 'isExpired'>
 
 /** One start-to-stop period of one engine. */
 export interface Run {
@@ -72,7 +72,7 @@ export interface ScheduledChannel {
   engineIds?: readonly string[]
 }
 
-export interface Scheduler extends Timing, Standing {
+export interface Scheduler extends Timing, SchedulerState {
   id: string
   accountId: string
   name: string
@@ -102,7 +102,7 @@ export interface SkippedOccurrence extends Occurrence {
 }
 
 /** A webhook of the live interface. `lane` is the number under which deliveries know it. */
-export interface LiveWebhook extends Health {
+export interface ChannelWebhook extends Health {
   id: string
   lane: number
   accountId: string
@@ -161,10 +161,10 @@ export interface LogQuery {
 }
 
 export interface RunReads {
-  lives: {
+  engineStates: {
     /** Of all accounts: those that run, are wanted, or are held by a node. */
-    busy(): Promise<StoredLife[]>
-    get(engineId: string): Promise<StoredLife | undefined>
+    busy(): Promise<StoredEngineState[]>
+    get(engineId: string): Promise<StoredEngineState | undefined>
   }
   runs: {
     /** Newest first. */
@@ -182,10 +182,10 @@ export interface RunReads {
     /** Newest first. */
     skips(schedulerId: string, limit: number): Promise<SkippedOccurrence[]>
   }
-  liveWebhooks: {
-    get(accountId: string, id: string): Promise<LiveWebhook | undefined>
+  channelWebhooks: {
+    get(accountId: string, id: string): Promise<ChannelWebhook | undefined>
     /** Newest first. */
-    page(query: Newest & { accountId: string }): Promise<LiveWebhook[]>
+    page(query: Newest & { accountId: string }): Promise<ChannelWebhook[]>
     /** Attempts that have ended, and what was skipped, newest first by `loggedAtMs`. */
     log(query: LogQuery): Promise<LoggedAttempt[]>
     /** Lanes of those that are paused and active, and have not been probed since. */
@@ -198,10 +198,10 @@ export interface RunReads {
 }
 
 export interface RunTx {
-  lives: {
-    get(engineId: string): Promise<StoredLife | undefined>
+  engineStates: {
+    get(engineId: string): Promise<StoredEngineState | undefined>
     /** Writes all but the lease, which may be renewed meanwhile. Without a node there is no lease. */
-    put(life: LifeRecord): Promise<void>
+    put(state: EngineStateRecord): Promise<void>
     /** From now on this node runs the engine, with a lease of this length. */
     take(engineId: string, node: string, leaseMs: number): Promise<void>
     /** Renews the leases of all engines of a node, and notes that their runs go on. */
@@ -234,13 +234,13 @@ export interface RunTx {
     /** Forgets what was skipped before; answers how many. */
     pruneSkips(beforeMs: number, limit: number): Promise<number>
   }
-  liveWebhooks: {
-    insert(webhook: Omit<LiveWebhook, 'lane'>): Promise<void>
+  channelWebhooks: {
+    insert(webhook: Omit<ChannelWebhook, 'lane'>): Promise<void>
     /** Reads and locks the row until the transaction ends. */
-    lock(accountId: string, id: string): Promise<LiveWebhook | undefined>
-    replace(webhook: LiveWebhook): Promise<void>
+    lock(accountId: string, id: string): Promise<ChannelWebhook | undefined>
+    replace(webhook: ChannelWebhook): Promise<void>
     /** Active ones of an account. */
-    active(accountId: string): Promise<LiveWebhook[]>
+    active(accountId: string): Promise<ChannelWebhook[]>
     count(accountId: string): Promise<number>
   }
   channelEvents: {

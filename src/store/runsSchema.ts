@@ -1,8 +1,8 @@
-import type { Flag } from './schema.ts'
+import type { DbBoolean } from './columns.ts'
 
 /** The tables of runs and schedulers, as both engines see them. */
 export interface RunTables {
-  engine_lives: EngineLifeTable
+  engine_lives: EngineStateTable
   runs: RunTable
   run_actors: RunActorTable
   schedulers: SchedulerTable
@@ -10,11 +10,11 @@ export interface RunTables {
   scheduler_skips: { scheduler_id: string; start_ms: number; end_ms: number | null; at_ms: number; reason: string }
 }
 
-export interface EngineLifeTable {
+export interface EngineStateTable {
   engine_id: string
   account_id: string
   channel_id: string
-  wanted: Flag
+  wanted: DbBoolean
   idle_since_ms: number | null
   failures: number
   retry_at_ms: number | null
@@ -52,7 +52,7 @@ export interface SchedulerTable {
   id: string
   account_id: string
   name: string
-  enabled: Flag
+  enabled: DbBoolean
   start_date: string
   start_time: string
   end_date: string | null

@@ -1,74 +1,77 @@
 import type { RunReads, RunTx } from './runs.ts'
-import type { Session } from './session.ts'
+import type { Executor } from './executor.ts'
 import * as events from './tables/channelEvents.ts'
-import * as lives from './tables/lives.ts'
-import * as webhooks from './tables/liveWebhooks.ts'
+import * as lives from './tables/engineStates.ts'
+import * as webhooks from './tables/channelWebhooks.ts'
 import * as runs from './tables/runs.ts'
 import * as schedulers from './tables/schedulers.ts'
 
 /** The reading verbs of runs, schedulers and the live interface's webhooks over one session. */
-export function runReadsOf(session: Session): RunReads {
+export function runReadsOf(executor: Executor): RunReads {
   return {
-    lives: { busy: () => lives.busyLives(session), get: (engineId) => lives.getLife(session, engineId) },
+    engineStates: {
+      busy: () => lives.busyEngineStates(executor),
+      get: (engineId) => lives.getEngineState(executor, engineId),
+    },
     runs: {
-      page: (query) => runs.pageRuns(session, query),
-      within: (query) => runs.runsWithin(session, query),
-      exist: (accountId, of) => runs.existRuns(session, accountId, of),
+      page: (query) => runs.pageRuns(executor, query),
+      within: (query) => runs.runsWithin(executor, query),
+      exist: (accountId, of) => runs.existRuns(executor, accountId, of),
     },
     schedulers: {
-      get: (accountId, id) => schedulers.getScheduler(session, accountId, id),
-      page: (query) => schedulers.pageSchedulers(session, query),
-      due: (nowMs, limit) => schedulers.dueSchedulers(session, nowMs, limit),
-      skips: (id, limit) => schedulers.skippedOccurrences(session, id, limit),
+      get: (accountId, id) => schedulers.getScheduler(executor, accountId, id),
+      page: (query) => schedulers.pageSchedulers(executor, query),
+      due: (nowMs, limit) => schedulers.dueSchedulers(executor, nowMs, limit),
+      skips: (id, limit) => schedulers.skippedOccurrences(executor, id, limit),
     },
-    liveWebhooks: {
-      get: (accountId, id) => webhooks.getLiveWebhook(session, accountId, id),
-      page: (query) => webhooks.pageLiveWebhooks(session, query),
-      log: (query) => webhooks.pageLog(session, query),
-      probesDue: (query) => webhooks.liveProbesDue(session, query),
+    channelWebhooks: {
+      get: (accountId, id) => webhooks.getChannelWebhook(executor, accountId, id),
+      page: (query) => webhooks.pageChannelWebhooks(executor, query),
+      log: (query) => webhooks.pageLog(executor, query),
+      probesDue: (query) => webhooks.channelProbesDue(executor, query),
     },
-    channelEvents: { page: (query) => events.pageChannelEvents(session, query) },
+    channelEvents: { page: (query) => events.pageChannelEvents(executor, query) },
   }
 }
 
 /** Their verbs in a transaction. */
-export function runTxOf(session: Session): RunTx {
+export function runTxOf(executor: Executor): RunTx {
   return {
-    lives: {
-      get: (engineId) => lives.getLife(session, engineId),
-      put: (life) => lives.putLife(session, life),
-      take: (engineId, node, leaseMs) => lives.takeEngine(session, engineId, node, leaseMs),
-      renew: (node, leaseMs) => lives.renewEngines(session, node, leaseMs),
-      delete: (engineId) => lives.deleteLife(session, engineId),
+    engineStates: {
+      get: (engineId) => lives.getEngineState(executor, engineId),
+      put: (state) => lives.putEngineState(executor, state),
+      take: (engineId, node, leaseMs) => lives.takeEngine(executor, engineId, node, leaseMs),
+      renew: (node, leaseMs) => lives.renewEngines(executor, node, leaseMs),
+      delete: (engineId) => lives.deleteEngineState(executor, engineId),
     },
     runs: {
-      insert: (run) => runs.insertRun(session, run),
-      get: (id) => runs.getRun(session, id),
-      end: (id, stop, endedAtMs) => runs.endRun(session, id, stop, endedAtMs),
-      keep: (id, by) => runs.keepRun(session, id, by),
-      prune: (beforeMs, limit) => runs.pruneRuns(session, beforeMs, limit),
+      insert: (run) => runs.insertRun(executor, run),
+      get: (id) => runs.getRun(executor, id),
+      end: (id, stop, endedAtMs) => runs.endRun(executor, id, stop, endedAtMs),
+      keep: (id, by) => runs.keepRun(executor, id, by),
+      prune: (beforeMs, limit) => runs.pruneRuns(executor, beforeMs, limit),
     },
     schedulers: {
-      insert: (scheduler) => schedulers.insertScheduler(session, scheduler),
-      lock: (accountId, id) => schedulers.lockScheduler(session, accountId, id),
-      replace: (scheduler) => schedulers.replaceScheduler(session, scheduler),
-      delete: (id) => schedulers.deleteScheduler(session, id),
-      lockNaming: (accountId, channelId) => schedulers.lockSchedulersNaming(session, accountId, channelId),
-      otherActive: (accountId, id) => schedulers.otherActiveSchedulers(session, accountId, id),
-      count: (accountId) => schedulers.countSchedulers(session, accountId),
-      skip: (rows) => schedulers.skipOccurrences(session, rows),
-      pruneSkips: (beforeMs, limit) => schedulers.pruneSkips(session, beforeMs, limit),
+      insert: (scheduler) => schedulers.insertScheduler(executor, scheduler),
+      lock: (accountId, id) => schedulers.lockScheduler(executor, accountId, id),
+      replace: (scheduler) => schedulers.replaceScheduler(executor, scheduler),
+      delete: (id) => schedulers.deleteScheduler(executor, id),
+      lockNaming: (accountId, channelId) => schedulers.lockSchedulersNaming(executor, accountId, channelId),
+      otherActive: (accountId, id) => schedulers.otherActiveSchedulers(executor, accountId, id),
+      count: (accountId) => schedulers.countSchedulers(executor, accountId),
+      skip: (rows) => schedulers.skipOccurrences(executor, rows),
+      pruneSkips: (beforeMs, limit) => schedulers.pruneSkips(executor, beforeMs, limit),
     },
-    liveWebhooks: {
-      insert: (webhook) => webhooks.insertLiveWebhook(session, webhook),
-      lock: (accountId, id) => webhooks.lockLiveWebhook(session, accountId, id),
-      replace: (webhook) => webhooks.replaceLiveWebhook(session, webhook),
-      active: (accountId) => webhooks.activeLiveWebhooks(session, accountId),
-      count: (accountId) => webhooks.countLiveWebhooks(session, accountId),
+    channelWebhooks: {
+      insert: (webhook) => webhooks.insertChannelWebhook(executor, webhook),
+      lock: (accountId, id) => webhooks.lockChannelWebhook(executor, accountId, id),
+      replace: (webhook) => webhooks.replaceChannelWebhook(executor, webhook),
+      active: (accountId) => webhooks.activeChannelWebhooks(executor, accountId),
+      count: (accountId) => webhooks.countChannelWebhooks(executor, accountId),
     },
     channelEvents: {
-      insert: (rows) => events.insertChannelEvents(session, rows),
-      prune: (beforeMs, limit) => events.pruneChannelEvents(session, beforeMs, limit),
+      insert: (rows) => events.insertChannelEvents(executor, rows),
+      prune: (beforeMs, limit) => events.pruneChannelEvents(executor, beforeMs, limit),
     },
   }
 }

@@ -1,11 +1,12 @@
+import type { DbBoolean } from './columns.ts'
 import type { Generated } from 'kysely'
-import type { LiveTables } from './liveSchema.ts'
+import type { ChannelTables } from './channelsSchema.ts'
 
 /**
  * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON text,
  * bytes are `Uint8Array`: the few types on which SQLite and PostgreSQL agree.
  */
-export interface DB extends LiveTables {
+export interface DB extends ChannelTables {
   accounts: { id: string; name: string; created_at_ms: number }
   secrets: SecretTable
   credentials: CredentialTable
@@ -18,7 +19,7 @@ export interface DB extends LiveTables {
     account_id: string
     kind: string
     stream_name: string
-    is_regex: Flag
+    is_regex: DbBoolean
   }
   /** How many tokens there are, spread over slots so that concurrent creates do not wait for one row. */
   token_counts: { account_id: string; kind: string; slot: number; n: number }
@@ -44,7 +45,7 @@ export interface DB extends LiveTables {
   sessions: SessionTable
   feeds: FeedTable
   /** By stream: when somebody tried to view it in vain, and whether it has, or just had, viewers. */
-  viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: Flag }
+  viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
   usage_hourly: UsageTable
   recordings: RecordingTable
   audit: AuditTable
@@ -52,8 +53,6 @@ export interface DB extends LiveTables {
   /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
   meta: { key: string; value: number }
 }
-
-export type Flag = 0 | 1
 
 interface SecretTable {
   id: Generated<number>
@@ -82,18 +81,18 @@ export interface TokenTable {
   label: string
   streams: string
   /** 1 when an entry of `streams` is a pattern. */
-  has_patterns: Flag
-  is_active: Flag
+  has_patterns: DbBoolean
+  is_active: DbBoolean
   allowed_origins: string
   allowed_ip_addresses: string
   bind_ips_on_usage: number
   allowed_countries: string
   denied_countries: string
-  end_sessions_on_update: Flag
-  subscribe_requires_auth: Flag
-  record: Flag
-  enable_thumbnails: Flag
-  multisource: Flag
+  end_sessions_on_update: DbBoolean
+  subscribe_requires_auth: DbBoolean
+  record: DbBoolean
+  enable_thumbnails: DbBoolean
+  multisource: DbBoolean
   priority: number | null
   tracking_id: string | null
   added_at_ms: number
@@ -129,11 +128,11 @@ export interface WebhookTable {
   account_id: string
   url: string
   secret_sealed: Uint8Array
-  feed_hooks: Flag
-  recording_hooks: Flag
-  thumbnail_hooks: Flag
-  transcoder_hooks: Flag
-  viewer_connection_hooks: Flag
+  feed_hooks: DbBoolean
+  recording_hooks: DbBoolean
+  thumbnail_hooks: DbBoolean
+  transcoder_hooks: DbBoolean
+  viewer_connection_hooks: DbBoolean
   filter: string | null
   failures_in_row: number
   disabled_until_ms: number | null
@@ -145,7 +144,7 @@ export interface WebhookTable {
   description: string | null
   /** JSON: names of events. */
   events: string | null
-  active: Flag | null
+  active: DbBoolean | null
   updated_at_ms: number | null
   /** When it was probed last in a pause, or paused. */
   probed_at_ms: number | null
@@ -208,7 +207,7 @@ export interface FeedTable {
   /** Empty: the source without a name. */
   source: string
   token_id: number
-  secured: Flag
+  secured: DbBoolean
   node: string
   started_at_ms: number
   ended_at_ms: number | null
@@ -271,7 +270,7 @@ export interface AccessLogTable {
   address: string
   origin: string | null
   country: string | null
-  allowed: Flag
+  allowed: DbBoolean
   code: string | null
   message: string
   count: number

@@ -1,20 +1,20 @@
-import { type Answer, type Query, Session } from './session.ts'
+import { type QueryAnswer, type Query, Executor } from './executor.ts'
 
 /**
  * The session a transaction's work sees. It refuses use after the end, and remembers a failed statement: PostgreSQL gives
  * up the whole transaction then, so work that swallowed the error must not be told that it was committed.
  */
-export class ScopedSession extends Session {
-  readonly #inner: Session
+export class ScopedSession extends Executor {
+  readonly #inner: Executor
   #failure: { error: unknown } | undefined
   #ended = false
 
-  constructor(inner: Session) {
+  constructor(inner: Executor) {
     super(inner.engine)
     this.#inner = inner
   }
 
-  override execute(query: Query): Promise<Answer> {
+  override execute(query: Query): Promise<QueryAnswer> {
     if (this.#ended) return Promise.reject(new Error('the transaction has ended: its handle was used afterwards'))
     return this.#inner.execute(query).catch((error: unknown) => {
       this.#failure ??= { error }
@@ -23,7 +23,7 @@ export class ScopedSession extends Session {
   }
 
   /** @throws the first error of a statement, so that it cannot be swallowed */
-  assertSound(): void {
+  assertValid(): void {
     if (this.#failure) throw this.#failure.error
   }
 

@@ -1,18 +1,18 @@
-import type { Session } from './session.ts'
+import type { Executor } from './executor.ts'
 import type { Reads, Tx } from './store.ts'
 import {
   endFeed,
   endFeedsOfNode,
   endFeedsOfSessions,
-  feedsElsewhere,
-  feedsElsewhereOf,
+  remoteFeeds,
+  remoteFeedsOf,
   insertFeed,
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
   tokensOnAir,
 } from './tables/feeds.ts'
-import { deleteNode, giveUpNode, holdNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
+import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
   countSessions,
@@ -27,61 +27,61 @@ import {
 } from './tables/sessions.ts'
 import { countUsage, endSessions } from './tables/usage.ts'
 import { pruneUsage, sumUsage } from './tables/usageReads.ts'
-import { beginViewing, desertedStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
+import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
 /** The verbs of live sessions inside a transaction. */
-export const sessionTxOf = (session: Session): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
+export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: {
-    insert: (node, leaseMs) => insertNode(session, node, leaseMs),
-    renew: (id, leaseMs) => renewNode(session, id, leaseMs),
-    hold: (id) => holdNode(session, id),
-    giveUp: (id, isKnownDead) => giveUpNode(session, id, isKnownDead),
-    delete: (id) => deleteNode(session, id),
+    insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
+    renew: (id, leaseMs) => renewNode(executor, id, leaseMs),
+    lockShared: (id) => lockSharedNode(executor, id),
+    giveUp: (id, isKnownDead) => giveUpNode(executor, id, isKnownDead),
+    delete: (id) => deleteNode(executor, id),
   },
   sessions: {
-    insert: (live, node) => insertSession(session, live, node),
-    attach: (id, feedId) => attachFeed(session, id, feedId),
-    end: (ends) => endSessions(session, ends),
-    endOfNode: (node, end) => endSessionsOfNode(session, node, end),
-    kick: (which, reason) => kickSession(session, which, reason),
-    kickAll: (scope, reason, limit) => kickSessions(session, scope, reason, limit),
-    count: (totals, atMs) => countUsage(session, totals, atMs),
-    prune: (beforeMs, limit) => pruneSessionsAndFeeds(session, beforeMs, limit),
+    insert: (live, node) => insertSession(executor, live, node),
+    attach: (id, feedId) => attachFeed(executor, id, feedId),
+    end: (ends) => endSessions(executor, ends),
+    endOfNode: (node, end) => endSessionsOfNode(executor, node, end),
+    kick: (which, reason) => kickSession(executor, which, reason),
+    kickAll: (scope, reason, limit) => kickSessions(executor, scope, reason, limit),
+    count: (totals, atMs) => countUsage(executor, totals, atMs),
+    prune: (beforeMs, limit) => pruneSessionsAndFeeds(executor, beforeMs, limit),
   },
   feeds: {
-    insert: (feed) => insertFeed(session, feed),
-    lockOpen: (stream) => lockOpenFeeds(session, stream),
-    lastEnd: (stream) => lastFeedEnd(session, stream),
-    end: (id, atMs) => endFeed(session, id, atMs),
-    endOfSessions: (ends) => endFeedsOfSessions(session, ends),
-    endOfNode: (node, atMs) => endFeedsOfNode(session, node, atMs),
+    insert: (feed) => insertFeed(executor, feed),
+    lockOpen: (stream) => lockOpenFeeds(executor, stream),
+    lastEnd: (stream) => lastFeedEnd(executor, stream),
+    end: (id, atMs) => endFeed(executor, id, atMs),
+    endOfSessions: (ends) => endFeedsOfSessions(executor, ends),
+    endOfNode: (node, atMs) => endFeedsOfNode(executor, node, atMs),
   },
   viewing: {
-    attempt: (stream, atMs, quietMs) => noteAttempt(session, stream, atMs, quietMs),
-    begin: (stream) => beginViewing(session, stream),
-    desert: (stream, beforeMs) => desertStream(session, stream, beforeMs),
-    prune: (beforeMs) => pruneViewing(session, beforeMs),
+    attempt: (stream, atMs, quietMs) => noteAttempt(executor, stream, atMs, quietMs),
+    begin: (stream) => beginViewing(executor, stream),
+    desert: (stream, beforeMs) => desertStream(executor, stream, beforeMs),
+    prune: (beforeMs) => pruneViewing(executor, beforeMs),
   },
-  usage: { prune: (beforeMs, limit) => pruneUsage(session, beforeMs, limit) },
+  usage: { prune: (beforeMs, limit) => pruneUsage(executor, beforeMs, limit) },
 })
 
 /** The reading verbs of live sessions. */
 export const sessionReadsOf = (
-  session: Session,
+  executor: Executor,
 ): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
-  nodes: { list: () => listNodes(session) },
+  nodes: { list: () => listNodes(executor) },
   sessions: {
-    get: (id) => getSession(session, id),
-    page: (query) => pageSessions(session, query),
-    count: (scope) => countSessions(session, scope),
-    kicked: (node, limit) => kickedSessions(session, node, limit),
+    get: (id) => getSession(executor, id),
+    page: (query) => pageSessions(executor, query),
+    count: (scope) => countSessions(executor, scope),
+    kicked: (node, limit) => kickedSessions(executor, node, limit),
   },
   feeds: {
-    tokenIds: (accountId, streamName) => tokensOnAir(session, accountId, streamName),
-    open: (limit) => openFeeds(session, limit),
-    elsewhere: (node, limit) => feedsElsewhere(session, node, limit),
-    elsewhereOf: (node, stream) => feedsElsewhereOf(session, node, stream),
+    tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
+    open: (limit) => openFeeds(executor, limit),
+    remote: (node, limit) => remoteFeeds(executor, node, limit),
+    remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
-  usage: { sum: (query) => sumUsage(session, query) },
-  viewing: { deserted: (beforeMs, limit) => desertedStreams(session, beforeMs, limit) },
+  usage: { sum: (query) => sumUsage(executor, query) },
+  viewing: { deserted: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
 })

@@ -1,10 +1,10 @@
 import type { UsageRow } from '../core/usage/report.ts'
-import type { Bytes, FeedFacts, LiveSession } from '../core/sessions/types.ts'
+import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 
 // The part of the store's interface that live sessions need. Import it from `store.ts`, which is the one door.
 
 /** A session as stored. */
-export interface StoredSession extends LiveSession, Bytes {
+export interface StoredSession extends Session, Bytes {
   /** Who holds the connection. */
   readonly node: string
   /** Of a publisher whose media has begun. */
@@ -115,9 +115,9 @@ export interface FeedReads {
   /** On the air, on all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
   /** Those of all other nodes, oldest first. */
-  elsewhere(node: string, limit: number): Promise<RemoteFeed[]>
+  remote(node: string, limit: number): Promise<RemoteFeed[]>
   /** Those of one stream at other nodes, oldest first. */
-  elsewhereOf(node: string, stream: Stream): Promise<RemoteFeed[]>
+  remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }
 
 export interface NodeReads {
@@ -135,7 +135,7 @@ export interface NodeTx {
   /** Renews the lease. False: the node was given up, and its sessions are ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
   /** Keeps others from giving the node up until the transaction ends. False: it was given up. */
-  hold(id: string): Promise<boolean>
+  lockShared(id: string): Promise<boolean>
   /**
    * Locks a node whose lease has run out, or that is known to be dead, and gives it up for good: its lease is never
    * renewed again. Answers when it was last seen; undefined: it lives, is gone, or another node is at it.
@@ -145,7 +145,7 @@ export interface NodeTx {
 }
 
 export interface SessionTx {
-  insert(session: LiveSession, node: string): Promise<void>
+  insert(session: Session, node: string): Promise<void>
   /** Notes that the session's media has begun. Undefined: it has ended. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
   /** Ends those of the sessions that are on, with their last totals, which count as by `count`. */

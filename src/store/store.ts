@@ -1,5 +1,4 @@
-import type { TokenKind } from '../core/access/types.ts'
-import type { Token } from '../core/tokens/types.ts'
+import type { Token, TokenKind } from '../core/tokens/types.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -13,15 +12,15 @@ import type {
   ViewingReads,
   ViewingTx,
 } from './sessions.ts'
-import type { Connections } from './leases/types.ts'
+import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
-import type { LiveReads, LiveTx } from './live.ts'
+import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
   StoredWebhook,
-  WebhookListQuery,
+  WebhookPageQuery as WebhookListQuery,
   DeliveryState,
   Delivery,
   NewDelivery,
@@ -35,22 +34,30 @@ export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
 export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
-export type { Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
-export type { LifeRecord, Run, RunConfig, RunQuery, RunsWithin, ScheduledChannel, StoredLife } from './runs.ts'
-export type { ChannelEvent, ChannelEventQuery, LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
+export type { PoolConnections as Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
+export type {
+  EngineStateRecord as LifeRecord,
+  Run,
+  RunConfig,
+  RunQuery,
+  RunsWithin,
+  ScheduledChannel,
+  StoredEngineState as StoredLife,
+} from './runs.ts'
+export type { ChannelEvent, ChannelEventQuery, ChannelWebhook as LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
 export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
 export type {
   StoredIngest,
   DistributionKey,
   Newest,
-  ChannelListQuery,
+  ChannelPageQuery as ChannelListQuery,
   ChildListQuery,
   DistributionListQuery,
   ServedBytes,
   ServedQuery,
   ServedSum,
-} from './live.ts'
+} from './channels.ts'
 
 /**
  * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
@@ -74,7 +81,7 @@ export interface Store {
   watch(listener: () => void): () => void
   /** True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and synchronous;
    * a store that cannot know returns false and relies on `watch`. */
-  changedElsewhere(): boolean
+  changedRemotely(): boolean
   /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
    * `reset` is true when the position is too old to answer and everything cached must be dropped. */
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
@@ -85,7 +92,7 @@ export interface Store {
   /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */
   time(): Promise<number>
   /** Null where there are none. */
-  connections(): Promise<Connections | null>
+  connections(): Promise<PoolConnections | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }
@@ -140,7 +147,7 @@ export interface ApiSecret {
 }
 
 /** A v2 Basic credential: `key` is public, the secret is kept as SHA-256. */
-export interface Credential {
+export interface StoredCredential {
   id: number
   accountId: string
   name: string
@@ -210,7 +217,7 @@ export interface AuditRow {
 }
 
 /** Reads answer undefined for what does not exist; they never throw for it. */
-export interface Reads extends LiveReads, RunReads {
+export interface Reads extends ChannelReads, RunReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
     /** By creation, then id. */
@@ -221,8 +228,8 @@ export interface Reads extends LiveReads, RunReads {
     list(accountId: string): Promise<ApiSecret[]>
   }
   credentials: {
-    findByKey(key: string): Promise<(Credential & { secretHash: Uint8Array }) | undefined>
-    list(accountId: string): Promise<Credential[]>
+    findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
+    list(accountId: string): Promise<StoredCredential[]>
   }
   users: {
     findByEmail(email: string): Promise<User | undefined>
@@ -268,7 +275,7 @@ export interface Reads extends LiveReads, RunReads {
 }
 
 /** The verbs inside a transaction: they see what the transaction wrote. */
-export interface Tx extends LiveTx, RunTx {
+export interface Tx extends ChannelTx, RunTx {
   accounts: {
     insert(account: Account): Promise<void>
     list(): Promise<Account[]>
@@ -282,8 +289,8 @@ export interface Tx extends LiveTx, RunTx {
     delete(id: number): Promise<void>
   }
   credentials: {
-    insert(credential: Omit<Credential, 'id'> & { secretHash: Uint8Array }): Promise<Credential>
-    get(accountId: string, id: number): Promise<Credential | undefined>
+    insert(credential: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array }): Promise<StoredCredential>
+    get(accountId: string, id: number): Promise<StoredCredential | undefined>
     delete(id: number): Promise<void>
   }
   users: {
@@ -296,7 +303,7 @@ export interface Tx extends LiveTx, RunTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
     /** The version and value of a token, which nobody changes until the transaction ends; undefined: it is gone. */
-    hold(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
+    lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
     /** Writes the whole record over the old one and raises its version by one. The row must be locked. */
     replace(token: StoredToken): Promise<StoredToken>
     /** Removes the token with its streams, bindings and revocations. */

@@ -1,7 +1,7 @@
 import { sessionTxOf } from './sessionVerbs.ts'
-import { liveTxOf } from './liveVerbs.ts'
+import { channelTxOf } from './channelsVerbs.ts'
 import { runTxOf } from './runsVerbs.ts'
-import type { Session } from './session.ts'
+import type { Executor } from './executor.ts'
 import type { Tx } from './store.ts'
 import { appendAccessLog, pruneAccessLog } from './tables/accessLog.ts'
 import { insertAccount, listAccounts } from './tables/accounts.ts'
@@ -33,7 +33,7 @@ import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
-import { deleteToken, holdToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
+import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
 import { insertUser } from './tables/users.ts'
 import {
   deleteWebhook,
@@ -47,110 +47,110 @@ import {
 } from './tables/webhooks.ts'
 
 /** The verbs of a transaction over the session in which it runs. */
-export function txOf(session: Session): Tx {
+export function txOf(executor: Executor): Tx {
   return {
-    ...liveTxOf(session),
-    ...runTxOf(session),
-    ...sessionTxOf(session),
-    accounts: { insert: (account) => insertAccount(session, account), list: () => listAccounts(session) },
+    ...channelTxOf(executor),
+    ...runTxOf(executor),
+    ...sessionTxOf(executor),
+    accounts: { insert: (account) => insertAccount(executor, account), list: () => listAccounts(executor) },
     secrets: {
-      insert: (secret) => insertSecret(session, secret),
-      get: (accountId, id) => getSecret(session, accountId, id),
-      replace: (id, hash, hint, atMs) => replaceSecret(session, id, hash, hint, atMs),
-      delete: (id) => deleteSecret(session, id),
+      insert: (secret) => insertSecret(executor, secret),
+      get: (accountId, id) => getSecret(executor, accountId, id),
+      replace: (id, hash, hint, atMs) => replaceSecret(executor, id, hash, hint, atMs),
+      delete: (id) => deleteSecret(executor, id),
     },
     credentials: {
-      insert: (credential) => insertCredential(session, credential),
-      get: (accountId, id) => getCredential(session, accountId, id),
-      delete: (id) => deleteCredential(session, id),
+      insert: (credential) => insertCredential(executor, credential),
+      get: (accountId, id) => getCredential(executor, accountId, id),
+      delete: (id) => deleteCredential(executor, id),
     },
-    users: { insert: (user) => insertUser(session, user) },
+    users: { insert: (user) => insertUser(executor, user) },
     tokens: {
-      insert: (token) => insertToken(session, token),
-      lock: (accountId, kind, id) => lockToken(session, accountId, kind, id),
-      hold: (id) => holdToken(session, id),
-      replace: (token) => replaceToken(session, token),
-      delete: (token) => deleteToken(session, token),
+      insert: (token) => insertToken(executor, token),
+      lock: (accountId, kind, id) => lockToken(executor, accountId, kind, id),
+      lockShared: (id) => lockSharedToken(executor, id),
+      replace: (token) => replaceToken(executor, token),
+      delete: (token) => deleteToken(executor, token),
     },
     bindings: {
-      bind: (input) => bindAddress(session, input),
-      keepEarliest: (tokenId, count) => keepEarliest(session, tokenId, count),
-      clear: (tokenId) => clearBindings(session, tokenId),
-      touch: (uses) => touchBindings(session, uses),
+      bind: (input) => bindAddress(executor, input),
+      keepEarliest: (tokenId, count) => keepEarliest(executor, tokenId, count),
+      clear: (tokenId) => clearBindings(executor, tokenId),
+      touch: (uses) => touchBindings(executor, uses),
     },
     revocations: {
-      add: (tokenId, jti, atMs) => addRevocation(session, tokenId, jti, atMs),
-      count: (tokenId) => countRevocations(session, tokenId),
-      clear: (tokenId) => clearRevocations(session, tokenId),
+      add: (tokenId, jti, atMs) => addRevocation(executor, tokenId, jti, atMs),
+      count: (tokenId) => countRevocations(executor, tokenId),
+      clear: (tokenId) => clearRevocations(executor, tokenId),
     },
-    recordings: recordingVerbs(session),
+    recordings: recordingVerbs(executor),
     changes: {
-      append: (change) => appendChange(session, change),
-      prune: (beforeMs) => pruneChanges(session, beforeMs),
+      append: (change) => appendChange(executor, change),
+      prune: (beforeMs) => pruneChanges(executor, beforeMs),
     },
-    outbox: { append: (event) => appendOutbox(session, event), take: (limit) => takeOutbox(session, limit) },
-    ...liveTxOf(session),
-    webhooks: webhookVerbs(session),
-    deliveries: deliveryVerbs(session),
+    outbox: { append: (event) => appendOutbox(executor, event), take: (limit) => takeOutbox(executor, limit) },
+    ...channelTxOf(executor),
+    webhooks: webhookVerbs(executor),
+    deliveries: deliveryVerbs(executor),
     leftSources: {
-      ofAudit: (limit) => left.removeAuditSources(session, limit),
-      ofRuns: (limit) => left.removeRunSources(session, limit),
-      ofDeliveries: (untilMs, limit) => left.removeDeliveredSources(session, untilMs, limit),
-      ofEngines: () => left.removeToldSources(session),
+      ofAudit: (limit) => left.removeAuditSources(executor, limit),
+      ofRuns: (limit) => left.removeRunSources(executor, limit),
+      ofDeliveries: (untilMs, limit) => left.removeDeliveredSources(executor, untilMs, limit),
+      ofEngines: () => left.removeToldSources(executor),
     },
     audit: {
-      append: (row) => appendAudit(session, row),
-      prune: (beforeMs, limit) => pruneAudit(session, beforeMs, limit),
+      append: (row) => appendAudit(executor, row),
+      prune: (beforeMs, limit) => pruneAudit(executor, beforeMs, limit),
     },
     accessLog: {
-      append: (rows) => appendAccessLog(session, rows),
-      prune: (beforeMs, limit) => pruneAccessLog(session, beforeMs, limit),
+      append: (rows) => appendAccessLog(executor, rows),
+      prune: (beforeMs, limit) => pruneAccessLog(executor, beforeMs, limit),
     },
   }
 }
 
-function recordingVerbs(session: Session): Tx['recordings'] {
+function recordingVerbs(executor: Executor): Tx['recordings'] {
   return {
-    insert: (recording) => insertRecording(session, recording),
-    lock: (id) => lockRecording(session, id),
-    replace: (recording) => replaceRecording(session, recording),
-    delete: (id) => deleteRecording(session, id),
+    insert: (recording) => insertRecording(executor, recording),
+    lock: (id) => lockRecording(executor, id),
+    replace: (recording) => replaceRecording(executor, recording),
+    delete: (id) => deleteRecording(executor, id),
   }
 }
 
-function webhookVerbs(session: Session): Tx['webhooks'] {
+function webhookVerbs(executor: Executor): Tx['webhooks'] {
   return {
-    insert: (webhook) => insertWebhook(session, webhook),
-    lock: (accountId, id) => lockWebhook(session, accountId, id),
-    lockAll: (ids) => lockWebhooks(session, ids),
-    forAccount: (accountId) => webhooksOf(session, accountId),
-    replace: (webhook) => replaceWebhook(session, webhook),
-    setHealth: (id, health) => setWebhookHealth(session, id, health),
-    setProbed: (id, atMs) => setWebhookProbed(session, id, atMs),
+    insert: (webhook) => insertWebhook(executor, webhook),
+    lock: (accountId, id) => lockWebhook(executor, accountId, id),
+    lockAll: (ids) => lockWebhooks(executor, ids),
+    forAccount: (accountId) => webhooksOf(executor, accountId),
+    replace: (webhook) => replaceWebhook(executor, webhook),
+    setHealth: (id, health) => setWebhookHealth(executor, id, health),
+    setProbed: (id, atMs) => setWebhookProbed(executor, id, atMs),
     delete: async (id) => {
-      await deleteWebhook(session, id)
-      await deletePendingDeliveries(session, id)
+      await deleteWebhook(executor, id)
+      await deletePendingDeliveries(executor, id)
     },
   }
 }
 
-function deliveryVerbs(session: Session): Tx['deliveries'] {
+function deliveryVerbs(executor: Executor): Tx['deliveries'] {
   return {
-    insert: (rows) => insertDeliveries(session, rows),
-    redeliver: (input) => redeliver(session, input),
-    claim: (input) => claimDeliveries(session, input),
-    start: (node, atMs, claimed) => startDeliveries(session, node, atMs, claimed),
-    finish: (node, ends) => finishDeliveries(session, node, ends),
-    skip: (input) => skipDeliveries(session, input),
-    hold: (input) => holdDeliveries(session, input),
-    resume: (webhookId, untilMs, nowMs) => resumeDeliveries(session, webhookId, untilMs, nowMs),
-    offerProbe: (input) => offerProbe(session, input),
-    retry: (input) => retryDelivery(session, input),
-    release: (nowMs, limit) => releaseRetries(session, nowMs, limit),
-    giveUp: (webhookId, reason, atMs) => giveUpDeliveries(session, webhookId, reason, atMs),
-    renew: (node, leaseMs) => renewSender(session, node, leaseMs),
-    leave: (node) => removeSender(session, node),
-    expire: (input) => expireDeliveries(session, input),
-    prune: (beforeMs, limit) => pruneDeliveries(session, beforeMs, limit),
+    insert: (rows) => insertDeliveries(executor, rows),
+    redeliver: (input) => redeliver(executor, input),
+    claim: (input) => claimDeliveries(executor, input),
+    start: (node, atMs, claimed) => startDeliveries(executor, node, atMs, claimed),
+    finish: (node, ends) => finishDeliveries(executor, node, ends),
+    skip: (input) => skipDeliveries(executor, input),
+    hold: (input) => holdDeliveries(executor, input),
+    resume: (webhookId, untilMs, nowMs) => resumeDeliveries(executor, webhookId, untilMs, nowMs),
+    offerProbe: (input) => offerProbe(executor, input),
+    retry: (input) => retryDelivery(executor, input),
+    release: (nowMs, limit) => releaseRetries(executor, nowMs, limit),
+    giveUp: (webhookId, reason, atMs) => giveUpDeliveries(executor, webhookId, reason, atMs),
+    renew: (node, leaseMs) => renewSender(executor, node, leaseMs),
+    leave: (node) => removeSender(executor, node),
+    expire: (input) => expireDeliveries(executor, input),
+    prune: (beforeMs, limit) => pruneDeliveries(executor, beforeMs, limit),
   }
 }

@@ -11,7 +11,7 @@ export interface StoredWebhook extends Webhook {
   probedAtMs?: number
 }
 
-export interface WebhookListQuery {
+export interface WebhookPageQuery {
   accountId: string
   /** The first id of the page, inclusive, in the direction of the list. */
   startingId?: number
@@ -85,7 +85,7 @@ export interface DeliveryEnd extends Pick<Delivery, 'id' | 'statusCode' | 'durat
 export interface WebhookReads {
   get(accountId: string, id: number): Promise<StoredWebhook | undefined>
   /** One page by id. */
-  list(query: WebhookListQuery): Promise<StoredWebhook[]>
+  list(query: WebhookPageQuery): Promise<StoredWebhook[]>
   /** All of an account, by id. */
   forAccount(accountId: string): Promise<StoredWebhook[]>
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { AccessRecorder, type Noted, type RecorderOptions } from '../../src/commands/accessRecorder.ts'
+import { AccessRecorder, type Noted, type AccessRecorderOptions } from '../../src/services/accessRecorder.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type AccessLogRow, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { newAccount, quiet } from '../conformance/store.samples.ts'
@@ -62,7 +62,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       return id
     }
 
-    const recorder = (over: Partial<RecorderOptions> = {}) =>
+    const recorder = (over: Partial<AccessRecorderOptions> = {}) =>
       new AccessRecorder({ ...SETTINGS, store, clock, log: silent, ...over })
     const noted = (over: Partial<Noted> = {}): Noted => ({
       ...REFUSAL,
@@ -90,7 +90,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       for (let at = 0; at < 180; at += 1) {
         log.note(noted(), true)
         clock.advance(1000)
-        await log.tend()
+        await log.reconcile()
       }
       await log.flush()
       expect((await rowsOf()).map(({ count }) => count)).toEqual([60, 60, 60])
@@ -221,17 +221,17 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
         },
       })
       log.note(noted(), true)
-      await log.tend()
+      await log.reconcile()
       for (let at = 0; at < 59; at += 1) {
         log.note(noted({ streamName: `${at}` }), true)
         clock.advance(1000)
-        await log.tend()
+        await log.reconcile()
       }
       expect([tries, log.dropped.get('disk_full')]).toEqual([1, 60])
       isFull = false
       clock.advance(1000)
       log.note(noted(), true)
-      await log.tend()
+      await log.reconcile()
       expect(await rowsOf()).toHaveLength(1)
     })
 
@@ -242,19 +242,19 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       const days = (count: number) => count * 86_400_000
       const old = [0.5, 2, 3].map((age) => ({ ...noted(), id: `old-${age}`, atMs: clock.now() - days(age) }))
       await store.transaction((tx) => tx.accessLog.append(old.map((row) => ({ ...row, count: 1, lastAtMs: row.atMs }))))
-      await log.tend()
+      await log.reconcile()
       log.note(noted(), true)
-      await log.tend()
+      await log.reconcile()
       expect([(await rowsOf()).length, log.dropped.get('disk_full')]).toEqual([3, 1])
       freeBytes = 100e6
       clock.advance(5000)
-      await log.tend()
+      await log.reconcile()
       expect((await rowsOf()).map(({ id }) => id)).toEqual(['old-0.5'])
       freeBytes = 2000e6
       clock.advance(5000)
-      await log.tend()
+      await log.reconcile()
       log.note(noted(), true)
-      await log.tend()
+      await log.reconcile()
       expect(await rowsOf()).toHaveLength(2)
     })
 
@@ -264,11 +264,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
         store: { ...passing(store), diskSpace: async () => ({ freeBytes, totalBytes: 1e9 }) },
         minFreeMegabytes: 1000,
       })
-      await log.tend()
+      await log.reconcile()
       log.note(noted(), true)
       freeBytes = 40e6
       clock.advance(5000)
-      await log.tend()
+      await log.reconcile()
       log.note(noted({ streamName: 'late' }), true)
       await log.flush()
       expect(await rowsOf()).toHaveLength(1)
@@ -288,7 +288,7 @@ const passing = (store: Store): Store => ({
   read: store.read,
   transaction: (work) => store.transaction(work),
   watch: (listener) => store.watch(listener),
-  changedElsewhere: () => store.changedElsewhere(),
+  changedRemotely: () => store.changedRemotely(),
   changesSince: (cursor) => store.changesSince(cursor),
   diskSpace: () => store.diskSpace(),
   ping: () => store.ping(),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { EncodingLoad } from '../../src/commands/v2life/encodingLoad.ts'
-import { Viewers } from '../../src/commands/v2/viewers.ts'
-import { defaultLadder } from '../../src/core/live/ladder.ts'
-import type { LoadControl } from '../../src/core/life/load.ts'
+import { EncodingLoad } from '../../src/commands/channels/runs/encodingLoad.ts'
+import { Viewers } from '../../src/commands/channels/viewers.ts'
+import { defaultLadder } from '../../src/core/channels/ladder.ts'
+import type { LoadControl } from '../../src/core/channels/runs/load.ts'
 
 const LADDER = defaultLadder('abc123')
 const full = { width: 1920, height: 1080, bitrate: 6_000_000, frameRate: { value: 60, scale: 1 } }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { closeSession } from '../../src/commands/live/close.ts'
-import { admit, type LiveNode, makeToken, publish, startLiveNode, until, view } from '../support/live.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { admit, type TestNode, makeToken, publish, startTestNode, until, view } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const LEASE_MS = 15_000
@@ -9,12 +9,12 @@ const LEASE_MS = 15_000
 describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => {
   const clock = new ManualClock()
   let place: Place
-  let one: LiveNode
-  let other: LiveNode
+  let one: TestNode
+  let other: TestNode
   beforeAll(async () => {
     place = await newPlace(engine)
-    one = await startLiveNode({ url: place.url, clock, leaseMs: LEASE_MS })
-    other = await startLiveNode({ url: place.url, clock, leaseMs: LEASE_MS })
+    one = await startTestNode({ url: place.url, clock, leaseMs: LEASE_MS })
+    other = await startTestNode({ url: place.url, clock, leaseMs: LEASE_MS })
   })
   afterAll(async () => {
     await one.close()
@@ -83,7 +83,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     const { id, token } = await makeToken(one, 'publish')
     await publish(other, { presented: token, streamName: 'lost' })
     expect(await active('lost')).toEqual([id])
-    const gone = other.ctx.live.node
+    const gone = other.ctx.sessions.node
     await other.crash()
     await one.ctx.store.transaction((tx) => tx.nodes.renew(gone, -1))
     await one.node.sweep()

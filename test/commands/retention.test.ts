@@ -2,15 +2,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
 import { newRun } from '../conformance/store.samples.ts'
-import { runLive, type LiveClient } from '../support/v2.ts'
+import { runChannels, type ChannelsClient } from '../support/channelsClient.ts'
 import { servedBy } from '../support/served.ts'
 
 const DAY_MS = 86_400_000
 const AT = Date.UTC(2026, 0, 1)
 
-let live: LiveClient
+let live: ChannelsClient
 beforeAll(async () => {
-  live = await runLive()
+  live = await runChannels()
 })
 afterAll(() => live.close())
 

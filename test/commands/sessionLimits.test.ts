@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { admitPublisher, mayView } from '../../src/commands/live/admit.ts'
-import { closeSession } from '../../src/commands/live/close.ts'
+import { admitPublisher, mayView } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import {
   admit,
-  approachOf,
-  type LiveNode,
+  attemptOf,
+  type TestNode,
   makeToken,
   publish,
-  startLiveNode,
+  startTestNode,
   tryToView,
   until,
   view,
-} from '../support/live.ts'
+} from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 const MAX = 20
@@ -20,13 +20,13 @@ const MAX = 20
 const VIEWERS = 18
 
 let place: Place
-let at: LiveNode
+let at: TestNode
 let tokens: { publish: string; subscribe: string; other: string }
 
 beforeAll(async () => {
   place = await newPlace('SQLite')
   const limits = { maxViewersPerAddress: 5, maxPublishersPerAddress: 3, maxConnectingPerAddress: 4 }
-  at = await startLiveNode({ url: place.url, max: MAX, flags: { sessions: limits } })
+  at = await startTestNode({ url: place.url, max: MAX, flags: { sessions: limits } })
   tokens = {
     publish: (await makeToken(at, 'publish')).token,
     subscribe: (await makeToken(at, 'subscribe')).token,
@@ -41,13 +41,13 @@ beforeEach(async () => {
   await publish(at, { presented: tokens.publish, ip: '203.0.113.1' })
 })
 afterEach(async () => {
-  for (const { session } of at.ctx.live.all()) await closeSession(at.ctx, session.id, 'left')
+  for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
 })
 
 /** Over HLS nothing has to come up after the admission. */
 const watch = (ip: string, presented = tokens.subscribe) => tryToView(at, { protocol: 'hls', presented, ip })
 const broadcast = (ip: string) =>
-  admitPublisher(at.ctx, approachOf({ protocol: 'rtmp', presented: tokens.publish, streamName: ip, ip }), {
+  admitPublisher(at.ctx, attemptOf({ protocol: 'rtmp', presented: tokens.publish, streamName: ip, ip }), {
     sourceId: null,
     cut: () => Promise.resolve(),
   })
@@ -62,7 +62,7 @@ describe('slots', () => {
     expect(codes(answers)).toEqual({ ok: VIEWERS, too_many_sessions: 60 - VIEWERS })
     const publishers = await Promise.all(addresses(10, '192.0.2').map(broadcast))
     expect(codes(publishers)).toEqual({ ok: 1, too_many_sessions: 9 })
-    expect(at.ctx.live.size).toBe(MAX)
+    expect(at.ctx.sessions.size).toBe(MAX)
   })
 
   it('of one address are bounded, by its /64 for IPv6, and its viewers do not keep its publishers out', async () => {
@@ -90,7 +90,7 @@ describe('slots', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, offer))
     expect(codes(answers)).toEqual({ ok: 4, too_many_connecting: 1 })
     const [first] = answers
-    if (first?.ok) at.ctx.live.get(first.session.id)?.slot.connected()
+    if (first?.ok) at.ctx.sessions.get(first.session.id)?.slot.connected()
     expect(await offer()).toMatchObject({ ok: true })
     expect(await broadcast('192.0.2.7')).toMatchObject({ ok: true })
   })
@@ -124,7 +124,7 @@ describe('a slot is given back', () => {
         const doomed = await makeToken(at, 'subscribe')
         await view(at, { ...use, presented: doomed.token })
         await at.call('DELETE', `/api/subscribe_token/${doomed.id}`)
-        await until(() => at.ctx.live.ofToken(doomed.id).length === 0)
+        await until(() => at.ctx.sessions.ofToken(doomed.id).length === 0)
       },
     ],
     [
@@ -137,7 +137,7 @@ describe('a slot is given back', () => {
     [
       'who only asked whether they may',
       () =>
-        mayView(at.ctx, approachOf({ ...use, action: 'view', accountId: at.accountId, presented: tokens.subscribe }), {
+        mayView(at.ctx, attemptOf({ ...use, action: 'view', accountId: at.accountId, presented: tokens.subscribe }), {
           sourceId: null,
         }),
     ],
@@ -149,7 +149,7 @@ describe('a slot is given back', () => {
         await expect(
           tryToView({ ctx, accountId: at.accountId }, { ...use, presented: tokens.subscribe }),
         ).rejects.toThrow('gone')
-        for (const id of at.ctx.live.leaving.keys()) await closeSession(at.ctx, id, 'lost')
+        for (const id of at.ctx.sessions.leaving.keys()) await closeSession(at.ctx, id, 'lost')
       },
     ],
   ])('by the viewer %s', async (_, act) => {
@@ -162,7 +162,7 @@ describe('a slot is given back', () => {
     for (let times = 0; times < 6; times += 1)
       await publish(at, { presented: tokens.publish, ip: '203.0.113.9', protocol: 'rtmp' })
     await closeSession(at.ctx, before.session.id, 'left')
-    await until(() => at.ctx.live.all().filter(({ session }) => session.address === '203.0.113.9').length === 1)
+    await until(() => at.ctx.sessions.all().filter(({ session }) => session.address === '203.0.113.9').length === 1)
     expect(codes(await Promise.all([0, 1].map(() => broadcast('203.0.113.9'))))).toEqual({ ok: 2 })
   })
 })

@@ -8,7 +8,7 @@ import {
   emitThumbnail,
   emitTranscoder,
   emitViewerConnection,
-} from '../../src/commands/webhooksEmit.ts'
+} from '../../src/commands/webhooks/emit.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { httpReceiver, type Receiver } from '../delivery/support/receivers.ts'
 import { runApp, type RunningApp } from '../support/app.ts'

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/config/file.ts'
 import { type ConfigSources, loadConfig } from '../../src/config/load.ts'
 import { sealingKeyFile, storageUrl } from '../../src/config/places.ts'
-import { type ConfigProblem, formatProblem } from '../../src/config/problem.ts'
+import { type ConfigProblem, formatConfigProblem } from '../../src/config/problem.ts'
 import type { Config } from '../../src/config/schema.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'sluice-config-'))
@@ -20,7 +20,7 @@ function fileWith(text: string | Uint8Array): string {
 
 function load(sources: Partial<ConfigSources>): Config {
   const config = loadConfig({ directory, env: {}, ...sources })
-  if (!config.ok) throw new Error(config.error.map(formatProblem).join('\n'))
+  if (!config.ok) throw new Error(config.error.map(formatConfigProblem).join('\n'))
   return config.value
 }
 
@@ -102,7 +102,9 @@ describe('problems', () => {
 
   test('say what is allowed', () => {
     expect(problemOf('server: {port: 70000}').allowed).toBe('a whole number from 0 to 65535')
-    expect(formatProblem(problemOf('log: {format: xml}'))).toMatch(/"xml" is not known \(allowed: json, pretty\)$/)
+    expect(formatConfigProblem(problemOf('log: {format: xml}'))).toMatch(
+      /"xml" is not known \(allowed: json, pretty\)$/,
+    )
   })
 
   test('suggest the name that was meant', () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { createRelayEngine } from '../../src/media/relay/engine.ts'
+import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { silentLog } from '../support/app.ts'
 import { engineConformance } from './engine.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type Audio as AudioLine, type PeerConnection as Peer } from 'node-datachannel'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import type { EngineEvent } from '../../src/media/engine.ts'
-import { createRelayEngine } from '../../src/media/relay/engine.ts'
+import type { MediaEngineEvent } from '../../src/media/engine.ts'
+import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { silentLog } from '../support/app.ts'
 import { until } from '../support/delivery.ts'
 import { IPV6, publishTo, viewFrom } from '../support/rtcPeer.ts'
@@ -19,7 +19,7 @@ const config = {
   publisherSilentMs: 15_000,
 }
 const engine = createRelayEngine({ log: silentLog, now: () => performance.now(), config })
-const events: EngineEvent[] = []
+const events: MediaEngineEvent[] = []
 engine.watch((event) => events.push(event))
 const open: { close(): unknown }[] = []
 afterEach(() => {

@@ -1,23 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Engine, EngineEvent } from '../../src/media/engine.ts'
-import type { Frame, Track } from '../../src/media/frame.ts'
-import { encoded, Player } from '../media/packager/frames.ts'
-import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
+import type { MediaEngine, MediaEngineEvent } from '../../src/media/engine.ts'
+import type { Frame, TrackInfo } from '../../src/media/frame.ts'
+import { encoded, Player } from '../media/ffmpeg/frames.ts'
+import { vp8 } from '../../src/media/codecs/vp8.ts'
 import { until } from '../support/delivery.ts'
 import { publishTo, TestPublisher, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
 /** An engine under test, and how to kill one of its processes as a crash does. */
-export interface EngineUnderTest {
-  create(): Engine
+export interface MediaEngineUnderTest {
+  create(): MediaEngine
   /** Kills a process of the engine with SIGKILL. */
   kill(): void
 }
 
 /** What every engine must do: see `src/media/engine.ts`. The other end is another implementation of WebRTC. */
-export function engineConformance(name: string, under: EngineUnderTest): void {
+export function engineConformance(name: string, under: MediaEngineUnderTest): void {
   describe(name, () => {
-    let engine: Engine
-    let events: EngineEvent[] = []
+    let engine: MediaEngine
+    let events: MediaEngineEvent[] = []
     let ids = 0
     const open: { close(): Promise<void> }[] = []
     const id = (): string => `s${(ids += 1)}`
@@ -176,7 +176,7 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
       await hasEnded(from)
       const last = (sessionId: string) =>
         events.findLast((event) => event.kind === 'bytes' && event.sessionId === sessionId) as
-          | Extract<EngineEvent, { kind: 'bytes' }>
+          | Extract<MediaEngineEvent, { kind: 'bytes' }>
           | undefined
       const payload = viewer.packets.reduce((sum, packet) => sum + packet.payload.length + 12, 0)
       expect(last(to)?.bytesOut ?? 0).toBeGreaterThanOrEqual(payload)
@@ -186,9 +186,9 @@ export function engineConformance(name: string, under: EngineUnderTest): void {
     test('the frames of a publisher can be had, from a keyframe on, with their size and times', async () => {
       const sessionId = id()
       await publish(sessionId)
-      const [tracks, frames]: [(readonly Track[])[], Frame[]] = [[], []]
+      const [tracks, frames]: [(readonly TrackInfo[])[], Frame[]] = [[], []]
       const sink = {
-        tracks: (list: readonly Track[]) => tracks.push(list),
+        tracks: (list: readonly TrackInfo[]) => tracks.push(list),
         frame: (one: Frame) => frames.push(one),
         end: () => undefined,
       }

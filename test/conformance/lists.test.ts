@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAccount } from '../../src/commands/accounts.ts'
-import { createSecret } from '../../src/commands/secrets.ts'
+import { createAccount } from '../../src/commands/accounts/accounts.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
-import { credential } from '../support/v2.ts'
+import { credential } from '../support/channelsClient.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { type Ground, type Item, LISTS, type ListCase, newGround, REGIONS } from './lists.ts'
@@ -187,7 +187,7 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
 })
 
 test('every list of the live interface is walked by cursor, and walked here', () => {
-  const { paths } = JSON.parse(readFileSync(new URL('../../api/live.openapi.json', import.meta.url), 'utf8'))
+  const { paths } = JSON.parse(readFileSync(new URL('../../api/channels.openapi.json', import.meta.url), 'utf8'))
   const unpaged: string[] = []
   const unwalked: string[] = []
   const any = 'x'

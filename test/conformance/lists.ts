@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import type { Channel } from '../../src/core/live/types.ts'
-import type { LiveSession } from '../../src/media/sessions.ts'
+import type { Channel } from '../../src/core/channels/types.ts'
+import type { Session } from '../../src/media/sessionRegistry.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
-import { LIFE_LISTS, newLoggedWebhook } from './listsLife.ts'
+import { LIFE_LISTS, newLoggedWebhook } from './listsRuns.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
-import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.live.ts'
+import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.channels.ts'
 import { newRecording } from './store.recordings.ts'
 import { accessRow, ending, newWebhook } from './store.samples.ts'
 
@@ -47,7 +47,7 @@ const newest = ({ id, createdAtMs }: { id: string; createdAtMs: number }): Item 
 /** As long as the ids of these lists are, and sorted by time as they are. */
 const sortedId = (atMs: number): string => `${atMs}${randomBytes(11).toString('hex').slice(1)}`
 
-const newSession = (accountId: string, atMs: number): LiveSession => ({
+const newSession = (accountId: string, atMs: number): Session => ({
   id: sortedId(atMs),
   accountId,
   action: 'view',

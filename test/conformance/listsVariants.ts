@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { SORTS } from '../../src/core/schedule/requests.ts'
+import { SORTS } from '../../src/core/channels/schedules/requests.ts'
 import type { Scheduler, SchedulerSort } from '../../src/store/store.ts'
 import type { Ground, ListCase } from './lists.ts'
-import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsLife.ts'
-import { newChannel } from './store.live.ts'
+import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsRuns.ts'
+import { newChannel } from './store.channels.ts'
 
 /** The lists with their filters and orders. Of every three items two are on the list, and the third is there beside it. */
 const isOn = (atMs: number): boolean => atMs % 3 !== 0

@@ -30,21 +30,25 @@ export function channelWebhooksSuite(stores: Stores): void {
       const accountId = account()
       const one = newWebhook(accountId, { description: 'x' })
       await stores.store.transaction(async (tx) => {
-        await tx.liveWebhooks.insert(one)
-        await tx.liveWebhooks.insert(newWebhook(accountId, { active: false, createdAtMs: AT - 1 }))
+        await tx.channelWebhooks.insert(one)
+        await tx.channelWebhooks.insert(newWebhook(accountId, { active: false, createdAtMs: AT - 1 }))
       })
-      const found = await stores.other.read.liveWebhooks.get(accountId, one.id)
+      const found = await stores.other.read.channelWebhooks.get(accountId, one.id)
       expect(found).toEqual({ ...one, lane: expect.any(Number) })
       expect(await stores.other.read.webhooks.forAccount(accountId)).toEqual([])
-      const page = await stores.other.read.liveWebhooks.page({ accountId, limit: 1 })
-      const rest = await stores.other.read.liveWebhooks.page({ accountId, limit: 5, after: { atMs: AT, id: one.id } })
+      const page = await stores.other.read.channelWebhooks.page({ accountId, limit: 1 })
+      const rest = await stores.other.read.channelWebhooks.page({
+        accountId,
+        limit: 5,
+        after: { atMs: AT, id: one.id },
+      })
       expect([page.map(({ id }) => id), rest.length]).toEqual([[one.id], 1])
       await stores.store.transaction(async (tx) => {
-        expect((await tx.liveWebhooks.active(accountId)).map(({ id }) => id)).toEqual([one.id])
-        expect(await tx.liveWebhooks.count(accountId)).toBe(2)
-        if (found) await tx.liveWebhooks.replace({ ...found, active: false, events: ['channel.created'] })
+        expect((await tx.channelWebhooks.active(accountId)).map(({ id }) => id)).toEqual([one.id])
+        expect(await tx.channelWebhooks.count(accountId)).toBe(2)
+        if (found) await tx.channelWebhooks.replace({ ...found, active: false, events: ['channel.created'] })
       })
-      expect(await stores.other.read.liveWebhooks.get(accountId, one.id)).toMatchObject({ active: false })
+      expect(await stores.other.read.channelWebhooks.get(accountId, one.id)).toMatchObject({ active: false })
     })
 
     test('a failed attempt is followed by another, which waits for its time; one of the token interface is not', async () => {
@@ -87,7 +91,7 @@ export function channelWebhooksSuite(stores: Stores): void {
         tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }),
       )
       expect(claimed).toMatchObject({ id: retry.id, attempt: 2, payload: { contentType: 'application/json' } })
-      const log = await stores.other.read.liveWebhooks.log({ lane, limit: 10, fromMs: AT, untilMs: AT + 1 })
+      const log = await stores.other.read.channelWebhooks.log({ lane, limit: 10, fromMs: AT, untilMs: AT + 1 })
       expect(log.map(({ id: one, attempt }) => [one, attempt])).toContainEqual([counted.id, 1])
       expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))).toBe(1)
       expect(await due()).toBeUndefined()
@@ -150,11 +154,11 @@ export function channelWebhooksSuite(stores: Stores): void {
       const lanes: number[] = []
       for (const over of [{ disabled }, { disabled, active: false }, { disabled: null }, { disabled }]) {
         const webhook = newWebhook(accountId, over)
-        await stores.store.transaction((tx) => tx.liveWebhooks.insert(webhook))
-        lanes.push((await stores.store.read.liveWebhooks.get(accountId, webhook.id))?.lane ?? 0)
+        await stores.store.transaction((tx) => tx.channelWebhooks.insert(webhook))
+        lanes.push((await stores.store.read.channelWebhooks.get(accountId, webhook.id))?.lane ?? 0)
       }
       const due = async (nowMs: number, probedBeforeMs: number) => {
-        const all = await stores.other.read.liveWebhooks.probesDue({ nowMs, probedBeforeMs, limit: 1000 })
+        const all = await stores.other.read.channelWebhooks.probesDue({ nowMs, probedBeforeMs, limit: 1000 })
         return lanes.flatMap((lane, at) => (all.includes(lane) ? [at] : []))
       }
       expect(await due(AT, AT)).toEqual([0, 3])
@@ -209,8 +213,8 @@ export function channelWebhooksSuite(stores: Stores): void {
 
 async function withDelivery({ store }: Stores, accountId: string) {
   const webhook = newWebhook(accountId)
-  await store.transaction((tx) => tx.liveWebhooks.insert(webhook))
-  const lane = (await store.read.liveWebhooks.get(accountId, webhook.id))?.lane ?? 0
+  await store.transaction((tx) => tx.channelWebhooks.insert(webhook))
+  const lane = (await store.read.channelWebhooks.get(accountId, webhook.id))?.lane ?? 0
   const row = (event: string): NewDelivery & { attempt: 1 } => ({
     id: randomBytes(10).toString('hex'),
     eventId: id('e'),

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { removeLeftSources } from '../../src/commands/leftSources.ts'
+import { removeLeftSources } from '../../src/commands/channels/leftSources.ts'
 import type { RunConfig, Tx } from '../../src/store/store.ts'
-import { newChannel, newEngine } from './store.live.ts'
+import { newChannel, newEngine } from './store.channels.ts'
 import { auditRow, newAccount, newRun } from './store.samples.ts'
 import type { Stores } from './store.ts'
 

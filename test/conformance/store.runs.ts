@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { LifeRecord } from '../../src/store/store.ts'
-import { newChannel, newEngine } from './store.live.ts'
+import { newChannel, newEngine } from './store.channels.ts'
 import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
@@ -19,7 +19,7 @@ function livesAndRuns(stores: Stores): void {
   describe('lives and runs', () => {
     test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
       const run = newRun()
-      const life: LifeRecord = {
+      const state: LifeRecord = {
         engineId: run.engineId,
         accountId: 'nobody',
         channelId: run.channelId,
@@ -32,28 +32,31 @@ function livesAndRuns(stores: Stores): void {
       }
       await stores.store.transaction(async (tx) => {
         await tx.runs.insert(run)
-        await tx.lives.put({ ...life, failures: 3 })
-        await tx.lives.put(life)
+        await tx.engineStates.put({ ...state, failures: 3 })
+        await tx.engineStates.put(state)
       })
-      const isExpired = async () => (await stores.other.read.lives.get(life.engineId))?.isExpired
+      const isExpired = async () => (await stores.other.read.engineStates.get(state.engineId))?.isExpired
       // It was never taken.
       expect(await isExpired()).toBe(true)
       const atMs = await stores.store.time()
-      await stores.store.transaction((tx) => tx.lives.renew('node 1', 60_000))
-      expect(await stores.other.read.lives.busy()).toContainEqual({ ...life, isExpired: false })
-      expect(await stores.other.read.lives.get(life.engineId)).toEqual({ ...life, isExpired: false })
+      await stores.store.transaction((tx) => tx.engineStates.renew('node 1', 60_000))
+      expect(await stores.other.read.engineStates.busy()).toContainEqual({ ...state, isExpired: false })
+      expect(await stores.other.read.engineStates.get(state.engineId)).toEqual({ ...state, isExpired: false })
       const [renewed] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
       expect(renewed).toEqual({ ...run, heartbeatAtMs: expect.any(Number) as number })
       expect(renewed?.heartbeatAtMs).toBeGreaterThanOrEqual(atMs)
       // To write the rest leaves the lease as it is, and to take the engine begins another.
-      await stores.store.transaction((tx) => tx.lives.put({ ...life, failures: 1 }))
+      await stores.store.transaction((tx) => tx.engineStates.put({ ...state, failures: 1 }))
       expect(await isExpired()).toBe(false)
-      await stores.store.transaction((tx) => tx.lives.take(life.engineId, 'node 2', -1))
-      expect(await stores.other.read.lives.get(life.engineId)).toMatchObject({ node: 'node 2', isExpired: true })
+      await stores.store.transaction((tx) => tx.engineStates.take(state.engineId, 'node 2', -1))
+      expect(await stores.other.read.engineStates.get(state.engineId)).toMatchObject({
+        node: 'node 2',
+        isExpired: true,
+      })
       await stores.store.transaction(async (tx) => {
         await tx.runs.end(run.id, { type: 'timeout', id: '' }, AT + 9)
         await tx.runs.end(run.id, { type: 'api', id: 'late' }, AT + 99)
-        await tx.lives.delete(run.engineId)
+        await tx.engineStates.delete(run.engineId)
       })
       const [ended] = await stores.other.read.runs.page({ channelId: run.channelId, limit: 5 })
       expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
@@ -71,14 +74,14 @@ function livesAndRuns(stores: Stores): void {
       const left = () =>
         stores.store.transaction(async (tx) => {
           const found: boolean[] = []
-          for (const { engineId } of lives) found.push((await tx.lives.get(engineId)) !== undefined)
+          for (const { engineId } of lives) found.push((await tx.engineStates.get(engineId)) !== undefined)
           return found
         })
       await stores.store.transaction(async (tx) => {
         await tx.channels.insert(channel)
-        for (const life of lives) {
-          await tx.engines.insert(newEngine(channel, { id: life.engineId }))
-          await tx.lives.put(life)
+        for (const state of lives) {
+          await tx.engines.insert(newEngine(channel, { id: state.engineId }))
+          await tx.engineStates.put(state)
         }
         for (const { engineId } of lives.slice(0, 3)) await tx.engines.delete(engineId)
       })
@@ -86,7 +89,7 @@ function livesAndRuns(stores: Stores): void {
       await stores.store.transaction((tx) => tx.channels.delete(channel.id))
       expect(await left()).toEqual([false, true, true, false])
       await stores.store.transaction(async (tx) => {
-        for (const { engineId } of lives) await tx.lives.delete(engineId)
+        for (const { engineId } of lives) await tx.engineStates.delete(engineId)
       })
     })
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LiveSession } from '../../src/core/sessions/types.ts'
+import type { Session } from '../../src/core/sessions/types.ts'
 import { Conflict, type NewNode, type StoredFeed } from '../../src/store/store.ts'
 import { ending, insert, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 export function sessionsSuite(stores: Stores): void {
   const accountId = newAccount()
   const stream = (streamName = randomBytes(4).toString('hex')) => ({ accountId, streamName })
-  const session = (over: Partial<LiveSession> = {}): LiveSession => ({
+  const session = (over: Partial<Session> = {}): Session => ({
     id: randomBytes(11).toString('hex'),
     action: 'view',
     protocol: 'whep',
@@ -39,7 +39,7 @@ export function sessionsSuite(stores: Stores): void {
   const write: typeof stores.store.transaction = (work) => stores.store.transaction(work)
   const get = (id: string) => stores.other.read.sessions.get(id)
 
-  async function admitted(over: Partial<LiveSession> = {}, node = 'n'): Promise<LiveSession> {
+  async function admitted(over: Partial<Session> = {}, node = 'n'): Promise<Session> {
     const made = session(over)
     await write((tx) => tx.sessions.insert(made, node))
     return made
@@ -137,7 +137,7 @@ export function sessionsSuite(stores: Stores): void {
   describe('bytes', () => {
     test('of 40 sessions written through two stores at once are in their totals and hours once', async () => {
       const mine = newAccount()
-      const made: LiveSession[] = []
+      const made: Session[] = []
       for (let n = 0; n < 40; n++) made.push(await admitted({ accountId: mine, streamName: `s${n % 3}` }))
       const rounds = Array.from({ length: 10 }, async (_, round) => {
         const store = round % 2 ? stores.store : stores.other
@@ -180,7 +180,7 @@ export function sessionsSuite(stores: Stores): void {
 
     test('that 250 sessions end with are counted once, in the hours in which they end', async () => {
       const mine = newAccount()
-      const made: LiveSession[] = []
+      const made: Session[] = []
       for (let n = 0; n < 250; n++) made.push(await admitted({ accountId: mine, streamName: 's' }))
       const ends = made.map(({ id }, n) => ({ ...ending(id, (n % 2) * HOUR_MS + n, 'left'), bytesIn: 3, bytesOut: 5 }))
       await write((tx) => tx.sessions.count(ends.slice(0, 10), 0))
@@ -299,7 +299,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(seen).toEqual({ ...made, isExpired: false, seenAtMs: expect.any(Number) as number })
       expect(seen?.seenAtMs).toBeGreaterThanOrEqual(beforeMs)
       expect(seen?.seenAtMs).toBeLessThanOrEqual(await stores.store.time())
-      expect(await write((tx) => tx.nodes.hold(made.id))).toBe(true)
+      expect(await write((tx) => tx.nodes.lockShared(made.id))).toBe(true)
       expect(await giveUp(made.id)).toBeUndefined()
       expect(await renew(made.id, -1)).toBe(true)
       expect(await find(made.id)).toMatchObject({ isExpired: true })
@@ -315,7 +315,7 @@ export function sessionsSuite(stores: Stores): void {
       await write((tx) => tx.nodes.insert(made, 60_000))
       expect(await giveUp(made.id, true)).toEqual(expect.any(Number))
       expect(await renew(made.id, 60_000)).toBe(false)
-      expect(await write((tx) => tx.nodes.hold(made.id))).toBe(false)
+      expect(await write((tx) => tx.nodes.lockShared(made.id))).toBe(false)
       expect(await giveUp(made.id)).toEqual(expect.any(Number))
       await write((tx) => tx.nodes.delete(made.id))
       expect(await renew(made.id, 60_000)).toBe(false)
@@ -325,8 +325,8 @@ export function sessionsSuite(stores: Stores): void {
 
   test('a token is held with the version and the value of now', async () => {
     const token = await insert(stores.store, { accountId })
-    expect(await write((tx) => tx.tokens.hold(token.id))).toEqual({ version: 1, valueHash: token.valueHash })
+    expect(await write((tx) => tx.tokens.lockShared(token.id))).toEqual({ version: 1, valueHash: token.valueHash })
     await write((tx) => tx.tokens.delete(token))
-    expect(await write((tx) => tx.tokens.hold(token.id))).toBeUndefined()
+    expect(await write((tx) => tx.tokens.lockShared(token.id))).toBeUndefined()
   })
 }

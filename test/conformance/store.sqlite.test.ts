@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { removeLeftSources } from '../../src/commands/leftSources.ts'
+import { removeLeftSources } from '../../src/commands/channels/leftSources.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import {
@@ -95,9 +95,9 @@ describe('a SQLite file', () => {
     const store = await openStore({ url: file, log: quiet })
     const other = await openStore({ url: file, log: quiet })
     await insert(store, { accountId: newAccount() })
-    expect(store.changedElsewhere()).toBe(false)
-    expect(other.changedElsewhere()).toBe(true)
-    expect(other.changedElsewhere()).toBe(false)
+    expect(store.changedRemotely()).toBe(false)
+    expect(other.changedRemotely()).toBe(true)
+    expect(other.changedRemotely()).toBe(false)
     await store.close()
     await other.close()
   })

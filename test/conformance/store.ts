@@ -5,7 +5,7 @@ import { bindingsSuite } from './store.bindings.ts'
 import { changesSuite } from './store.changes.ts'
 import { channelWebhooksSuite } from './store.channelWebhooks.ts'
 import { deletedSuite } from './store.deleted.ts'
-import { liveSuite } from './store.live.ts'
+import { channelSuite } from './store.channels.ts'
 import { runsSuite } from './store.runs.ts'
 import { leftSourcesSuite } from './store.leftSources.ts'
 import { peopleSuite } from './store.people.ts'
@@ -53,7 +53,7 @@ export function storeConformance(name: string, makeHarness: () => Promise<Harnes
     deletedSuite(opened)
     sessionsSuite(opened)
     recordingsSuite(opened)
-    liveSuite(opened)
+    channelSuite(opened)
     runsSuite(opened)
     channelWebhooksSuite(opened)
     leftSourcesSuite(opened)

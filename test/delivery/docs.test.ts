@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { renderPayload } from '../../src/core/webhooks/events.ts'
 import { exampleEvent } from '../../src/core/webhooks/examples.ts'
-import { createEgress } from '../../src/delivery/egress.ts'
+import { createEgress } from '../../src/net/egress.ts'
 import { headerProfile, signatureHeaders } from '../../src/delivery/signature.ts'
 import { httpReceiver } from './support/receivers.ts'
 

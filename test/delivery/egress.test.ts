@@ -1,8 +1,8 @@
 import { appendFile } from 'node:fs'
 import { createServer } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createEgress, type Egress, type EgressOptions } from '../../src/delivery/egress.ts'
-import { failureOf } from '../../src/delivery/outcome.ts'
+import { createEgress, type Egress, type EgressOptions } from '../../src/net/egress.ts'
+import { egressFailureOf } from '../../src/net/outcome.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
 
 const BODY = Buffer.from('{"type":"feeds"}')
@@ -55,7 +55,7 @@ describe('an exchange', () => {
       )
       const outcome = await post(egress(), receiver.port)
       expect(outcome).toMatchObject({ kind: 'answered', status })
-      expect(failureOf(outcome)).toBe(`redirects are not followed (status ${status})`)
+      expect(egressFailureOf(outcome)).toBe(`redirects are not followed (status ${status})`)
     }
     expect(victim.connections).toBe(0)
   })
@@ -67,7 +67,7 @@ describe('an exchange', () => {
     [503, 'the receiver answered with status 503'],
   ])('with status %i is judged: %s', async (status, failure) => {
     const receiver = await opened(httpReceiver((_request, response) => response.writeHead(status).end()))
-    expect(failureOf(await post(egress(), receiver.port))).toBe(failure)
+    expect(egressFailureOf(await post(egress(), receiver.port))).toBe(failure)
   })
 
   test('that nobody accepts fails while connecting', async () => {
@@ -88,7 +88,7 @@ describe('an exchange', () => {
     const from = egress()
     const [refused, taken] = await Promise.all([post(from, full.port), post(from, healthy.port)])
     expect(refused).toMatchObject({ kind: 'answered', status: 507, answer: 'ENOSPC' })
-    expect(failureOf(refused)).toBe('the receiver answered with status 507')
+    expect(egressFailureOf(refused)).toBe('the receiver answered with status 507')
     expect(taken).toMatchObject({ kind: 'answered', status: 200 })
   })
 
@@ -153,7 +153,7 @@ describe('an answer', () => {
     )
     const outcome = await post(egress({ totalTimeoutMs: 200 }), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: 200 })
-    expect(failureOf(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
+    expect(egressFailureOf(outcome)).toBe('the receiver did not give a complete answer within 0.2 s')
   })
 
   test('whose header comes byte by byte ends in the same way', async () => {
@@ -216,7 +216,7 @@ describe('time', () => {
     const from = egress({ connectTimeoutMs: 50, resolver: () => new Promise(() => undefined) })
     const outcome = await from.send({ url: 'http://slow.test/', method: 'POST', headers: {}, body: BODY })
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'resolve', code: 'timeout' })
-    expect(failureOf(outcome)).toBe('the name server did not answer within 0.05 s')
+    expect(egressFailureOf(outcome)).toBe('the name server did not answer within 0.05 s')
   })
 
   test('to connect covers a TLS handshake that never ends', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createEgress, type EgressOptions } from '../../src/delivery/egress.ts'
-import { publicNames } from '../../src/delivery/resolve.ts'
+import { createEgress, type EgressOptions } from '../../src/net/egress.ts'
+import { publicNames } from '../../src/net/resolve.ts'
 import { httpReceiver, type Receiver } from './support/receivers.ts'
 import { NameServer } from './support/nameServer.ts'
 

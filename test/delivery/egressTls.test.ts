@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createEgress } from '../../src/delivery/egress.ts'
-import { failureOf, type Outcome } from '../../src/delivery/outcome.ts'
+import { createEgress } from '../../src/net/egress.ts'
+import { egressFailureOf, type EgressOutcome } from '../../src/net/outcome.ts'
 import { Authority, type Identity } from './support/certificates.ts'
 import { httpReceiver, type Receiver, tcpReceiver } from './support/receivers.ts'
 
@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const receiver of open.splice(0)) await receiver.stop()
 })
 
-async function sendTo(identity: Identity, trust = true): Promise<{ outcome: Outcome; receiver: Receiver }> {
+async function sendTo(identity: Identity, trust = true): Promise<{ outcome: EgressOutcome; receiver: Receiver }> {
   const named = (request: IncomingMessage) => (request.socket as TLSSocket).servername
   const receiver = await httpReceiver((request, response) => response.end(named(request)), { identity })
   open.push(receiver)
@@ -26,7 +26,7 @@ async function sendTo(identity: Identity, trust = true): Promise<{ outcome: Outc
 }
 
 /** All rules in force, except that the receiver may be on loopback. */
-async function sendToPort(port: number, trust = true): Promise<Outcome> {
+async function sendToPort(port: number, trust = true): Promise<EgressOutcome> {
   const egress = createEgress({
     allowPrivateTargets: false,
     allowAddress: (address) => address === '127.0.0.1',
@@ -75,7 +75,7 @@ describe('TLS', () => {
   ])('with a certificate that is %s is refused in clear words', async (_what, identity, code, words) => {
     const { outcome, receiver } = await sendTo(identity())
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code })
-    expect(failureOf(outcome)).toBe(words)
+    expect(egressFailureOf(outcome)).toBe(words)
     expect(receiver.requests).toEqual([])
   })
 

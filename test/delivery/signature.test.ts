@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import {
   headerProfile,
-  keyOf,
+  webhookKeyOf,
   signatureHeaders,
   signBody,
   thumbnailHeaders,
@@ -31,7 +31,7 @@ describe('the signature of a callback', () => {
   })
 
   test('is what openssl makes of the same bytes and the decoded secret', () => {
-    const hex = Buffer.from(keyOf(SECRET)).toString('hex')
+    const hex = Buffer.from(webhookKeyOf(SECRET)).toString('hex')
     const args = ['dgst', '-sha1', '-mac', 'HMAC', '-macopt', `hexkey:${hex}`, '-r']
     const [digest] = execFileSync('openssl', args, { input: BODY }).toString().split(' ')
     expect(sign(BODY)['X-Service-Signature']).toBe(`sha1=${digest}`)

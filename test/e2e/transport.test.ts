@@ -1,6 +1,6 @@
 import { ReceiverEstimatedMaxBitrate, RtcpPayloadSpecificFeedback, type RtpPacket } from 'werift'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { vp8 } from '../../src/media/relay/wire/codecs/vp8.ts'
+import { vp8 } from '../../src/media/codecs/vp8.ts'
 import { TestViewer } from '../support/rtcPeer.ts'
 import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor, type KeyPart } from '../../src/core/page/cursor.ts'
-import { readLimit } from '../../src/core/page/page.ts'
+import { decodeCursor, encodeCursor, type KeyPart } from '../../src/core/pages/cursor.ts'
+import { readLimit } from '../../src/core/pages/page.ts'
 
 const RUNS = { numRuns: 1000 }
 const mac = (data: Uint8Array) => new Uint8Array(createHmac('sha256', 'key').update(data).digest())

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress, parseV4, parseV6 } from '../../src/core/webhooks/publicAddress.ts'
+import { isPublicAddress, parseV4, parseV6 } from '../../src/core/validation/publicAddress.ts'
 import { checkTarget } from '../../src/core/webhooks/target.ts'
 
 /** The same knowledge written a second time, for another machine: Node's block list, one for each family. */

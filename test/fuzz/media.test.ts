@@ -3,11 +3,11 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { VideoCodec } from '../../src/media/frame.ts'
 import { addressBytes } from '../../src/media/relay/wire/address.ts'
-import { FrameAssembler } from '../../src/media/relay/wire/codecs/assembler.ts'
-import { videoReader } from '../../src/media/relay/wire/codecs/codec.ts'
-import { packetizeH264, splitNals } from '../../src/media/relay/wire/codecs/h264.ts'
-import { readAvcConfig, readSps } from '../../src/media/relay/wire/codecs/h264Config.ts'
-import { opusSamples } from '../../src/media/relay/wire/codecs/opus.ts'
+import { FrameAssembler } from '../../src/media/codecs/assembler.ts'
+import { videoReader } from '../../src/media/codecs/videoReader.ts'
+import { packetizeH264, splitNals } from '../../src/media/codecs/h264.ts'
+import { readAvcConfig, readSps } from '../../src/media/codecs/h264Config.ts'
+import { opusSamples } from '../../src/media/codecs/opus.ts'
 import * as rtcp from '../../src/media/relay/wire/rtcp.ts'
 import { extensionOf, parseRtp, payloadOf } from '../../src/media/relay/wire/rtp.ts'
 import { buildAnswer } from '../../src/media/relay/wire/sdp/answer.ts'
@@ -17,7 +17,7 @@ import { parseOffer } from '../../src/media/relay/wire/sdp/offer.ts'
 import { planPublish, planView } from '../../src/media/relay/wire/sdp/plan.ts'
 import { bindingRequest, isAuthentic, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { parseTransportFeedback, TransportFeedback } from '../../src/media/relay/wire/twcc.ts'
-import { packetsOf } from '../media/wire/captures/read.ts'
+import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
 const RUNS = { numRuns: 2000 }
 const bytes = fc.uint8Array({ maxLength: 200 }).map((data) => Buffer.from(data))
@@ -128,7 +128,7 @@ describe('no bytes from the network make it throw:', () => {
 
 describe('no text makes it throw:', () => {
   const load = (name: string) =>
-    readFileSync(new URL(`../media/wire/offers/${name}.sdp`, import.meta.url), 'utf8').split('\r\n')
+    readFileSync(new URL(`../media/relay/wire/offers/${name}.sdp`, import.meta.url), 'utf8').split('\r\n')
   const offers = ['browser-publish', 'browser-view', 'browser-simulcast'].map(load)
   const odd = fc.oneof(
     fc.string({ maxLength: 30 }),

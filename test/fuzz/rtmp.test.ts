@@ -6,9 +6,9 @@ import { ChunkReader } from '../../src/media/rtmp/chunkReader.ts'
 import { readCommand, readTarget } from '../../src/media/rtmp/commands.ts'
 import { parseAudio, parseVideo, withFourByteLengths } from '../../src/media/rtmp/flv.ts'
 import { FlvReader } from '../../src/media/rtmp/flvTags.ts'
-import { Handshake } from '../../src/media/rtmp/handshake.ts'
+import { RtmpHandshake } from '../../src/media/rtmp/handshake.ts'
 import { MESSAGE } from '../../src/media/rtmp/messages.ts'
-import { OggOpusReader } from '../../src/media/rtmp/ogg.ts'
+import { OggOpusReader } from '../../src/media/convert/ogg.ts'
 import { readDestination } from '../../src/edge/rtmp/address.ts'
 import { opening } from '../media/rtmp/client.ts'
 import { AVC_CONFIG } from '../media/rtmp/media.ts'
@@ -105,7 +105,7 @@ describe('whatever is sent', () => {
   test('the handshake answers once, in 3073 bytes, or refuses', () => {
     fc.assert(
       fc.property(fc.nat(255), fc.array(fc.nat(4000), { maxLength: 5 }), (version, lengths) => {
-        const handshake = new Handshake(systemRandom)
+        const handshake = new RtmpHandshake(systemRandom)
         let replied = 0
         for (const [at, length] of lengths.entries()) {
           const step = handshake.push(Buffer.alloc(length, at === 0 ? version : 0))

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readSessionQuery, readStreamStop } from '../../src/core/sessions/sessionQuery.ts'
-import { readUsageQuery, type Resolution, slotsOf } from '../../src/core/usage/query.ts'
+import { readUsageQuery, type UsageResolution, slotsOf } from '../../src/core/usage/query.ts'
 
 const DAY_MS = 86_400_000
 const EPOCH = Date.parse('2000-01-01T00:00:00Z')
@@ -38,7 +38,7 @@ describe('whatever is asked', () => {
 })
 
 describe('slots', () => {
-  const resolution = fc.constantFrom<Resolution>('Hour', 'Day')
+  const resolution = fc.constantFrom<UsageResolution>('Hour', 'Day')
 
   it('follow one another without a gap from the first moment to the last', () => {
     fc.assert(

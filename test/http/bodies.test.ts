@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningApp } from '../support/app.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-let live: LiveClient
+let live: ChannelsClient
 beforeAll(async () => {
-  live = await runLive()
+  live = await runChannels()
 })
 afterAll(() => live.close())
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { type Viewer, Viewers } from '../../src/edge/http/hls/viewers.ts'
+import { type HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 
 const clock = new ManualClock()
 
 /** Viewers with a master playlist, who have not asked for media. */
-function arrive(viewers: Viewers, count: number, addressOf: (at: number) => string): Viewer[] {
+function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => string): HlsViewer[] {
   return Array.from({ length: count }, (_, at) => {
     const viewer = viewers.newcomer()
     viewer.sessionId = `${addressOf(at)}-${at}`
@@ -15,10 +15,10 @@ function arrive(viewers: Viewers, count: number, addressOf: (at: number) => stri
   })
 }
 
-const isKnown = (viewers: Viewers, { sessionId }: Viewer) => viewers.find(sessionId, 'feed') !== undefined
+const isKnown = (viewers: HlsViewers, { sessionId }: HlsViewer) => viewers.find(sessionId, 'feed') !== undefined
 
 test('an address that asks for master playlists without end pushes out its own oldest ones, and nobody else', () => {
-  const viewers = new Viewers(clock)
+  const viewers = new HlsViewers(clock)
   const [other] = arrive(viewers, 1, () => 'other')
   const flood = arrive(viewers, 30_000, () => 'flood')
   expect(isKnown(viewers, other!)).toBe(true)
@@ -26,13 +26,13 @@ test('an address that asks for master playlists without end pushes out its own o
 })
 
 test('from many addresses there are as many as are kept in all, the latest', () => {
-  const viewers = new Viewers(clock)
+  const viewers = new HlsViewers(clock)
   const all = arrive(viewers, 25_000, (at) => `address-${at % 5000}`)
   expect(all.filter((viewer) => isKnown(viewers, viewer))).toEqual(all.slice(-10_000))
 })
 
 test('who has a session is pushed out by nobody', () => {
-  const viewers = new Viewers(clock)
+  const viewers = new HlsViewers(clock)
   const [watching] = arrive(viewers, 1, () => 'flood')
   viewers.add(watching!)
   arrive(viewers, 30_000, (at) => (at % 2 ? 'flood' : `address-${at}`))
@@ -40,7 +40,7 @@ test('who has a session is pushed out by nobody', () => {
 })
 
 test('who is forgotten leaves no trace', () => {
-  const viewers = new Viewers(clock)
+  const viewers = new HlsViewers(clock)
   for (const { sessionId } of arrive(viewers, 999, () => 'school')) viewers.forget(sessionId)
   const school = arrive(viewers, 1000, () => 'school')
   expect(school.every((viewer) => isKnown(viewers, viewer))).toBe(true)

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { credential, type LiveClient, runLive } from '../support/v2.ts'
+import { credential, type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-let live: LiveClient
+let live: ChannelsClient
 beforeAll(async () => {
   const management = { failedAttemptsPerMinute: 5, requestsPerMinute: 20 }
-  live = await runLive({ flags: { management, server: { trustedProxies: ['127.0.0.1'] } } })
+  live = await runChannels({ flags: { management, server: { trustedProxies: ['127.0.0.1'] } } })
 })
 afterAll(() => live.close())
 

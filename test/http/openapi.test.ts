@@ -19,11 +19,11 @@ it('api/tokens.openapi.json is what the server serves (npm run generate makes it
   ])
 })
 
-it('api/live.openapi.json is what the server serves, and every schema that it names is in it', async () => {
+it('api/channels.openapi.json is what the server serves, and every schema that it names is in it', async () => {
   const sluice = await runApp()
   const served = await sluice.call('GET', '/v2/openapi.json', undefined, { authorization: '' })
   await sluice.close()
-  const committed = readFileSync(new URL('../../api/live.openapi.json', import.meta.url), 'utf8')
+  const committed = readFileSync(new URL('../../api/channels.openapi.json', import.meta.url), 'utf8')
   expect(JSON.parse(committed)).toEqual(served.json)
   const named = [...served.text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name ?? '')
   expect(Object.keys(served.json.components.schemas)).toEqual([...new Set(named)].sort((a, b) => (a < b ? -1 : 1)))

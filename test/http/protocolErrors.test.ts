@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { credential } from '../support/v2.ts'
+import { credential } from '../support/channelsClient.ts'
 
 let sluice: RunningApp
 let authorization: string

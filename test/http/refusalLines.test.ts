@@ -4,17 +4,17 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type App, openApp } from '../../src/app.ts'
+import { type App, openApp } from '../../src/app/app.ts'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Fields, Logger } from '../../src/base/log.ts'
-import { createSecret } from '../../src/commands/secrets.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { openDoors } from '../../src/serving.ts'
+import { buildHttp } from '../../src/app/server.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 let dir: string
 let app: App
-let doors: Awaited<ReturnType<typeof openDoors>>
+let doors: Awaited<ReturnType<typeof buildHttp>>
 let lines: { level: string; fields: Fields; message: string }[]
 
 beforeEach(async () => {
@@ -31,7 +31,7 @@ beforeEach(async () => {
     child: () => log,
   }
   app = await openApp({ config: config.value, log, clock: new ManualClock() })
-  doors = await openDoors(app, { engine: new ScriptedEngine() })
+  doors = await buildHttp(app, { engine: new ScriptedEngine() })
 })
 afterEach(async () => {
   await doors.close()

@@ -1,17 +1,17 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { closeSession } from '../../src/commands/live/close.ts'
-import { countBytes } from '../../src/commands/live/count.ts'
-import { type LiveNode, makeToken, publish, startLiveNode, until, view } from '../support/live.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { type TestNode, makeToken, publish, startTestNode, until, view } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 
 let place: Place
-let at: LiveNode
+let at: TestNode
 beforeAll(async () => {
   place = await newPlace('SQLite')
-  at = await startLiveNode({ url: place.url })
+  at = await startTestNode({ url: place.url })
 })
 afterEach(async () => {
-  for (const { session } of at.ctx.live.all()) await closeSession(at.ctx, session.id, 'left')
+  for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
 })
 afterAll(async () => {
   await at.close()

@@ -10,9 +10,9 @@ import { buffer } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { loadSendfile, type Sendfile } from '../../src/base/sendfile.ts'
-import { type Body, sendAtOnce } from '../../src/edge/http/transfer.ts'
-import { openSendfile } from '../../src/edge/http/transferProof.ts'
-import { until } from '../support/live.ts'
+import { type Body, sendAtOnce } from '../../src/edge/http/media/transfer.ts'
+import { openSendfile } from '../../src/edge/http/media/transferProof.ts'
+import { until } from '../support/testNode.ts'
 
 const native = loadSendfile()
 

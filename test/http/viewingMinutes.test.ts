@@ -3,17 +3,17 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SegmentTimes } from '../../src/edge/http/v2/segmentTimes.ts'
+import { SegmentTimes } from '../../src/edge/http/channels/segmentTimes.ts'
 import { servedBy } from '../support/served.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 describe.each([true, false])('with sendfile: %s', (sendfile) => {
-  let live: LiveClient
+  let live: ChannelsClient
   let folder: string
   let root: string
   let distributionId: string
   beforeAll(async () => {
-    live = await runLive({ flags: { server: { sendfile } } })
+    live = await runChannels({ flags: { server: { sendfile } } })
     const made = await live.made('POST', '/channels', {
       name: 'stage',
       ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'e' }] }],

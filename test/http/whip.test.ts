@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken } from '../support/live.ts'
+import { makeToken } from '../support/testNode.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const OFFER = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n'
@@ -52,10 +52,10 @@ async function goOnAir(path: string, token: string): Promise<void> {
   await begin(path, bearer(token))
   engine.tell({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   const [, , , name = ''] = path.split('/')
-  await vi.waitUntil(() => sluice.app.ctx.live.onAir(sluice.accountId, name), { timeout: 30_000 })
+  await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), { timeout: 30_000 })
 }
 
-const isOn = () => sluice.app.ctx.live.has(engine.asked.at(-1)!.sessionId)
+const isOn = () => sluice.app.ctx.sessions.has(engine.asked.at(-1)!.sessionId)
 
 /** A session, and the path of its resource. */
 async function begin(path = '/api/whip/show', headers = bearer(publish)): Promise<string> {

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Frame, FrameSink, Track } from '../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub } from '../../src/media/hub.ts'
 
-const video = (version = 1): Track => ({
+const video = (version = 1): TrackInfo => ({
   kind: 'video',
   codec: 'h264',
   width: 320,
   height: 240,
   config: Uint8Array.of(version),
 })
-const audio: Track = { kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.of(1) }
+const audio: TrackInfo = { kind: 'audio', codec: 'aac', sampleRate: 48_000, channels: 2, config: Uint8Array.of(1) }
 
 let number = 0
 const frame = (kind: Frame['kind'], key: boolean, bytes = 10): Frame => {
@@ -22,8 +22,8 @@ const delta = () => frame('video', false)
 const sound = () => frame('audio', true)
 
 class Listener implements FrameSink {
-  readonly got: (Frame | readonly Track[] | 'end')[] = []
-  tracks(tracks: readonly Track[]): void {
+  readonly got: (Frame | readonly TrackInfo[] | 'end')[] = []
+  tracks(tracks: readonly TrackInfo[]): void {
     this.got.push(tracks)
   }
   frame(one: Frame): void {
@@ -177,7 +177,7 @@ test('whatever happens, everybody begins with tracks and a keyframe, and misses 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (steps, maxFrames) => {
       const hub = new Hub({ maxFrames, maxBytes: 1e6 })
-      const sent: (Frame | readonly Track[])[] = []
+      const sent: (Frame | readonly TrackInfo[])[] = []
       const present: { listener: Listener; stop: () => void }[] = []
       const listeners: Listener[] = []
       const change = (version: number) => {
@@ -202,7 +202,7 @@ test('whatever happens, everybody begins with tracks and a keyframe, and misses 
 })
 
 /** `got` is tracks, then a run of what was sent that begins with a keyframe; and so on after each change of tracks. */
-function expectFollows(sent: readonly (Frame | readonly Track[])[], got: Listener['got']): void {
+function expectFollows(sent: readonly (Frame | readonly TrackInfo[])[], got: Listener['got']): void {
   const parts = partsOf(got)
   for (const { tracks, frames } of parts) {
     const begin = sent.indexOf(tracks)
@@ -215,8 +215,8 @@ function expectFollows(sent: readonly (Frame | readonly Track[])[], got: Listene
   }
 }
 
-function partsOf(got: Listener['got']): { tracks: readonly Track[]; frames: Frame[] }[] {
-  const parts: { tracks: readonly Track[]; frames: Frame[] }[] = []
+function partsOf(got: Listener['got']): { tracks: readonly TrackInfo[]; frames: Frame[] }[] {
+  const parts: { tracks: readonly TrackInfo[]; frames: Frame[] }[] = []
   for (const one of got) {
     if (one === 'end') continue
     if (isTracks(one)) parts.push({ tracks: one, frames: [] })
@@ -225,4 +225,4 @@ function partsOf(got: Listener['got']): { tracks: readonly Track[]; frames: Fram
   return parts
 }
 
-const isTracks = (one: unknown): one is readonly Track[] => Array.isArray(one)
+const isTracks = (one: unknown): one is readonly TrackInfo[] => Array.isArray(one)

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp, type App } from '../../src/app.ts'
+import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
-import { createSecret } from '../../src/commands/secrets.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
-import type { Engine } from '../../src/media/engine.ts'
-import { startServing } from '../../src/serving.ts'
+import type { MediaEngine } from '../../src/media/engine.ts'
+import { startServing } from '../../src/app/server.ts'
 
 export interface RunningApp {
   app: App
@@ -34,7 +34,7 @@ export interface Answer {
 
 export interface AppSettings {
   /** What forwards media. */
-  engine?: Engine
+  engine?: MediaEngine
   flags?: PartialConfig
   clock?: Clock
   dataDir?: string

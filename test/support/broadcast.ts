@@ -1,13 +1,13 @@
-import { admitPublisher } from '../../src/commands/live/admit.ts'
-import { closeSession } from '../../src/commands/live/close.ts'
-import { goLive } from '../../src/commands/live/goLive.ts'
-import type { LiveFeed } from '../../src/media/sessions.ts'
-import { Player, type Recorded } from '../media/packager/frames.ts'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
+import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
+import { Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import type { RunningApp } from './app.ts'
-import { approachOf, makeToken } from './live.ts'
+import { attemptOf, makeToken } from './testNode.ts'
 
 export interface Broadcast {
-  feed: LiveFeed
+  feed: ActiveFeed
   player: Player
   tokenId: number
   /** The publisher leaves. */
@@ -23,7 +23,7 @@ export async function broadcast(
   const { ctx } = sluice.app
   const made = await makeToken(sluice, 'publish', token)
   const player = new Player(recorded, speed)
-  const approach = approachOf({ presented: made.token, streamName })
+  const approach = attemptOf({ presented: made.token, streamName })
   const over = async (sessionId: string, reason: string) => {
     player.end()
     await closeSession(ctx, sessionId, reason)

@@ -1,12 +1,12 @@
 // A node of a cluster, to be stopped and continued: `node clusterNode.ts <store> <lease in milliseconds>`. It prints what
 // becomes of it, a JSON object a line, and goes live with one more stream when it is told to on standard input.
 import { createInterface } from 'node:readline'
-import { goLive } from '../../src/commands/live/goLive.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startJobs } from '../../src/jobs/timers.ts'
-import { admit, makeToken, publish, silentMedia, startLiveNode, view } from './live.ts'
+import { admit, makeToken, publish, silentMedia, startTestNode, view } from './testNode.ts'
 
 const [, , url = '', leaseMs = ''] = process.argv
-const at = await startLiveNode({ url, leaseMs: Number(leaseMs), renewed: true })
+const at = await startTestNode({ url, leaseMs: Number(leaseMs), renewed: true })
 const { token } = await makeToken(at, 'publish')
 const say = (line: object): unknown => process.stdout.write(`${JSON.stringify(line)}\n`)
 
@@ -16,7 +16,7 @@ const connections = [
 ]
 // Let in, with no media yet.
 const pending = await admit(at, { presented: token, streamName: 'taken' })
-say({ node: at.ctx.live.node, sessions: [...connections, pending].map(({ session }) => session.id) })
+say({ node: at.ctx.sessions.node, sessions: [...connections, pending].map(({ session }) => session.id) })
 
 createInterface({ input: process.stdin }).on('line', () => {
   void goLive(at.ctx, pending.session.id, silentMedia).then(
@@ -25,7 +25,7 @@ createInterface({ input: process.stdin }).on('line', () => {
   )
 })
 
-let first = at.ctx.live.node
+let first = at.ctx.sessions.node
 startJobs(at.ctx.clock, at.ctx.log, [
   { name: 'count', everyMs: 50, run: () => at.node.count() },
   { name: 'reconcile', everyMs: 50, run: () => at.node.reconcile() },
@@ -37,7 +37,7 @@ setInterval(() => undefined, 1000)
 
 /** When it serves again after it was given up. */
 async function tell(): Promise<void> {
-  const { node } = at.ctx.live
+  const { node } = at.ctx.sessions
   if (node === first || node === '') return
   first = node
   await publish(at, { presented: token, streamName: 'again' })

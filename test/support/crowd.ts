@@ -1,33 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import type { Context } from '../../src/commands/context.ts'
-import { closeSession } from '../../src/commands/live/close.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
-import type { LiveEntry, LiveSession } from '../../src/media/sessions.ts'
+import type { ActiveSession, Session } from '../../src/media/sessionRegistry.ts'
 
 const address = parseAddress('192.0.2.1')
 const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
 
 /** Viewers of an open stream, on record and in memory as `admitViewer` leaves them, without a transaction for each. */
-export async function crowd(
-  ctx: Context,
-  accountId: string,
-  streamName: string,
-  count: number,
-): Promise<LiveSession[]> {
+export async function crowd(ctx: Context, accountId: string, streamName: string, count: number): Promise<Session[]> {
   const entries = Array.from({ length: count }, () => entryOf(ctx, accountId, streamName))
   await ctx.store.transaction(async (tx) => {
-    for (const { session } of entries) await tx.sessions.insert(session, ctx.live.node)
+    for (const { session } of entries) await tx.sessions.insert(session, ctx.sessions.node)
     if (entries[0]) await tx.viewing.begin(entries[0].session)
   })
-  for (const entry of entries) ctx.live.add(entry)
+  for (const entry of entries) ctx.sessions.add(entry)
   return entries.map(({ session }) => session)
 }
 
-function entryOf(ctx: Context, accountId: string, streamName: string): LiveEntry {
+function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSession {
   if (!address) throw new Error('no address')
   const [action, protocol] = ['view', 'whep'] as const
-  const session: LiveSession = {
+  const session: Session = {
     ...UNKNOWN,
     id: randomBytes(11).toString('hex'),
     action,

@@ -8,8 +8,8 @@ import {
   useOPUS,
   useVP8,
 } from 'werift'
-import type { Engine } from '../../src/media/engine.ts'
-import { packetsOf } from '../media/wire/captures/read.ts'
+import type { MediaEngine } from '../../src/media/engine.ts'
+import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
 /** A peer that has IPv6 alone, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
@@ -130,7 +130,7 @@ interface Where {
 
 /** A publisher on the air. Throws when it is refused. */
 export async function publishTo(
-  engine: Pick<Engine, 'publish' | 'view'>,
+  engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
   { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
 ): Promise<TestPublisher> {
@@ -144,7 +144,7 @@ export async function publishTo(
 
 /** A viewer. Throws when it is refused. */
 export async function viewFrom(
-  engine: Pick<Engine, 'publish' | 'view'>,
+  engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
   { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
 ): Promise<TestViewer> {

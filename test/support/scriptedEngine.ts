@@ -1,19 +1,26 @@
-import type { Engine, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../src/media/engine.ts'
+import type {
+  MediaEngine,
+  MediaEngineEvent,
+  Negotiated,
+  Patched,
+  PublishOffer,
+  ViewOffer,
+} from '../../src/media/engine.ts'
 
 /** An engine that forwards nothing and does what the test says: for the protocol around it. */
-export class ScriptedEngine implements Engine {
+export class ScriptedEngine implements MediaEngine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
-  readonly feeds: Parameters<Engine['feed']>[0][] = []
+  readonly feeds: Parameters<MediaEngine['feed']>[0][] = []
   readonly ended: string[] = []
   readonly patches: { sessionId: string; fragment: string; mayRestart: boolean }[] = []
   negotiated: () => Promise<Negotiated> = async () => ({ ok: true, answer: 'v=0\r\n', etag: 'first' })
   patched: () => Promise<Patched> = async () => ({ ok: true, answer: null, etag: 'first' })
-  readonly #listeners = new Set<(event: EngineEvent) => void>()
+  readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
 
   async start(): Promise<void> {}
   async stop(): Promise<void> {}
 
-  async feed(request: Parameters<Engine['feed']>[0]): Promise<void> {
+  async feed(request: Parameters<MediaEngine['feed']>[0]): Promise<void> {
     this.feeds.push(request)
   }
 
@@ -41,12 +48,12 @@ export class ScriptedEngine implements Engine {
     return { subscribe: () => () => undefined }
   }
 
-  watch(listener: (event: EngineEvent) => void): () => void {
+  watch(listener: (event: MediaEngineEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
-  tell(event: EngineEvent): void {
+  tell(event: MediaEngineEvent): void {
     for (const listener of this.#listeners) listener(event)
   }
 }

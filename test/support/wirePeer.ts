@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { DtlsClient, type Transport } from 'werift'
 import { systemRandom } from '../../src/base/random.ts'
-import type { EngineEvent, Negotiated } from '../../src/media/engine.ts'
-import { createIdentity, createTransport } from '../../src/media/relay/dtls.ts'
+import type { MediaEngineEvent, Negotiated } from '../../src/media/engine.ts'
+import { createIdentity, createTransport } from '../../src/media/relay/transport/dtls.ts'
 import { Relay, type RelayOptions, TICK_MS } from '../../src/media/relay/relay.ts'
-import type { Endpoint } from '../../src/media/relay/socket.ts'
+import type { Endpoint } from '../../src/media/relay/transport/socket.ts'
 import { profileOf } from '../../src/media/relay/srtp/keys.ts'
 import { SrtpReader } from '../../src/media/relay/srtp/reader.ts'
 import { SrtpWriter } from '../../src/media/relay/srtp/writer.ts'
@@ -22,7 +22,7 @@ const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} $
 export class WireNet {
   nowMs = 1_750_000_000_000
   readonly relay: Relay
-  readonly events: EngineEvent[] = []
+  readonly events: MediaEngineEvent[] = []
   readonly #sent = new Map<string, Buffer[]>()
   readonly #takers = new Map<string, (datagram: Buffer) => void>()
 
@@ -72,9 +72,9 @@ export class WireNet {
     }
   }
 
-  endOf(sessionId: string): Extract<EngineEvent, { kind: 'ended' }> | undefined {
+  endOf(sessionId: string): Extract<MediaEngineEvent, { kind: 'ended' }> | undefined {
     return this.events.find((event) => event.kind === 'ended' && event.sessionId === sessionId) as
-      | Extract<EngineEvent, { kind: 'ended' }>
+      | Extract<MediaEngineEvent, { kind: 'ended' }>
       | undefined
   }
 

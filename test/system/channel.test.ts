@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
-import { openApp } from '../../src/app.ts'
-import { createLiveWebhook } from '../../src/commands/v2life/webhooks.ts'
+import { openApp } from '../../src/app/app.ts'
+import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../support/app.ts'
 import { command, newDirectory } from './cliProcess.ts'
@@ -63,10 +63,10 @@ async function seed(): Promise<{ id: string; logId: string }> {
   const accountId = account?.id ?? ''
   const actor = { accountId, name: 'test', address: null, requestId: null }
   const url = 'https://hooks.example.com/channels'
-  const hook = await createLiveWebhook(app.ctx, actor, { name: 'Hook', url, events: ['*'] })
+  const hook = await createChannelWebhook(app.ctx, actor, { name: 'Hook', url, events: ['*'] })
   if (!hook.ok) throw new Error('no webhook')
   const { id } = hook.value
-  const lane = (await app.ctx.store.read.liveWebhooks.get(accountId, id))?.lane ?? 0
+  const lane = (await app.ctx.store.read.channelWebhooks.get(accountId, id))?.lane ?? 0
   const data = JSON.stringify({ object: { type: 'channel', id: 'ch_1', name: 'Stage' }, data: null })
   const about = { accountId, type: 'live', event: 'channel.created', subject: null, data, createdAtMs: 1 }
   await app.ctx.store.transaction(async (tx) => {

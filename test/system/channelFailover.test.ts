@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-let live: LiveClient
+let live: ChannelsClient
 beforeAll(async () => {
-  live = await runLive()
+  live = await runChannels()
 })
 afterEach(endChildren)
 afterAll(() => live.close())

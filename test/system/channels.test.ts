@@ -8,7 +8,7 @@ import { endChildren, ended, pushTo, until, workingIn } from '../support/channel
 import { freeUdpPort } from '../support/lossyUdp.ts'
 import { receiveEvents, type EventReceiver } from '../support/eventReceiver.ts'
 import { servedBy } from '../support/served.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 import { sluice } from './cliProcess.ts'
 
 const LADDER = {
@@ -20,11 +20,11 @@ const LADDER = {
   audio: { bitrate: 64 },
 }
 
-let live: LiveClient
+let live: ChannelsClient
 let receiver: EventReceiver
 
 beforeAll(async () => {
-  live = await runLive({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
+  live = await runChannels({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
   receiver = await receiveEvents()
 })
 afterEach(endChildren)
@@ -268,7 +268,9 @@ describe('a source that is dialled', () => {
   })
 
   test('without an ffmpeg leaves the engine in error, and says why', async () => {
-    const bare = await runLive({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, live: { allowPrivateSources: true } } })
+    const bare = await runChannels({
+      flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, live: { allowPrivateSources: true } },
+    })
     try {
       const { channelId, engineId } = await makePull(bare, 'srt://127.0.0.1:9')
       await bare.v2('POST', `/channels/${channelId}/start`)
@@ -281,7 +283,7 @@ describe('a source that is dialled', () => {
   })
 })
 
-async function makePull(client: LiveClient, url: string): Promise<Omit<Made, 'key'>> {
+async function makePull(client: ChannelsClient, url: string): Promise<Omit<Made, 'key'>> {
   const ladder = await client.made('POST', '/abr', { ...LADDER, video: LADDER.video.slice(1) })
   const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: ladder.id } }]
   const ingests = [{ name: 'Far', type: 'srt-pull', region: 'local', url, engines }]

@@ -6,24 +6,24 @@ import { writeMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { aacConfig, audioFrame, avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { endChildren, pushTo, until, workingIn } from '../support/channels.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-let live: LiveClient
+let live: ChannelsClient
 beforeAll(async () => {
-  live = await runLive()
+  live = await runChannels()
 })
 afterEach(endChildren)
 afterAll(() => live.close())
 
 interface Stage {
-  client: LiveClient
+  client: ChannelsClient
   channelId: string
   engineId: string
   key: string
 }
 
 /** A channel that waits for its encoder. */
-async function waiting(client: LiveClient): Promise<Stage> {
+async function waiting(client: ChannelsClient): Promise<Stage> {
   const ladder = await client.made('POST', '/abr', { name: 'tiny', video: [{ width: 160, height: 90, bitrate: 1e5 }] })
   const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
@@ -102,7 +102,7 @@ describe('a channel whose encoder', () => {
 
 describe('a channel without an ffmpeg', () => {
   test('is in error when its encoder comes, says why, tries again later, and can be stopped', async () => {
-    const bare = await runLive({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
+    const bare = await runChannels({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
     try {
       const stage = await waiting(bare)
       const encoder = await publisher(stage)
@@ -110,7 +110,7 @@ describe('a channel without an ffmpeg', () => {
       await reaches(stage, 'error')
       expect((await engineOf(stage)).statusMessage).toMatch(/^There is no program \/nowhere\/ffmpeg/)
       const failures = async () => {
-        const lives = await bare.running.app.ctx.store.read.lives.busy()
+        const lives = await bare.running.app.ctx.store.read.engineStates.busy()
         return lives.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
       }
       await until(async () => (await failures()) >= 2, 'another try')

@@ -2,23 +2,23 @@ import { queryObjects } from 'node:v8'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DtlsServer } from 'werift'
 import { systemRandom } from '../../src/base/random.ts'
-import type { EngineEvent } from '../../src/media/engine.ts'
-import { createIdentity } from '../../src/media/relay/dtls.ts'
-import { NativePeer } from '../../src/media/relay/fanoutNative.ts'
-import { Peer } from '../../src/media/relay/peer.ts'
-import { openPort } from '../../src/media/relay/port.ts'
+import type { MediaEngineEvent } from '../../src/media/engine.ts'
+import { createIdentity } from '../../src/media/relay/transport/dtls.ts'
+import { NativeTransport } from '../../src/media/relay/transport/nativeTransport.ts'
+import { WebRtcTransport } from '../../src/media/relay/transport/webRtcTransport.ts'
+import { openPort } from '../../src/media/relay/transport/port.ts'
 import { Relay } from '../../src/media/relay/relay.ts'
-import { Sink } from '../../src/media/relay/sink.ts'
-import type { UdpPort } from '../../src/media/relay/socket.ts'
-import { Track } from '../../src/media/relay/track.ts'
+import { DownTrack } from '../../src/media/relay/outbound/downTrack.ts'
+import type { UdpPort } from '../../src/media/relay/transport/socket.ts'
+import { RtpTrack } from '../../src/media/relay/forward/rtpTrack.ts'
 import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
 /** What the relay makes for somebody who comes, and what holds keys and ciphers outside of the heap. */
-const MADE = { DtlsServer, NativePeer, Peer, Sink, Track }
+const MADE = { DtlsServer, NativeTransport, WebRtcTransport, DownTrack, RtpTrack }
 const HOST = '127.0.0.1'
 const LONG_MS = 60_000
 
-const events: EngineEvent[] = []
+const events: MediaEngineEvent[] = []
 let relay: Relay
 let udp: UdpPort
 let ticking: NodeJS.Timeout

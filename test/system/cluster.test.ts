@@ -4,23 +4,23 @@ import type { Readable, Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Context } from '../../src/commands/context.ts'
-import { closeSession } from '../../src/commands/live/close.ts'
-import { countBytes } from '../../src/commands/live/count.ts'
-import { tellOfDesertedStreams } from '../../src/commands/live/viewing.ts'
-import { runSchedulers } from '../../src/commands/v2life/occurrences.ts'
-import type { LiveSession } from '../../src/media/sessions.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { emitIdleStreams } from '../../src/commands/sessions/viewing.ts'
+import { runSchedulers } from '../../src/commands/channels/schedules/occurrences.ts'
+import type { Session } from '../../src/media/sessionRegistry.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { connected, crowd, longestGapMs, slowDown, watchLeases } from '../support/crowd.ts'
 import {
   type Connection,
   eventsOf,
-  type LiveNode,
+  type TestNode,
   makeToken,
   publish,
-  startLiveNode,
+  startTestNode,
   until,
   view,
-} from '../support/live.ts'
+} from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
@@ -64,7 +64,7 @@ describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that is s
     if (!first) throw new Error('no node')
     const { token } = await makeToken(first, 'publish')
     const steady = []
-    const leaving: { ctx: Context; sessions: LiveSession[] }[] = []
+    const leaving: { ctx: Context; sessions: Session[] }[] = []
     for (const [n, node] of nodes.entries()) {
       const at = atOf(node)
       steady.push(await publish(at, { presented: token, streamName: `steady${n}` }))
@@ -90,8 +90,8 @@ describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that is s
     expect(await openOf('steady0')).toBe(2)
     expect(gapMs).toBeLessThan(5_000)
     expect(tookMs).toBeLessThan(30_000)
-    await until(() => leaving.every(({ ctx }) => ctx.live.leaving.size === 0))
-    expect(leaving.map(({ ctx }) => [...ctx.live.counts.ended])).toEqual(leaving.map(() => [['left', VIEWERS]]))
+    await until(() => leaving.every(({ ctx }) => ctx.sessions.leaving.size === 0))
+    expect(leaving.map(({ ctx }) => [...ctx.sessions.counts.ended])).toEqual(leaving.map(() => [['left', VIEWERS]]))
     const { rows } = await connected(place.url, (client) =>
       client.query(`select sum(bytes_out)::int as n from usage_hourly where stream_name = 'popular'`),
     )
@@ -100,14 +100,14 @@ describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that is s
 })
 
 describe('nodes whose clocks are a minute ahead and a minute behind', () => {
-  const live: LiveNode[] = []
+  const live: TestNode[] = []
   afterEach(async () => {
     for (const node of live.splice(0)) await node.close()
   })
 
   it('harm nobody: no session ends, no channel starts early, and no stream is said to be without viewers', async () => {
     for (const aheadMs of [0, 60_000, -60_000]) {
-      live.push(await startLiveNode({ url: place.url, machineClock: shifted(aheadMs), renewed: true }))
+      live.push(await startTestNode({ url: place.url, machineClock: shifted(aheadMs), renewed: true }))
     }
     const [right, ahead, behind] = live
     if (!right || !ahead || !behind) throw new Error('no node')
@@ -125,7 +125,7 @@ describe('nodes whose clocks are a minute ahead and a minute behind', () => {
     await plan(right, 30_000)
 
     for (const { node } of [...live, ...live]) await node.sweep()
-    for (const { ctx } of live) expect(await tellOfDesertedStreams(ctx, 55_000)).toBe(0)
+    for (const { ctx } of live) expect(await emitIdleStreams(ctx, 55_000)).toBe(0)
     for (const { ctx } of live) await runSchedulers(ctx)
 
     expect(connections.flatMap(({ cuts }) => cuts)).toEqual([])
@@ -140,7 +140,7 @@ describe('nodes whose clocks are a minute ahead and a minute behind', () => {
 const shifted = (aheadMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + aheadMs })
 
 /** A scheduler that is due in so many milliseconds. */
-async function plan({ ctx, accountId }: LiveNode, inMs: number): Promise<void> {
+async function plan({ ctx, accountId }: TestNode, inMs: number): Promise<void> {
   const atMs = await ctx.store.time()
   const times = { startDate: '2026-01-01', startTime: '00:00', endDate: null, endTime: null, recurrence: null }
   await ctx.store.transaction((tx) =>
@@ -164,11 +164,11 @@ async function plan({ ctx, accountId }: LiveNode, inMs: number): Promise<void> {
 
 describe('a node that stands still for longer than its lease, and goes on', () => {
   const LEASE_MS = 2_000
-  let here: LiveNode
+  let here: TestNode
   let child: ChildProcessByStdio<Writable, Readable, null>
   const said: Said[] = []
   beforeEach(async () => {
-    here = await startLiveNode({ url: place.url, renewed: true })
+    here = await startTestNode({ url: place.url, renewed: true })
     const program = new URL('../support/clusterNode.ts', import.meta.url).pathname
     child = spawn(process.execPath, [program, place.url, String(LEASE_MS)], { stdio: ['pipe', 'pipe', 'inherit'] })
     createInterface({ input: child.stdout }).on('line', (line) => said.push(JSON.parse(line) as Said))

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
-import { createEgress } from '../../src/delivery/egress.ts'
+import { createEgress } from '../../src/net/egress.ts'
 import { verifySignature } from '../../src/delivery/signature.ts'
 import { type Delivery, type Store, type StoredWebhook, StoreUnavailable, type Tx } from '../../src/store/store.ts'
 import { newAccount } from '../conformance/store.samples.ts'
@@ -99,7 +99,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
       read,
       transaction: (work) => refusing(work),
       watch: (listener) => node.store.watch(listener),
-      changedElsewhere: () => node.store.changedElsewhere(),
+      changedRemotely: () => node.store.changedRemotely(),
       changesSince: (cursor) => node.store.changesSince(cursor),
       diskSpace: () => node.store.diskSpace(),
       ping: () => node.store.ping(),

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { authorize } from '../../src/commands/authorize.ts'
+import { authorize } from '../../src/commands/access/authorize.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 

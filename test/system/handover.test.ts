@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken, until } from '../support/live.ts'
+import { makeToken, until } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
@@ -51,7 +51,7 @@ async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: stri
   expect(answer.status).toBe(201)
   const sessionId = media.asked.at(-1)?.sessionId ?? ''
   media.tell({ kind: 'connected', sessionId, address: '127.0.0.1' })
-  const isKnown = ({ app, accountId }: RunningApp) => app.ctx.liveStreams(accountId, streamName) !== undefined
+  const isKnown = ({ app, accountId }: RunningApp) => app.ctx.streamsOnAir(accountId, streamName) !== undefined
   await until(() => [owner, other].every(isKnown))
 }
 

@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/live.ts'
-import { encoded, type Recorded } from '../media/packager/frames.ts'
+import { makeToken, until } from '../support/testNode.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 
 const run = promisify(execFile)
 let sluice: RunningApp
@@ -196,7 +196,7 @@ test('the address of an init segment is constant for a session, that of a piece 
 test('what goes over the connections is counted, per session', async () => {
   await live()
   const { segments, media } = await follow()
-  const [session] = sluice.app.ctx.live.all().filter((entry) => media.text.includes(entry.session.id))
+  const [session] = sluice.app.ctx.sessions.all().filter((entry) => media.text.includes(entry.session.id))
   const before = session!.bytes.bytesOut
   const { bytes } = await get(segments[0]!)
   await until(() => session!.bytes.bytesOut > before)
@@ -209,7 +209,7 @@ test('what goes over the connections is counted, per session', async () => {
 test('a viewer who asks no more has left, and a stream that nobody asks for is packaged no more', async () => {
   const { player } = await live()
   const { mediaUrl, media } = await follow()
-  const isOn = () => sluice.app.ctx.live.all().some(({ session }) => media.text.includes(session.id))
+  const isOn = () => sluice.app.ctx.sessions.all().some(({ session }) => media.text.includes(session.id))
   expect([isOn(), player.subscribers]).toEqual([true, 1])
   await until(() => !isOn() && player.subscribers === 0)
   expect((await get(mediaUrl)).status).toBe(401)
@@ -219,7 +219,7 @@ test('a viewer who asks no more has left, and a stream that nobody asks for is p
 test('when another publisher takes the place of the first, players go on with it after a discontinuity', async () => {
   await live()
   const { mediaUrl, media } = await follow()
-  const [session] = sluice.app.ctx.live.all().filter(({ session: one }) => media.text.includes(one.id))
+  const [session] = sluice.app.ctx.sessions.all().filter(({ session: one }) => media.text.includes(one.id))
   await live()
   const playlist = async () => (await get(mediaUrl)).text
   await until(async () => /#EXT-X-DISCONTINUITY\n(.*\n)+segment-/.test(await playlist()))
@@ -227,7 +227,7 @@ test('when another publisher takes the place of the first, players go on with it
   expect(text).not.toContain('#EXT-X-ENDLIST')
   const [newest] = uris(text).slice(-1)
   expect((await get(new URL(newest!, mediaUrl).href)).status).toBe(200)
-  expect(sluice.app.ctx.live.get(session!.session.id)).toBeDefined()
+  expect(sluice.app.ctx.sessions.get(session!.session.id)).toBeDefined()
   // Who comes now sees the same stream under the address of the new feed.
   const late = await follow()
   expect(late.mediaUrl).not.toContain(new URL(mediaUrl).pathname)

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { signSubscribeToken } from '../../src/sign.ts'
-import { encoded } from '../media/packager/frames.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/live.ts'
+import { makeToken, until } from '../support/testNode.ts'
 
 const HOME = '192.0.2.1'
 const PAGE = 'https://www.example.com'
@@ -152,7 +152,7 @@ describe('addresses of a session that are copied', () => {
   test('who is refused keeps no session going', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
     const { playlist } = await admitted(token)
-    const isOn = () => sluice.app.ctx.live.ofToken(id).length === 1
+    const isOn = () => sluice.app.ctx.sessions.ofToken(id).length === 1
     expect(isOn()).toBe(true)
     await until(async () => {
       await get(playlist, { ip: '192.0.2.99' })

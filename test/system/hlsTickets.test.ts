@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { hmacKey } from '../../src/base/crypto.ts'
 import { timeOrderedId } from '../../src/base/ids.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { Tickets } from '../../src/edge/http/hls/tickets.ts'
+import { Tickets } from '../../src/edge/http/media/tickets.ts'
 
 const tickets = new Tickets(hmacKey(randomBytes(32)))
 const session = timeOrderedId(Date.now(), systemRandom)

@@ -12,7 +12,7 @@ import { openStore } from '../../src/store/open.ts'
 import { type Lease, type Node, type Store, StoreUnavailable } from '../../src/store/store.ts'
 import { quiet } from '../conformance/store.samples.ts'
 import { connected } from '../support/crowd.ts'
-import { until } from '../support/live.ts'
+import { until } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
 
@@ -48,23 +48,23 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
     const engineId = randomBytes(8).toString('hex')
     const life = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
     await store.transaction(async (tx) => {
-      await tx.lives.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
-      await tx.lives.take(engineId, `${sender} engines`, -1)
+      await tx.engineStates.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
+      await tx.engineStates.take(engineId, `${sender} engines`, -1)
     })
     const lease = await take(60_000)
     leases.keep(lease)
     leases.keep({ kind: 'deliveries', id: sender, leaseMs: LEASE_MS })
     leases.keep({ kind: 'engines', id: `${sender} engines`, leaseMs: 60_000 })
-    await until(async () => (await store.read.lives.get(engineId))?.isExpired === false)
+    await until(async () => (await store.read.engineStates.get(engineId))?.isExpired === false)
     expect(await senders(place.url, sender)).toBe(1)
 
     await Promise.all([leases.release(lease.id), leases.release(sender), leases.release('nobody')])
     await store.transaction((tx) => tx.deliveries.leave(sender))
     const last = await seenAtMs(lease.id)
     // The lease of the engines goes on, which tells when another round is through.
-    const expire = () => store.transaction((tx) => tx.lives.renew(`${sender} engines`, -1))
+    const expire = () => store.transaction((tx) => tx.engineStates.renew(`${sender} engines`, -1))
     await expire()
-    await until(async () => (await store.read.lives.get(engineId))?.isExpired === false)
+    await until(async () => (await store.read.engineStates.get(engineId))?.isExpired === false)
     expect([await seenAtMs(lease.id), await senders(place.url, sender)]).toEqual([last, 0])
   })
 

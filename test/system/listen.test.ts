@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { renderPayload } from '../../src/core/webhooks/events.ts'
 import { exampleEvent } from '../../src/core/webhooks/examples.ts'
-import { headerProfile, keyOf, signatureHeaders, signBody, thumbnailHeaders } from '../../src/delivery/signature.ts'
+import {
+  headerProfile,
+  webhookKeyOf,
+  signatureHeaders,
+  signBody,
+  thumbnailHeaders,
+} from '../../src/delivery/signature.ts'
 import { endServers, listen, sluice, type Listening } from './cliProcess.ts'
 
 const SECRET = Buffer.alloc(32, 7).toString('base64')
@@ -47,7 +53,7 @@ describe('sluice listen', () => {
   })
 
   it('accepts the old signature alone', async () => {
-    const headers = { 'content-type': 'application/json', [profile.signature]: signBody(body, keyOf(SECRET)) }
+    const headers = { 'content-type': 'application/json', [profile.signature]: signBody(body, webhookKeyOf(SECRET)) }
     const line = await printedFor(async () => expect(await post(body, headers)).toBe(204))
     expect(line).toMatchObject({ verified: true })
     expect(line).not.toHaveProperty('id')

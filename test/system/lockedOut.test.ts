@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { encoded, type Recorded } from '../media/packager/frames.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
-import { makeToken, until } from '../support/live.ts'
+import { makeToken, until } from '../support/testNode.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const MAX = 20
@@ -31,7 +31,7 @@ afterEach(async () => {
   await until(() => viewers().length === 0)
 })
 
-const viewers = () => sluice.app.ctx.live.all().filter(({ session }) => session.action === 'view')
+const viewers = () => sluice.app.ctx.sessions.all().filter(({ session }) => session.action === 'view')
 
 const from = (address: string): Record<string, string> => ({ authorization: '', 'x-forwarded-for': address })
 const master = (address: string) =>

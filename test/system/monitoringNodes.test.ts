@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo, until } from '../support/channels.ts'
 import { newPlace, type Place } from '../support/place.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 let place: Place
-let nodes: LiveClient[]
+let nodes: ChannelsClient[]
 
 beforeAll(async () => {
   place = await newPlace('PostgreSQL')
@@ -16,9 +16,9 @@ afterAll(async () => {
   await place.remove()
 })
 
-function node(nodeUrl: string): Promise<LiveClient> {
+function node(nodeUrl: string): Promise<ChannelsClient> {
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
-  return runLive({ flags: { storage: { url: place.url }, secrets, server: { nodeUrl } } })
+  return runChannels({ flags: { storage: { url: place.url }, secrets, server: { nodeUrl } } })
 }
 
 const ladder = { name: 'tiny', video: [{ width: 96, height: 54, bitrate: 100_000 }] }

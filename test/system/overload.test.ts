@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endChildren, pushTo, until } from '../support/channels.ts'
 import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
-import { type LiveClient, runLive } from '../support/v2.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
 /** Reads its source at a third of real time where it is told to make two renditions, or 15 frames a second. */
 const SLOW = `#!/bin/sh
@@ -13,7 +13,7 @@ case "$*" in *"v:1"*|*fps=15/*) exec ffmpeg -readrate 0.3 "$@";; esac
 exec ffmpeg "$@"
 `
 
-let live: LiveClient
+let live: ChannelsClient
 let receiver: EventReceiver
 let hookId: string
 let dir: string
@@ -21,7 +21,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-overload-'))
   const path = join(dir, 'ffmpeg-that-is-slow')
   await writeFile(path, SLOW, { mode: 0o755 })
-  live = await runLive({ flags: { ffmpeg: { path }, webhooks: { allowPrivateTargets: true } } })
+  live = await runChannels({ flags: { ffmpeg: { path }, webhooks: { allowPrivateTargets: true } } })
   receiver = await receiveEvents()
   const hook = { name: 'Hook', url: receiver.url, events: ['engine.log.warn'], active: true }
   hookId = (await live.made('POST', '/webhooks', hook)).id

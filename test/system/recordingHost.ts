@@ -1,7 +1,7 @@
 import { runApp } from '../support/app.ts'
 import { broadcast } from '../support/broadcast.ts'
 import { subscribeTo } from '../support/eventReceiver.ts'
-import { encoded } from '../media/packager/frames.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
 
 /** A server that records a broadcast until it is killed. Says when it has begun. */
 const [, , dataDir = '', receiver = ''] = process.argv

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { RecordingFiles } from '../../src/media/packager/recordingFiles.ts'
+import { RecordingFiles } from '../../src/media/recordings/recordingFiles.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { type Broadcast, broadcast } from '../support/broadcast.ts'
 import { type EventReceiver, receiveEvents, subscribeTo } from '../support/eventReceiver.ts'
-import { until } from '../support/live.ts'
-import { encoded, type Recorded } from '../media/packager/frames.ts'
+import { until } from '../support/testNode.ts'
+import { encoded, type Recorded } from '../media/ffmpeg/frames.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-recordings-'))
 const allowPrivate = { webhooks: { allowPrivateTargets: true } }

@@ -7,7 +7,7 @@ import { commandMessage } from '../../src/media/rtmp/messages.ts'
 import { RtmpClient } from '../media/rtmp/client.ts'
 import { avcConfig, videoFrame } from '../media/rtmp/media.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { eventsOf, makeToken, until } from '../support/live.ts'
+import { eventsOf, makeToken, until } from '../support/testNode.ts'
 
 let sluice: RunningApp
 let token: string
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-const live = () => sluice.app.ctx.live
+const live = () => sluice.app.ctx.sessions
 const open = () => RtmpClient.open(sluice.rtmpPort ?? 0)
 
 /** A broadcast on the air. */

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Frame, FrameSink, Track } from '../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../src/media/frame.ts'
 import { Hub } from '../../src/media/hub.ts'
-import { createFfmpeg, type Ffmpeg } from '../../src/media/packager/ffmpeg.ts'
-import { MatroskaWriter } from '../../src/media/packager/matroska.ts'
-import { webRtcMedia } from '../../src/media/rtmp/opus.ts'
+import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg/ffmpeg.ts'
+import { MatroskaWriter } from '../../src/media/ffmpeg/matroska.ts'
+import { webRtcMedia } from '../../src/media/convert/opus.ts'
 import { listenFor, type Place, until } from '../media/rtmp/publications.ts'
 import { silentLog } from '../support/app.ts'
 
@@ -25,10 +25,10 @@ beforeEach(() => {
 afterEach(() => ffmpeg.stop(0))
 
 class Collected implements FrameSink {
-  readonly lists: (readonly Track[])[] = []
+  readonly lists: (readonly TrackInfo[])[] = []
   readonly frames: Frame[] = []
   ended = false
-  tracks(tracks: readonly Track[]): void {
+  tracks(tracks: readonly TrackInfo[]): void {
     this.lists.push(tracks)
   }
   frame(frame: Frame): void {
@@ -43,7 +43,7 @@ class Collected implements FrameSink {
 }
 
 /** Two seconds of a picture that changes and of silence with a tone from 1.0 s to 1.3 s, as an encoder sends them live. */
-async function recorded(video: string): Promise<{ tracks: readonly Track[]; frames: Frame[] }> {
+async function recorded(video: string): Promise<{ tracks: readonly TrackInfo[]; frames: Frame[] }> {
   const tone = 'aevalsrc=if(between(t\\,1\\,1.3)\\,0.8*sin(2*PI*1000*t)\\,0):s=44100'
   const inputs = ['-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25', '-f', 'lavfi', '-i', tone, '-t', '2']
   const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', ...video.split(' '), '-c:a', 'aac', '-ac', '2']
@@ -216,7 +216,7 @@ test('no process runs while nobody listens', async () => {
 })
 
 /** When the tone begins, seconds: what a decoder makes of the frames, from the time of the first one on. */
-async function toneBegins(tracks: readonly Track[], frames: readonly Frame[]): Promise<number> {
+async function toneBegins(tracks: readonly TrackInfo[], frames: readonly Frame[]): Promise<number> {
   const audio = tracks.filter(({ kind }) => kind === 'audio')
   const writer = new MatroskaWriter(audio)
   const argv = ['-v', 'error', '-f', 'matroska', '-i', 'pipe:0', '-f', 's16le', '-ac', '1', '-ar', '48000', 'pipe:1']

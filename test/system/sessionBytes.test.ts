@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken, until } from '../support/live.ts'
+import { makeToken, until } from '../support/testNode.ts'
 import { freeUdpPort, lossyWay } from '../support/lossyUdp.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
@@ -63,14 +63,14 @@ type Field = 'bytesIn' | 'bytesOut'
 
 /** What is on record of these sessions, summed up, when all of them are over. */
 async function recorded(ids: readonly string[]): Promise<(action: string, field: Field) => number> {
-  const { live, store } = sluice.app.ctx
+  const { sessions: live, store } = sluice.app.ctx
   await until(() => live.size === 0 && live.leaving.size === 0)
   const stored = await Promise.all(ids.map((id) => store.read.sessions.get(id)))
   return (action, field) =>
     stored.filter((one) => one?.action === action).reduce((total, one) => total + (one?.[field] ?? 0), 0)
 }
 
-const sessionIds = () => sluice.app.ctx.live.all().map(({ session }) => session.id)
+const sessionIds = () => sluice.app.ctx.sessions.all().map(({ session }) => session.id)
 
 const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 const DATES = `startDate=${day(-1)}&stopDate=${day(1)}`
@@ -83,7 +83,7 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   const coded = ['-t', '7', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
   const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
   const publisher = ffmpeg(...picture, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
-  const { live } = sluice.app.ctx
+  const { sessions: live } = sluice.app.ctx
   await until(() => live.feeds().length === 1)
   const watched = `http://127.0.0.1:${http.port}/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
   const viewer = ffmpeg('-i', watched, '-t', '3', '-c', 'copy', '-f', 'null', '-')
@@ -123,7 +123,7 @@ test('so they do over WHIP and WHEP, for two viewers', async () => {
   const publisher = new TestPublisher()
   await meet(publisher, 'whip/counted', { authorization: `Bearer ${token}` })
   publisher.play(10)
-  await until(() => sluice.app.ctx.live.feeds().length === 1)
+  await until(() => sluice.app.ctx.sessions.feeds().length === 1)
   const viewers = [new TestViewer(), new TestViewer()]
   for (const viewer of viewers) await meet(viewer, `whep/${sluice.accountId}/counted`)
   await until(() => way.carried.down > 1_500_000)

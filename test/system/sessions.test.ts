@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../src/base/processes.ts'
-import { eventsOf, type LiveNode, makeToken, publish, startLiveNode, tryToView, until, view } from '../support/live.ts'
+import {
+  eventsOf,
+  type TestNode,
+  makeToken,
+  publish,
+  startTestNode,
+  tryToView,
+  until,
+  view,
+} from '../support/testNode.ts'
 import { crowd } from '../support/crowd.ts'
 import { newDirectory, sluice } from './cliProcess.ts'
 import { newPlace, type Place } from '../support/place.ts'
@@ -18,7 +27,7 @@ interface Said {
 
 /** Runs a server with live sessions, kills it without warning, and answers what it said last. */
 async function runAndKill(url: string, place: string): Promise<Said> {
-  const script = new URL('../support/liveProcess.ts', import.meta.url).pathname
+  const script = new URL('../support/nodeProcess.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [script, url, place, String(FEEDS)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const said: Said[] = []
   for await (const line of createInterface({ input: child.stdout })) {
@@ -38,7 +47,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   })
   afterEach(() => place.remove())
 
-  async function expectClosed(at: LiveNode, { sessions, bytes }: Said, beforeMs: number): Promise<void> {
+  async function expectClosed(at: TestNode, { sessions, bytes }: Said, beforeMs: number): Promise<void> {
     const events = await eventsOf(at)
     const told = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
     expect(new Set(told('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
@@ -63,11 +72,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   it('leaves feeds that its next start ends, each with one event and the last known time', async () => {
     const said = await runAndKill(place.url, 'the same place')
     const killedMs = Date.now()
-    const next = await startLiveNode({ url: place.url, place: 'the same place', isRunning })
+    const next = await startTestNode({ url: place.url, place: 'the same place', isRunning })
     await expectClosed(next, said, killedMs)
     await next.node.sweep()
     await next.close()
-    const again = await startLiveNode({ url: place.url, place: 'the same place', isRunning })
+    const again = await startTestNode({ url: place.url, place: 'the same place', isRunning })
     await expectClosed(again, said, killedMs)
     await again.close()
   })
@@ -76,8 +85,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
     const said = await runAndKill(place.url, 'one place')
     const killedMs = Date.now()
     const others = [
-      await startLiveNode({ url: place.url, place: 'other', isRunning }),
-      await startLiveNode({ url: place.url, place: 'third', isRunning }),
+      await startTestNode({ url: place.url, place: 'other', isRunning }),
+      await startTestNode({ url: place.url, place: 'third', isRunning }),
     ] as const
     await until(async () => {
       await Promise.all(others.map(({ node }) => node.sweep()))
@@ -92,7 +101,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
 describe('the command line', () => {
   it('lists and ends the sessions of a running server on the same SQLite file', async () => {
     const place = await newPlace('SQLite')
-    const at = await startLiveNode({ url: place.url })
+    const at = await startTestNode({ url: place.url })
     const env = { SLUICE_STORAGE_URL: place.url, SLUICE_DATA_DIR: newDirectory() }
     const { token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
@@ -113,12 +122,12 @@ describe('the command line', () => {
 
 describe('two nodes on one PostgreSQL', () => {
   let place: Place
-  let one: LiveNode
-  let two: LiveNode
+  let one: TestNode
+  let two: TestNode
   beforeEach(async () => {
     place = await newPlace('PostgreSQL')
-    one = await startLiveNode({ url: place.url })
-    two = await startLiveNode({ url: place.url, renewed: true })
+    one = await startTestNode({ url: place.url })
+    two = await startTestNode({ url: place.url, renewed: true })
   })
   afterEach(async () => {
     await one.close()
@@ -154,7 +163,7 @@ describe('two nodes on one PostgreSQL', () => {
   it('find a feed of the other one that there is no room for in memory', async () => {
     const { token } = await makeToken(one, 'publish')
     await publish(two, { presented: token })
-    one.ctx.live.setElsewhere([], false)
+    one.ctx.sessions.setRemote([], false)
     expect(await tryToView(one)).toMatchObject({ status: 409, code: 'at_another_node' })
     expect(await tryToView(one, { streamName: 'other' })).toMatchObject({ status: 409, code: 'stream_not_published' })
     const isLive = async (streamName: string) => {
@@ -168,7 +177,7 @@ describe('two nodes on one PostgreSQL', () => {
     const { token } = await makeToken(one, 'publish')
     await publish(two, { presented: token })
     await crowd(two.ctx, two.accountId, 'show', 2_500)
-    const dead = two.ctx.live.node
+    const dead = two.ctx.sessions.node
     await until(async () => {
       await one.ctx.store.transaction((tx) => tx.nodes.renew(dead, -1))
       await Promise.all([one.node.sweep(), one.node.sweep()])
@@ -189,7 +198,7 @@ describe('two nodes on one PostgreSQL', () => {
     const second = await publish(one, { presented: token })
     await until(() => first.cuts.length > 0, 1000)
     expect([first.cuts, second.cuts]).toEqual([['replaced'], []])
-    await until(() => two.ctx.live.leaving.size === 0)
+    await until(() => two.ctx.sessions.leaving.size === 0)
     const feeds = (await eventsOf(one)).filter(({ name }) => name.startsWith('feeds'))
     expect(feeds.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended', 'feeds started'])
     expect(Number(feeds[2]?.data['started'])).toBeGreaterThan(Number(feeds[1]?.data['ended']))
@@ -198,7 +207,7 @@ describe('two nodes on one PostgreSQL', () => {
   it('end all their sessions when the others took them for dead, and serve again', async () => {
     const { token } = await makeToken(one, 'publish')
     const publisher = await publish(two, { presented: token })
-    const taken = two.ctx.live.node
+    const taken = two.ctx.sessions.node
     const names = async () => (await eventsOf(one)).map(({ name }) => name)
     await until(async () => {
       // Unless it is renewed between the two.
@@ -206,7 +215,7 @@ describe('two nodes on one PostgreSQL', () => {
       await one.node.sweep()
       return (await names()).length > 1
     })
-    await until(() => publisher.cuts.length > 0 && two.ctx.live.node !== taken)
+    await until(() => publisher.cuts.length > 0 && two.ctx.sessions.node !== taken)
     expect(publisher.cuts).toEqual(['lost'])
     expect(await names()).toEqual(['feeds started', 'feeds ended'])
     await publish(two, { presented: token })

@@ -4,7 +4,7 @@ import { RtpHeader } from 'werift'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
-import { makeToken, until } from '../support/live.ts'
+import { makeToken, until } from '../support/testNode.ts'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
   username = `${/a=ice-ufrag:(\S+)/.exec(answer.text)?.[1]}:peer`
   await publisher.accept(answer.text)
   publisher.play()
-  await until(() => sluice.app.ctx.live.feeds().length === 1)
+  await until(() => sluice.app.ctx.sessions.feeds().length === 1)
   const watched = await offer(`whep/${sluice.accountId}/show`, await viewer.offer())
   expect(watched.status).toBe(201)
   await viewer.accept(watched.text)
@@ -56,7 +56,7 @@ async function expectUndisturbed(inARow = 20): Promise<void> {
       latest.length === inARow && latest.slice(1).every((number, at) => number === (((latest[at] ?? 0) + 1) & 0xffff))
     )
   })
-  expect(sluice.app.ctx.live.size).toBe(2)
+  expect(sluice.app.ctx.sessions.size).toBe(2)
 }
 
 test('hostile offers are refused with a reason, and leave no session', async () => {
@@ -119,7 +119,7 @@ test('packets of another kind than was agreed on reach no viewer', async () => {
     }
   }
   // They have arrived, as genuine as the others.
-  await until(() => sluice.app.ctx.live.all().some(({ bytes }) => bytes.bytesIn > 1_000_000))
+  await until(() => sluice.app.ctx.sessions.all().some(({ bytes }) => bytes.bytesIn > 1_000_000))
   await expectUndisturbed()
   expect(viewer.packets.some((packet) => packet.payload.equals(payload))).toBe(false)
 })

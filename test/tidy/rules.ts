@@ -63,7 +63,7 @@ const CALLS_OUT: Readonly<Record<string, readonly string[]>> = {
 /** Calls to the outside that do not go through the one file that guards them. */
 export function callsOut(module: Module): string[] {
   const found = [...fetches(module), ...namedCalls(module), ...memberCalls(module)]
-  return found.map(({ start, what }) => finding(module, start, `${what} belongs into src/delivery/egress.ts`))
+  return found.map(({ start, what }) => finding(module, start, `${what} belongs into src/net/egress.ts`))
 }
 
 interface Found {

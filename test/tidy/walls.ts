@@ -13,25 +13,25 @@ interface Room {
 /** The house: who may import whom. ARCHITECTURE.md says why. What is missing here belongs to no room. */
 export const WALLS: Readonly<Record<string, Room>> = {
   'main.ts': { from: ['*'], node: 'all' },
-  'app.ts': { from: ['*'], node: 'all' },
-  'serving.ts': { from: ['*'], node: 'all' },
-  'channels.ts': { from: ['*'], node: 'all' },
-  'playback.ts': { from: ['*'], node: 'all' },
+  app: { from: ['*'], node: 'all' },
   'sign.ts': { from: ['base', 'core'], node: 'all' },
   base: { from: [], node: 'all' },
   config: { from: ['base'], node: 'all' },
   core: { from: ['base/result.ts', 'type base'], node: 'types', packages: ['re2js', 'temporal-polyfill', 'typebox'] },
   store: { from: ['base', 'core'], node: 'all' },
+  net: { from: ['base', 'core'], node: 'all' },
   media: { from: ['base', 'type core'], node: 'all' },
-  delivery: { from: ['base', 'core', 'store/store.ts'], node: 'all' },
+  delivery: { from: ['base', 'core', 'net', 'store/store.ts'], node: 'all' },
+  services: { from: ['base', 'core', 'store/store.ts', 'type media'], node: 'types' },
   commands: {
     from: [
       'base',
       'core',
       'store/store.ts',
       'type store/cached.ts',
+      'type services',
       'media/engine.ts',
-      'media/sessions.ts',
+      'media/sessionRegistry.ts',
       'media/frame.ts',
     ],
     node: 'types',
@@ -77,3 +77,16 @@ const packageOf = (target: string): string =>
 
 const describe = ({ target, typeOnly }: Import): string =>
   typeOnly ? `${target}, not even its types` : `${target} (its types may be another matter: import type)`
+
+/** The table of ARCHITECTURE.md. */
+export function wallsMarkdown(): string {
+  const rows = Object.entries(WALLS).map(([name, { from, node, packages }]) => {
+    const may = from.includes('*') ? 'everything' : from.map(named).join(', ') || 'none of the others'
+    const builtIn = node === 'all' ? 'yes' : 'types only'
+    return `| \`${name}\` | ${may} | ${builtIn} | ${packages ? packages.map((each) => `\`${each}\``).join(', ') : 'any'} |`
+  })
+  return ['| Room | May import | Node | Packages |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
+const named = (door: string): string =>
+  door.startsWith('type ') ? `types of \`${door.slice('type '.length)}\`` : `\`${door}\``

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { TOKEN_LIMITS } from '../tokens/types.ts'
 import { type AddressRule, parseAddressRule } from './address.ts'
 import { type OriginRule, parseOriginRule } from './origin.ts'
-import { isObject, type JsonObject } from './strictJson.ts'
+import { isJsonObject, type JsonObject } from '../validation/strictJson.ts'
 import { checkStreamName } from './streamName.ts'
 import type { SelfSignedClaims } from './types.ts'
 
@@ -30,7 +30,7 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
  */
 export function claimsOf(payload: JsonObject): Result<SelfSignedClaims, string> {
   const { streaming } = payload
-  if (!isObject(streaming)) return err('the claim streaming must be an object')
+  if (!isJsonObject(streaming)) return err('the claim streaming must be an object')
   const unknown = Object.keys(streaming).find((key) => !STREAMING_KEYS.has(key))
   if (unknown !== undefined) return err(`streaming.${unknown.slice(0, 64)} is not known`)
   const subject = readSubject(streaming)
@@ -92,7 +92,7 @@ function readViewer({ tracking, customViewerData }: JsonObject): Part<'trackingI
 
 function readTracking(tracking: unknown): Result<string | null, string> {
   if (tracking === null) return ok(null)
-  if (!isObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
+  if (!isJsonObject(tracking) || Object.keys(tracking).some((key) => key !== 'trackingId')) {
     return err('streaming.tracking must be an object with nothing but trackingId')
   }
   const { trackingId } = tracking

@@ -1,7 +1,7 @@
 import type { FieldErrors } from '../errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
-import { flagOf, wordOf } from '../page/parameters.ts'
+import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
+import { flagOf, wordOf } from '../pages/parameters.ts'
 import { parseAddress } from './address.ts'
 import { SESSION_LIMITS } from '../sessions/slots.ts'
 import { REFUSALS } from './refusals.ts'
@@ -47,7 +47,7 @@ const READERS: Readonly<Record<string, Reader>> = {
 }
 
 /** Reads the query of `GET /api/access/log`; all errors at once. `from` is inclusive, `until` exclusive. */
-export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & Part, FieldErrors> =>
+export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 
 function instant<T>(text: string, make: (ms: number) => T): Result<T, string> {

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { decodeBase64url } from '../base64url.ts'
+import { decodeBase64url } from '../validation/base64url.ts'
 import { claimsOf } from './claims.ts'
-import { parseJsonObject } from './strictJson.ts'
+import { parseJsonObject } from '../validation/strictJson.ts'
 import type { SelfSignedClaims } from './types.ts'
 
 export type SelfSignedAlgorithm = 'HS256' | 'HS384' | 'HS512'

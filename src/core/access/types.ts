@@ -1,3 +1,4 @@
+import type { TokenKind } from '../tokens/types.ts'
 import type { CompiledStreams } from './streamName.ts'
 import type { OriginRule } from './origin.ts'
 import type { Address, AddressRule } from './address.ts'
@@ -7,8 +8,6 @@ export type Action = 'publish' | 'view'
 
 /** How they are connected. WHIP and RTMP publish; WHEP and HLS view. */
 export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
-
-export type TokenKind = 'publish' | 'subscribe'
 
 /**
  * Everything the decision needs to know of one stored token, parsed and compiled once when it is loaded.

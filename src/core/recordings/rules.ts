@@ -1,7 +1,7 @@
 import type { Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import type { FieldErrors } from '../errors.ts'
-import { type Part, readListQuery } from '../page/listQuery.ts'
+import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
 import type { Recording } from './types.ts'
 
 export interface RecordingFilter {
@@ -12,7 +12,7 @@ export interface RecordingFilter {
 const { tokenId, streamName } = CONNECTION_FILTERS
 
 /** Reads the query of `GET /api/recordings`; all errors at once. */
-export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & Part, FieldErrors> =>
+export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & QueryPart, FieldErrors> =>
   readListQuery<RecordingFilter>(query, { tokenId, streamName })
 
 /** Where a finished recording is fetched. */

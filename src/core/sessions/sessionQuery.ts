@@ -2,8 +2,8 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { CONNECTION_FILTERS } from '../access/logQuery.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
-import { readListQuery, type ParameterReader, type Part } from '../page/listQuery.ts'
-import { parametersOf, wordOf } from '../page/parameters.ts'
+import { readListQuery, type ParameterReader, type QueryPart } from '../pages/listQuery.ts'
+import { parametersOf, wordOf } from '../pages/parameters.ts'
 
 export interface SessionFilter {
   tokenId?: number
@@ -28,7 +28,7 @@ function oneOf<T>(allowed: readonly string[], text: string, make: (word: string)
 }
 
 /** Reads the query of `GET /api/sessions`; all errors at once. */
-export const readSessionQuery = (query: Record<string, unknown>): Result<SessionFilter & Part, FieldErrors> =>
+export const readSessionQuery = (query: Record<string, unknown>): Result<SessionFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 
 /** Reads `{streamId: "accountId/streamName"}`. */

@@ -1,7 +1,7 @@
 import type { Action, Protocol } from '../access/types.ts'
 
 /** One connection of a publisher or of a viewer that was admitted. */
-export interface LiveSession {
+export interface Session {
   /** 22 characters that sort by the time of admission. */
   readonly id: string
   readonly action: Action

@@ -1,8 +1,8 @@
 import type { Result } from '../../base/result.ts'
-import { checkPlainText } from './canonical.ts'
-import { type FieldErrors, Problems } from './problems.ts'
+import { checkPlainText } from '../validation/canonical.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { DisableTokens, RevokeSelfSigned } from './requestSchema.ts'
-import { readShape } from './shape.ts'
+import { readShape } from '../validation/bodyReader.ts'
 
 /** Which self-signed children are refused from now on. At least one of the two is not null. */
 export interface Revocation {

@@ -1,12 +1,11 @@
 import type { Static } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, checkPlainText } from '../validation/canonical.ts'
 import { createHints } from './fields.ts'
-import { type FieldErrors, Problems } from './problems.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { CreatePublishToken, CreateSubscribeToken } from './schema.ts'
-import { readShape, type Sound } from './shape.ts'
-import type { TokenRules } from './types.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
+import type { TokenRules, TokenKind } from './types.ts'
 
 const SCHEMAS = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
 
@@ -20,14 +19,14 @@ export interface NewToken {
 }
 
 /** Reads the body of a create request, whatever it is. All that is wrong is told at once. */
-export function readCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
+export function readTokenCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as Sound<CreateBody>
+  const sound = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as BodyReader<CreateBody>
   const rules = readRules(kind, sound)
   return problems.settle({ rules, expiresSeconds: sound.value('expires') ?? null })
 }
 
-function readRules(kind: TokenKind, body: Sound<CreateBody>): TokenRules {
+function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {
   const trackingId = body.value('tracking')?.trackingId ?? null
   const rules: TokenRules = {
     label: body.value('label') ?? '',

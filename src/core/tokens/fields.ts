@@ -1,4 +1,4 @@
-import type { TokenKind } from '../access/types.ts'
+import type { TokenKind } from './types.ts'
 import {
   CreatePublishToken,
   CreateSubscribeToken,
@@ -6,7 +6,7 @@ import {
   UpdatePublishToken,
   UpdateSubscribeToken,
 } from './schema.ts'
-import type { Hints } from './shape.ts'
+import type { Hints } from '../validation/bodyReader.ts'
 
 /** Why a property is refused when there is more to say than that it is unknown, taken from the schemas. */
 

@@ -1,10 +1,10 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import { flagOf, parametersOf, wordOf } from '../page/parameters.ts'
-import { checkPlainText } from './canonical.ts'
-import { type FieldErrors, Problems } from './problems.ts'
+import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
+import { checkPlainText } from '../validation/canonical.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { ListByNameQuery, ListQuery } from './requestSchema.ts'
-import { allowed, readShape, type Sound } from './shape.ts'
+import { allowed, readShape, type BodyReader } from '../validation/bodyReader.ts'
 
 /** Which page of which order. `page` counts from 1. */
 export interface ListRequest {
@@ -21,7 +21,7 @@ export interface ListByNameRequest extends ListRequest {
 }
 
 /** Reads the query of a list, as a URL parser left it. */
-export function readListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
+export function readTokenListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
   const problems = new Problems()
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
 }
@@ -35,7 +35,7 @@ export function readListByNameQuery(query: Record<string, unknown>): Result<List
   return problems.settle({ ...readList(sound), name, filterBy: filterOf(sound) })
 }
 
-function readList(query: Sound<Static<typeof ListQuery>>): ListRequest {
+function readList(query: BodyReader<Static<typeof ListQuery>>): ListRequest {
   return {
     sortBy: query.value('sortBy') ?? 'Name',
     page: query.value('page') ?? 1,
@@ -44,7 +44,7 @@ function readList(query: Sound<Static<typeof ListQuery>>): ListRequest {
   }
 }
 
-function filterOf(query: Sound<Static<typeof ListByNameQuery>>): ListByNameRequest['filterBy'] {
+function filterOf(query: BodyReader<Static<typeof ListByNameQuery>>): ListByNameRequest['filterBy'] {
   const filter = query.value('filterBy')
   return filter === undefined || filter === 'None' ? 'TokenOrStreamName' : filter
 }

@@ -1,5 +1,5 @@
 import type { Result } from '../../base/result.ts'
-import { type FieldErrors, Problems, shown } from './problems.ts'
+import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
 import { type StreamEntry, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
 /** What a changed `bindIpsOnUsage` does to the addresses that are bound already. */

@@ -5,7 +5,7 @@ import type { Token } from './types.ts'
  * A token as responses show it. Optional fields that are unset are absent.
  * @param value the credential itself, 64 lowercase hexadecimal characters
  */
-export function toRecord(token: Token, value: string): TokenRecord {
+export function toTokenRecord(token: Token, value: string): TokenRecord {
   return token.kind === 'publish' ? toPublishRecord(token, value) : toSubscribeRecord(token, value)
 }
 

@@ -1,8 +1,13 @@
 /** The rules of publish and subscribe tokens: what may be asked for, and what comes of it. The door to this room. */
 export { type Revocation, readDisable, readRevoke } from './actions.ts'
-export { type NewToken, readCreate } from './create.ts'
-export { type ListByNameRequest, type ListRequest, readListByNameQuery, readListQuery } from './listQuery.ts'
+export { type NewToken, readTokenCreate as readCreate } from './create.ts'
+export {
+  type ListByNameRequest,
+  type ListRequest,
+  readListByNameQuery,
+  readTokenListQuery as readListQuery,
+} from './listQuery.ts'
 export { applyPatch, type PatchedToken, type Rebind, rulesOf } from './patch.ts'
-export type { FieldErrors } from './problems.ts'
-export { ownFields, type TokenRecord, toRecord } from './record.ts'
-export { readUpdate } from './update.ts'
+export type { FieldErrors } from '../validation/problems.ts'
+export { ownFields, type TokenRecord, toTokenRecord as toRecord } from './record.ts'
+export { readTokenUpdate as readUpdate } from './update.ts'

@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { notBuilt } from './notBuilt.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
@@ -64,7 +64,7 @@ const END_SESSIONS_TEXT =
   'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.'
 
 /** An element of `streams`, as records show it. */
-export const StreamEntry = Type.Object(
+export const StreamEntrySchema = Type.Object(
   { streamName: streamName(), isRegex: Type.Boolean({ description: 'true: streamName is a pattern.' }) },
   { $id: 'StreamEntry', ...closed, description: 'A stream name or pattern that a token covers.' },
 )
@@ -252,7 +252,7 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   addedOn: dateTime('When the token was created (UTC).'),
   expiresOn: Type.Optional(dateTime('When the token expires (UTC). Absent: never.')),
   isActive: Type.Boolean(),
-  streams: Type.Array(refTo(StreamEntry)),
+  streams: Type.Array(refTo(StreamEntrySchema)),
   allowedOrigins: Type.Array(Type.String(), { description: ORIGINS_TEXT }),
   allowedIpAddresses: Type.Array(Type.String(), { description: ADDRESSES_TEXT }),
   bindIpsOnUsage: Type.Optional(Type.Integer({ minimum: 1, description: `${BIND_TEXT} Absent: off.` })),
@@ -305,7 +305,7 @@ export type SubscribeTokenRecord = Static<typeof SubscribeTokenRecord>
 
 /** Every schema of this file that has an `$id`, to be registered under it. */
 export const TOKEN_SCHEMAS = [
-  StreamEntry,
+  StreamEntrySchema,
   StreamEntryInput,
   CreatePublishToken,
   CreateSubscribeToken,

@@ -1,4 +1,4 @@
-import type { TokenKind } from '../access/types.ts'
+export type TokenKind = 'publish' | 'subscribe'
 
 /** One element of a token's `streams`: an exact name, or an RE2 pattern that must match the whole name. */
 export interface StreamEntry {

@@ -1,12 +1,11 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
-import type { TokenKind } from '../access/types.ts'
-import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from './canonical.ts'
+import { canonicalList, canonicalStreams, checkCountries, checkLabel, namesToRemove } from '../validation/canonical.ts'
 import { updateHints } from './fields.ts'
-import { type FieldErrors, Problems } from './problems.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { TWO_SPELLINGS, UpdatePublishToken, UpdateSubscribeToken } from './schema.ts'
-import { isObject, readShape, type Sound } from './shape.ts'
-import type { TokenPatch } from './types.ts'
+import { isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
+import type { TokenPatch, TokenKind } from './types.ts'
 
 const SCHEMAS = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken } as const
 
@@ -27,10 +26,10 @@ const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deni
  * Reads the body of an update, of either version of the path: both spellings of a field are accepted, also together
  * when they agree. Null leaves a field as it is, except that it clears `priority`.
  */
-export function readUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
+export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
   const problems = new Problems()
-  const sound = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as Sound<UpdateBody>
+  const sound = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
   return problems.settle({
     set: readSet(sound, clearsPriority(kind, body)),
     addStreams: canonicalStreams(sound, 'addTokenStreams'),
@@ -51,7 +50,7 @@ function clearsPriority(kind: TokenKind, body: unknown): boolean {
   return kind === 'publish' && isObject(body) && Object.hasOwn(body, 'priority') && body['priority'] === null
 }
 
-function readSet(body: Sound<UpdateBody>, clearPriority: boolean): Changes {
+function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes {
   const label = body.value('label')
   const priority = clearPriority ? null : body.value('priority')
   const bind = agreed(body, 'bindIpsOnUsage', (name) => body.value(name))
@@ -75,7 +74,7 @@ function readSet(body: Sound<UpdateBody>, clearPriority: boolean): Changes {
 
 /** The value of a field that has two spellings. Sent as both, they must mean the same. */
 function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
-  body: Sound<UpdateBody>,
+  body: BodyReader<UpdateBody>,
   name: N,
   read: (spelling: N | (typeof TWO_SPELLINGS)[N]) => V | undefined,
 ): V | undefined {

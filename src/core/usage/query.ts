@@ -1,15 +1,15 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { checkStreamName } from '../access/streamName.ts'
 import type { FieldErrors } from '../errors.ts'
-import { parametersOf, wordOf } from '../page/parameters.ts'
+import { parametersOf, wordOf } from '../pages/parameters.ts'
 
-export type Resolution = 'Hour' | 'Day' | 'Month'
+export type UsageResolution = 'Hour' | 'Day' | 'Month'
 
 /** What one endpoint takes beside the dates. */
 export interface UsageParameters {
   /** The parameter that names what is asked about. */
   readonly names?: 'trackingIds' | 'streamNames'
-  readonly resolutions?: readonly Resolution[]
+  readonly resolutions?: readonly UsageResolution[]
 }
 
 /** A question about usage, parsed. The time is half open. */
@@ -18,7 +18,7 @@ export interface UsageQuestion {
   readonly untilMs: number
   /** Empty when the endpoint takes none. In the order asked, each once. */
   readonly names: readonly string[]
-  readonly resolution: Resolution
+  readonly resolution: UsageResolution
 }
 
 const DAY_MS = 86_400_000
@@ -77,13 +77,16 @@ function readNames(value: unknown, parameter: string): Result<string[], string> 
   return problem === undefined ? ok(names) : err(`each ${problem}`)
 }
 
-function readResolution(value: unknown, allowed: readonly Resolution[] | undefined): Result<Resolution, string> {
+function readResolution(
+  value: unknown,
+  allowed: readonly UsageResolution[] | undefined,
+): Result<UsageResolution, string> {
   if (!allowed) return ok('Hour')
   const found = wordOf(allowed, value)
   return found ? ok(found) : err(`is required, one of ${allowed.join(', ')}`)
 }
 
-function checkSpan(fromMs: number, untilMs: number, resolution: Resolution | undefined): Result<null, string> {
+function checkSpan(fromMs: number, untilMs: number, resolution: UsageResolution | undefined): Result<null, string> {
   if (untilMs <= fromMs) return err('must be later than startDate; it is exclusive')
   if (untilMs - fromMs > DAYS_MAX * DAY_MS) return err(`must be at most ${DAYS_MAX} days after startDate`)
   if (resolution === 'Day' && (fromMs % DAY_MS !== 0 || untilMs % DAY_MS !== 0)) {
@@ -98,7 +101,7 @@ function checkSpan(fromMs: number, untilMs: number, resolution: Resolution | und
 const isFirstOfMonth = (ms: number): boolean => ms % DAY_MS === 0 && new Date(ms).getUTCDate() === 1
 
 /** The beginning of the slot in which a time falls. */
-export function slotOf(ms: number, resolution: Resolution): number {
+export function slotOf(ms: number, resolution: UsageResolution): number {
   if (resolution === 'Hour') return ms - (ms % HOUR_MS)
   if (resolution === 'Day') return ms - (ms % DAY_MS)
   const date = new Date(ms)
@@ -113,7 +116,7 @@ export function slotsOf({ fromMs, untilMs, resolution }: UsageQuestion): number[
 }
 
 /** No month has more than 31 days, so 32 days later is in the next one. */
-function next(slotMs: number, resolution: Resolution): number {
+function next(slotMs: number, resolution: UsageResolution): number {
   if (resolution === 'Hour') return slotMs + HOUR_MS
   return resolution === 'Day' ? slotMs + DAY_MS : slotOf(slotMs + 32 * DAY_MS, 'Month')
 }

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import type { Result } from '../../base/result.ts'
-import { type Part, readListQuery } from '../page/listQuery.ts'
-import { wordOf } from '../page/parameters.ts'
+import { type QueryPart, readListQuery } from '../pages/listQuery.ts'
+import { wordOf } from '../pages/parameters.ts'
 import { readQuery } from '../tokens/listQuery.ts'
-import { type FieldErrors, Problems } from '../tokens/problems.ts'
-import { readShape } from '../tokens/shape.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { readShape } from '../validation/bodyReader.ts'
 import { TEST_TYPES, type TestType } from './examples.ts'
 
 /** What is asked about webhooks beside making and editing them. */
@@ -70,4 +70,5 @@ export function readWebhookTest(body: unknown): Result<WebhookTestRequest, Field
 export const testTypeOf = (text: string): TestType | undefined => wordOf(TEST_TYPES, text)
 
 /** Reads the query of a list that is walked by cursor and has no filters; all errors at once. */
-export const readCursorQuery = (query: Record<string, unknown>): Result<Part, FieldErrors> => readListQuery(query, {})
+export const readCursorQuery = (query: Record<string, unknown>): Result<QueryPart, FieldErrors> =>
+  readListQuery(query, {})

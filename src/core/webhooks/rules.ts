@@ -1,17 +1,17 @@
 import type { Static } from 'typebox'
 import { err, type Result } from '../../base/result.ts'
 import { compilePattern } from '../access/streamName.ts'
-import { type FieldErrors, Problems } from '../tokens/problems.ts'
-import { type Hints, isObject, readShape, type Sound } from '../tokens/shape.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { type Hints, isObject, readShape, type BodyReader } from '../validation/bodyReader.ts'
 import type { HookType } from './events.ts'
-import { CreateWebhook, type Flag, FLAGS, UpdateWebhook, type WebhookRecord } from './schema.ts'
+import { CreateWebhook, type WebhookFlag, FLAGS, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
 /** May a webhook point here? `Egress.checkUrl`, which knows what the operator allows. */
 export type CheckUrl = (url: string) => Result<URL, string>
 
 /** The spellings of each switch; the first is the one that is named in messages. */
-const SPELLINGS: Readonly<Record<HookType, readonly Flag[]>> = {
+const SPELLINGS: Readonly<Record<HookType, readonly WebhookFlag[]>> = {
   feeds: ['isFeedHooks'],
   recording: ['isRecordingHooks', 'isMediaHooks'],
   thumbnail: ['isThumbnailHooks'],
@@ -42,7 +42,7 @@ const UPDATE_HINTS: Hints = new Map([
 type UpdateBody = Static<typeof UpdateWebhook>
 
 /** Reads the body of a create. The errors name every field that is wrong. */
-export function readCreate(body: unknown, checkUrl: CheckUrl): Result<WebhookRules, FieldErrors> {
+export function readWebhookCreate(body: unknown, checkUrl: CheckUrl): Result<WebhookRules, FieldErrors> {
   const problems = new Problems()
   const sound = readShape(CreateWebhook, body, problems, CREATE_HINTS) as unknown as Body
   return problems.settle({
@@ -53,7 +53,7 @@ export function readCreate(body: unknown, checkUrl: CheckUrl): Result<WebhookRul
 }
 
 /** Reads the body of an update. Null leaves a field as it is, except that it removes `filter`. */
-export function readUpdate(body: unknown, checkUrl: CheckUrl): Result<WebhookPatch, FieldErrors> {
+export function readWebhookUpdate(body: unknown, checkUrl: CheckUrl): Result<WebhookPatch, FieldErrors> {
   if (isObject(body) && saysNothing(body)) return err({ webhook: ['No properties specified to update.'] })
   const problems = new Problems()
   const sound = readShape(UpdateWebhook, body, problems, UPDATE_HINTS)
@@ -79,7 +79,7 @@ export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
 }
 
 /** A webhook as responses show it. A pause that is over is not shown. @param secret base64 */
-export function toRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
+export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
   const { id, url, hooks, filter, disabled } = webhook
   return {
     id,
@@ -100,7 +100,7 @@ export function toRecord(webhook: Webhook, secret: string, nowMs: number): Webho
 }
 
 /** What both bodies have. */
-type Body = Sound<UpdateBody>
+type Body = BodyReader<UpdateBody>
 
 function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
   const url = body.value('url')
@@ -125,7 +125,7 @@ function readHooks(body: Body): Partial<HookSwitches> {
   return Object.fromEntries(named)
 }
 
-function readSwitch(body: Body, spellings: readonly Flag[]): boolean | undefined {
+function readSwitch(body: Body, spellings: readonly WebhookFlag[]): boolean | undefined {
   const values = spellings.map((flag) => body.value(flag)).filter((value) => value !== undefined)
   if (new Set(values).size > 1) {
     for (const flag of spellings) body.problems.add(flag, `${spellings.join(' and ')} are one switch and must agree`)

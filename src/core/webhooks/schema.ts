@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { notBuilt } from '../tokens/notBuilt.ts'
+import { notBuilt } from '../validation/notBuilt.ts'
 import { URL_MAX } from './target.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
@@ -33,11 +33,11 @@ const FLAG_TEXTS = {
   isViewerConnectionHooks: 'Attempts to view, the first viewer, no more viewers.',
 } as const
 
-export type Flag = keyof typeof FLAG_TEXTS
-export const FLAGS = Object.keys(FLAG_TEXTS) as readonly Flag[]
+export type WebhookFlag = keyof typeof FLAG_TEXTS
+export const FLAGS = Object.keys(FLAG_TEXTS) as readonly WebhookFlag[]
 
-function flags<T extends TSchema>(make: (description: string) => T): Record<Flag, T> {
-  return Object.fromEntries(FLAGS.map((flag) => [flag, make(FLAG_TEXTS[flag])])) as Record<Flag, T>
+function flags<T extends TSchema>(make: (description: string) => T): Record<WebhookFlag, T> {
+  return Object.fromEntries(FLAGS.map((flag) => [flag, make(FLAG_TEXTS[flag])])) as Record<WebhookFlag, T>
 }
 
 const FILTER_TEXT =

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../base/result.ts'
-import { isPublicAddress, parseV4 } from './publicAddress.ts'
+import { isPublicAddress, parseV4 } from '../validation/publicAddress.ts'
 
 export const URL_MAX = 2048
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { authenticateSecret } from '../../commands/authenticate.ts'
+import { authenticateSecret } from '../../commands/accounts/authenticate.ts'
 import type { Actor, Context } from '../../commands/context.ts'
 import { failure } from '../../core/errors.ts'
 import { type RequestLimits, sayRetryAfter } from './limits.ts'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readJson } from '../../core/json.ts'
-import { readNoBody } from '../../core/noBody.ts'
+import { readJson } from '../../core/validation/json.ts'
+import { readNoBody } from '../../core/validation/noBody.ts'
 import { BadBody } from './problem.ts'
 
 /**

@@ -33,7 +33,7 @@ class Crowd {
  * waits for a request gives way to a new one, the longest waiting first; one that is being answered does not. Clients ask
  * again on a new connection when one was closed before they asked (RFC 9112 section 9.3.1).
  */
-export class Connections {
+export class HttpConnections {
   readonly counts = { gaveWay: 0, refused: 0 }
   readonly #limits: ConnectionLimits
   readonly #isProxy: (address: Address) => boolean

@@ -1,37 +1,37 @@
 import { type IncomingMessage, maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ERRORS, type ErrorCode, failure } from '../../core/errors.ts'
-import { type LiveErrorCode, refusal } from '../../core/live/errors.ts'
-import { isMediaPath, OPEN_HEAD } from './cors.ts'
+import { type ChannelErrorCode, refusal } from '../../core/channels/errors.ts'
+import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
 import { failureBody } from './problem.ts'
 
 /** A request that the HTTP parser refuses, or that this server cannot answer as HTTP wants it. */
 interface ProtocolError {
   readonly code: ErrorCode
   /** The same under `/v2`. */
-  readonly liveCode: LiveErrorCode
+  readonly channelCode: ChannelErrorCode
   readonly message: string
 }
 
 const MALFORMED: ProtocolError = {
   code: 'bad_request',
-  liveCode: 'invalid_request',
+  channelCode: 'invalid_request',
   message: 'The request is not valid HTTP',
 }
 const NO_HOST: ProtocolError = { ...MALFORMED, message: 'A request of HTTP/1.1 needs a Host header' }
 const EXPECTATION: ProtocolError = {
   code: 'expectation_failed',
-  liveCode: 'expectation_failed',
+  channelCode: 'expectation_failed',
   message: 'Of Expect only 100-continue is supported',
 }
 const TOO_SLOW: ProtocolError = {
   code: 'request_timeout',
-  liveCode: 'request_timeout',
+  channelCode: 'request_timeout',
   message: 'The request took too long to arrive (server.requestTimeoutSeconds)',
 }
 const TOO_LONG: ProtocolError = {
   code: 'headers_too_large',
-  liveCode: 'headers_too_large',
+  channelCode: 'headers_too_large',
   message: `The request line and its headers are longer than ${maxHeaderSize / 1024} KiB`,
 }
 
@@ -126,9 +126,12 @@ function answerTo(error: ProtocolError, path: string | null, { requestId, answer
   return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
 }
 
-function bodyOf({ code, liveCode, message }: ProtocolError, path: string | null): [type: string, body: string] {
-  const [ours, live] = [failureBody(failure(code, message)), refusal(liveCode, message)]
-  if (path === null) return ['application/json', JSON.stringify({ ...ours, ...live })]
-  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(live)]
+function bodyOf(
+  { code, channelCode: liveCode, message }: ProtocolError,
+  path: string | null,
+): [type: string, body: string] {
+  const [ours, sessions] = [failureBody(failure(code, message)), refusal(liveCode, message)]
+  if (path === null) return ['application/json', JSON.stringify({ ...ours, ...sessions })]
+  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(sessions)]
   return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(ours)]
 }

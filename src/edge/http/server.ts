@@ -2,41 +2,42 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
-import type { EncodingLoad } from '../../commands/v2life/encodingLoad.ts'
-import type { ChannelGauges } from '../../commands/v2life/gauges.ts'
-import { Measured } from '../../commands/v2life/measured.ts'
-import type { Mac } from '../../core/page/cursor.ts'
-import { accessRoutes } from './accessRoutes.ts'
-import { analyticsRoutes } from './analyticsRoutes.ts'
+import type { EncodingLoad } from '../../commands/channels/runs/encodingLoad.ts'
+import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
+import { Measured } from '../../commands/channels/runs/measured.ts'
+import type { Mac } from '../../core/pages/cursor.ts'
+import { accessRoutes } from './access/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
 import { requireSecret } from './auth.ts'
-import { checkLane } from './checkLane.ts'
+import { checkFastPath } from './access/checkFastPath.ts'
 import { readJsonBodies, refuseUndescribed } from './body.ts'
-import { type ConnectionLimits, Connections } from './connections.ts'
+import { type ConnectionLimits, HttpConnections } from './connections.ts'
 import { refuseEncodedBodies } from './contentEncoding.ts'
-import { demoRoutes } from './demoRoutes.ts'
-import { isMediaPath, openToPages } from './cors.ts'
+import { demoRoutes } from './demo/routes.ts'
+import { isMediaPath, openToPages } from './media/cors.ts'
 import { HLS_MEDIA, type HlsRouteOptions } from './hls/parts.ts'
 import { hlsRoutes } from './hls/routes.ts'
 import { answerUnknownRoutes } from './methods.ts'
-import type { Lane, LaneOptions } from './lane.ts'
+import type { FastPath, FastPathOptions } from './fastPath.ts'
 import { RequestLimits, type RequestLimitOptions } from './limits.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
-import { operationRoutes } from './operationRoutes.ts'
+import { operationRoutes } from './operations/routes.ts'
 import { peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
-import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordingRoutes.ts'
+import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { COMPILERS } from './serializers.ts'
-import { sessionRoutes } from './sessionRoutes.ts'
-import { tokenRoutes } from './tokenRoutes.ts'
-import { liveApi } from './v2/api.ts'
-import { type PlaybackOptions, PLAYBACK_MEDIA } from './v2/playback.ts'
-import { playbackRoutes } from './v2/playbackRoutes.ts'
-import { liveErrorHandler } from './v2/problem.ts'
-import { webhookRoutes } from './webhookRoutes.ts'
-import { plainErrorHandler } from './webrtc/refusal.ts'
-import { webRtcRoutes, type WebRtcOptions } from './webrtc/routes.ts'
+import { sessionRoutes } from './sessions/routes.ts'
+import { tokenRoutes } from './tokens/routes.ts'
+import { channelsApi } from './channels/api.ts'
+import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
+import { playbackRoutes } from './channels/playbackRoutes.ts'
+import { channelErrorHandler } from './channels/problem.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import { plainErrorHandler } from './media/refusal.ts'
+import type { WebRtcOptions } from './webrtc/parts.ts'
+import { webRtcRoutes } from './webrtc/routes.ts'
 
 export interface ServerOptions {
   version: string
@@ -72,7 +73,7 @@ export interface ServerOptions {
  * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
-  const connections = new Connections(options.connections, ctx.isProxy)
+  const connections = new HttpConnections(options.connections, ctx.isProxy)
   const metrics = createMetrics(ctx, connections, options.gauges)
   const requestId = requestIds()
   const log = answerLog(ctx)
@@ -85,11 +86,11 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     endsWithAnswer: (socket) => connections.endsWithAnswer(socket),
   }
   let closing = false
-  const laneOptions: LaneOptions = { requestId, answered: metrics.answered }
-  const lanes: Lane[] = [checkLane(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...laneOptions })]
-  const isTaken: Lane = (request, response) => {
+  const fastPathOptions: FastPathOptions = { requestId, answered: metrics.answered }
+  const fastPaths: FastPath[] = [checkFastPath(ctx, { bodyLimitBytes: options.bodyLimitBytes, ...fastPathOptions })]
+  const isTaken: FastPath = (request, response) => {
     if (closing) return false
-    for (const lane of lanes) if (lane(request, response)) return true
+    for (const fastPath of fastPaths) if (fastPath(request, response)) return true
     return false
   }
   const app = fastify({
@@ -125,25 +126,26 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     api.addHook('preHandler', refuseUndescribed)
     tokenRoutes(api, ctx, peerOf)
     accessRoutes(api, ctx, options.sign)
-    analyticsRoutes(api, ctx)
+    usageRoutes(api, ctx)
     sessionRoutes(api, ctx, peerOf, options.sign)
     webhookRoutes(api, ctx, peerOf, options.sign)
     recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
   })
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
-  if (options.hls) lanes.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...laneOptions }))
+  if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
   const { version, load = null, measured = new Measured(ctx, '') } = options
-  const v2Options = { version, peerOf, limits, methodsAt, measured, load }
-  await app.register((v2) => liveApi(v2, ctx, v2Options), { prefix: '/v2' })
-  if (options.playback) lanes.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...laneOptions }))
+  const channelsOptions = { version, peerOf, limits, methodsAt, measured, load }
+  await app.register((channels) => channelsApi(channels, ctx, channelsOptions), { prefix: '/v2' })
+  if (options.playback)
+    fastPaths.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...fastPathOptions }))
   await app.ready()
   return app
 }
 
 /** Each interface answers in its own words, also where no route was found to ask. */
 function errorsAt(url: string) {
-  if (url.startsWith('/v2/')) return liveErrorHandler
+  if (url.startsWith('/v2/')) return channelErrorHandler
   return isMediaPath(url) ? plainErrorHandler : errorHandler
 }
 
@@ -154,8 +156,8 @@ const LOOK_MS = 5000
 /** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
 function listenerOf(
   { requestTimeoutMs }: ServerOptions,
-  connections: Connections,
-  isTaken: Lane,
+  connections: HttpConnections,
+  isTaken: FastPath,
   handler: Listener,
   protocolErrors: ProtocolErrorOptions,
 ): Server {

@@ -1,12 +1,12 @@
 import type { Context } from '../../commands/context.ts'
-import { admitPublisher } from '../../commands/live/admit.ts'
-import { closeSession } from '../../commands/live/close.ts'
-import { countBytes } from '../../commands/live/count.ts'
-import { goLive } from '../../commands/live/goLive.ts'
+import { admitPublisher } from '../../commands/sessions/admit.ts'
+import { closeSession } from '../../commands/sessions/close.ts'
+import { countBytes } from '../../commands/sessions/count.ts'
+import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd } from '../../media/rtmp/types.ts'
-import type { LiveFeed, LiveSession } from '../../media/sessions.ts'
+import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
 import { type Destination, readDestination } from './address.ts'
 
 export interface RtmpParts {
@@ -14,7 +14,7 @@ export interface RtmpParts {
   /** What a publication is put into, for everybody who wants its media. */
   readonly makeHub: () => FrameSink & FrameSource
   /** Brings a feed that is on the air to the viewers of the media engine. It ends with its media. */
-  readonly feed?: ((feed: LiveFeed, media: FrameSource) => void) | undefined
+  readonly feed?: ((feed: ActiveFeed, media: FrameSource) => void) | undefined
   /** Decides on `rtmp://host/live/{key}`; absent: nobody may. */
   readonly streamKeys?: ((key: string, request: PublishRequest) => Promise<PublishAnswer>) | undefined
 }
@@ -67,10 +67,10 @@ async function broadcast(
 ): Promise<PublishAnswer> {
   const { ctx } = parts
   const address = parseAddress(request.peer) ?? UNKNOWN
-  const approach = { streamName, presented, address, accountId: null, origin: null }
+  const attempt = { streamName, presented, address, accountId: null, origin: null }
   const admitted = await admitPublisher(
     ctx,
-    { ...approach, action: 'publish', protocol: 'rtmp' },
+    { ...attempt, action: 'publish', protocol: 'rtmp' },
     { sourceId, cut: (_, reason) => request.cut(CUT_TEXTS[reason] ?? CUT) },
   )
   if (!admitted.ok) return { ok: false, status: admitted.message }
@@ -86,12 +86,12 @@ async function broadcast(
 /** The media of a session. With its first tracks the feed goes on the air. */
 class Broadcast implements FrameSink {
   readonly #parts: RtmpParts
-  readonly #session: LiveSession
+  readonly #session: Session
   readonly #request: PublishRequest
   readonly #hub: FrameSink & FrameSource
   #began = false
 
-  constructor(parts: RtmpParts, session: LiveSession, request: PublishRequest) {
+  constructor(parts: RtmpParts, session: Session, request: PublishRequest) {
     this.#parts = parts
     this.#session = session
     this.#request = request

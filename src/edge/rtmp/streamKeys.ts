@@ -1,10 +1,10 @@
 import { sha256 } from '../../base/crypto.ts'
 import type { Context } from '../../commands/context.ts'
-import { findByStreamKey } from '../../commands/v2/ingests.ts'
-import { isUsed } from '../../commands/v2/measurements.ts'
-import type { PushedKeys } from '../../commands/v2life/pushed.ts'
+import { findByStreamKey } from '../../commands/channels/ingests.ts'
+import { isUsed } from '../../commands/channels/measurements.ts'
+import type { PushedKeys } from '../../commands/channels/runs/pushed.ts'
 import { parseAddress } from '../../core/access/address.ts'
-import type { Meter } from '../../core/life/measured.ts'
+import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type { FrameSink } from '../../media/frame.ts'
 import type { PublishAnswer, PublishRequest } from '../../media/rtmp/types.ts'
 
@@ -13,7 +13,7 @@ export interface StreamKeyParts {
   /** Takes the media of an ingest. Another encoder that pushes to it is cut: the newest wins. */
   readonly take: (ingestId: string, cut: (why: string) => Promise<void>) => FrameSink
   readonly pushed: PushedKeys
-  readonly meter: Pick<Meter, 'connected'>
+  readonly meter: Pick<MeterReading, 'connected'>
 }
 
 /** Longer than any key that is made; nothing like it is worth a look into the store. */

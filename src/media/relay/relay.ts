@@ -1,27 +1,27 @@
 import type { Random } from '../../base/random.ts'
-import type { EndReason, EngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
-import type { FrameSink, Track as TrackInfo } from '../frame.ts'
-import { Demultiplexer } from './demultiplexer.ts'
-import { Directory } from './directory.ts'
-import type { Identity } from './dtls.ts'
-import { createJsFanout, type Fanout } from './fanout.ts'
-import type { NativeBackEnd } from './fanoutNative.ts'
-import { Feeds } from './feeds.ts'
-import { FrameFeed } from './frameFeed.ts'
-import { idleAnswer, linesOf, notServed, profileIn, refused, videoCodec, wantedOf } from './negotiation.ts'
-import { newSink } from './newSink.ts'
-import { type Credentials, Peer, type PeerEvents } from './peer.ts'
-import { Publisher } from './publisher.ts'
+import type { EndReason, MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../engine.ts'
+import type { FrameSink, TrackInfo } from '../frame.ts'
+import { Demultiplexer } from './transport/demultiplexer.ts'
+import { TransportTable } from './transport/transportTable.ts'
+import type { Identity } from './transport/dtls.ts'
+import { createJsFanout, type Fanout } from './forward/fanout.ts'
+import type { NativeBackEnd } from './forward/fanoutNative.ts'
+import { Feeds } from './forward/feeds.ts'
+import { FrameFeed } from './forward/frameFeed.ts'
+import { idleAnswer, linesOf, notServed, profileIn, sdpRefused, videoCodec, wantedTracksOf } from './negotiation.ts'
+import { newDownTrack } from './outbound/newDownTrack.ts'
+import { type Credentials, WebRtcTransport, type TransportEvents } from './transport/webRtcTransport.ts'
+import { Publisher } from './inbound/publisher.ts'
 import { Room } from './room.ts'
-import type { Sink } from './sink.ts'
-import type { Endpoint } from './socket.ts'
-import type { Source } from './source.ts'
-import { tap } from './tap.ts'
-import { Viewer } from './viewer.ts'
+import type { DownTrack } from './outbound/downTrack.ts'
+import type { Endpoint } from './transport/socket.ts'
+import type { Source } from './inbound/source.ts'
+import { tap } from './forward/tap.ts'
+import { Viewer } from './outbound/viewer.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
 import type { HostAddress } from './wire/sdp/candidate.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
-import { type Offer, parseOffer } from './wire/sdp/offer.ts'
+import { type SdpOffer, parseOffer } from './wire/sdp/offer.ts'
 import { planPublish, planView } from './wire/sdp/plan.ts'
 
 export interface RelayOptions {
@@ -41,7 +41,7 @@ export interface RelayOptions {
   send(datagram: Uint8Array, to: Endpoint): void
   /** No session is at this address any more: where it is a connection, that can be closed. */
   release(at: Endpoint): void
-  emit(event: EngineEvent): void
+  emit(event: MediaEngineEvent): void
   /** Frames of a feed are wanted from now on, or no more. */
   want(sessionId: string, isWanted: boolean): void
 }
@@ -58,10 +58,10 @@ const BYTES_MS = 1000
 const NO_PRECONDITION =
   'Precondition Required: send If-Match with the ETag, or * to restart ICE; without it only candidates of the current a=ice-ufrag are taken'
 
-interface Session {
+interface RelaySession {
   readonly id: string
   readonly room: string
-  readonly peer: Peer
+  readonly transport: WebRtcTransport
   readonly role: Publisher | Viewer
   readonly begunAtMs: number
   readonly mid: string
@@ -73,30 +73,30 @@ interface Session {
 /** All of one relay process: its peers by ICE user name and by address, its rooms, and what they are told of. */
 export class Relay {
   readonly #options: RelayOptions
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, RelaySession>()
   readonly #feeds: Feeds
-  readonly #directory: Directory<Session>
+  readonly #directory: TransportTable<RelaySession>
   readonly #rooms = new Map<string, Room>()
   readonly #profiles = new WeakMap<Source, string>()
-  readonly #demultiplexer: Demultiplexer<Session>
+  readonly #demultiplexer: Demultiplexer<RelaySession>
   #slowAtMs = 0
   #bytesAtMs = 0
 
   constructor(options: RelayOptions) {
     this.#options = options
-    this.#directory = new Directory((at) => options.release(at))
+    this.#directory = new TransportTable((at) => options.release(at))
     this.#demultiplexer = new Demultiplexer(this.#directory, () => this.#sessions.values())
     this.#feeds = new Feeds((sessionId, isWanted) => options.want(sessionId, isWanted))
   }
 
   publish({ sessionId, room, sourceId, offer, codec }: PublishOffer): Negotiated {
     const read = parseOffer(offer)
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return sdpRefused(read.error)
     const wanted = codec === null ? null : videoCodec(codec)
     if (wanted === undefined)
       return notServed(`The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`)
     const plan = planPublish(read.value, wanted)
-    if (!plan.ok) return refused(plan.error)
+    if (!plan.ok) return sdpRefused(plan.error)
     const publisher = new Publisher(
       {
         sessionId,
@@ -123,30 +123,30 @@ export class Relay {
 
   view({ sessionId, room, sourceId, offer }: ViewOffer): Negotiated {
     const read = parseOffer(offer)
-    if (!read.ok) return refused(read.error)
+    if (!read.ok) return sdpRefused(read.error)
     const source = this.#rooms.get(room)?.source(sourceId)
     if (source === undefined) return { ok: false, status: 409, problem: 'Stream not being published' }
-    const wanted = wantedOf(source, this.#profiles.get(source) ?? null)
+    const wanted = wantedTracksOf(source, this.#profiles.get(source) ?? null)
     const plan = planView(read.value, wanted)
-    if (!plan.ok) return refused(plan.error)
-    const sinks: { at: number; sink: Sink }[] = []
-    const holder: { peer: Peer | null } = { peer: null }
+    if (!plan.ok) return sdpRefused(plan.error)
+    const downTracks: { at: number; downTrack: DownTrack }[] = []
+    const holder: { transport: WebRtcTransport | null } = { transport: null }
     for (const [at, chosen] of plan.value.entries())
-      if (chosen !== null) sinks.push({ at, sink: newSink(chosen, this.#options.random, holder) })
+      if (chosen !== null) downTracks.push({ at, downTrack: newDownTrack(chosen, this.#options.random, holder) })
     const answers = plan.value.map((chosen, at): AnsweredMedia => {
-      const sink = sinks.find((one) => one.at === at)?.sink
-      if (chosen === null || sink === undefined) return idleAnswer(read.value.media[at], wanted)
-      const { ssrc, rtx, kind } = sink.options
+      const downTrack = downTracks.find((one) => one.at === at)?.downTrack
+      if (chosen === null || downTrack === undefined) return idleAnswer(read.value.media[at], wanted)
+      const { ssrc, rtx, kind } = downTrack.options
       const ids = { streamId: 'stream', trackId: kind, cname: sessionId }
       return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
     })
-    const viewer = new Viewer({ sinks: sinks.map(({ sink }) => sink), cname: sessionId })
+    const viewer = new Viewer({ downTracks: downTracks.map(({ downTrack: sink }) => sink), cname: sessionId })
     const begun = this.#begin({ sessionId, room, offer: read.value, answers, role: viewer })
-    holder.peer = this.#sessions.get(sessionId)?.peer ?? null
+    holder.transport = this.#sessions.get(sessionId)?.transport ?? null
     if (!begun.ok) return begun
     this.#roomOf(room).enter(sessionId, viewer, sourceId, this.#options.now())
     // At once: what takes its time to begin has until the viewer's transport is up.
-    this.#tendFeeds()
+    this.#reconcileFeeds()
     return begun
   }
 
@@ -161,7 +161,7 @@ export class Relay {
     if (iceUfrag === null || icePwd === null || iceUfrag === session.etag)
       return { ok: true, answer: null, etag: session.etag }
     const credentials = this.#newCredentials()
-    session.peer.restart(credentials, { ufrag: iceUfrag, pwd: icePwd }, this.#options.now())
+    session.transport.restart(credentials, { ufrag: iceUfrag, pwd: icePwd }, this.#options.now())
     this.#directory.name(session, credentials.ufrag)
     session.etag = iceUfrag
     const { mid, kind } = session
@@ -183,7 +183,7 @@ export class Relay {
     const ready = (source: Source, tracks: readonly TrackInfo[]): void => {
       this.#options.emit({ kind: 'tracks', sessionId, tracks })
       this.#replace(this.#roomOf(room).put(source, now()))
-      this.#tendFeeds()
+      this.#reconcileFeeds()
     }
     const ended = (): void => this.#endFeed(sessionId, 'left')
     const feed = new FrameFeed({ sessionId, sourceId, createFanout: () => this.#createFanout(), ready, ended, now })
@@ -193,10 +193,10 @@ export class Relay {
   }
 
   /** The frames of a publisher. Ends at once when there is none of this session. Returns the function that stops it. */
-  tap(sessionId: string, sink: FrameSink): () => void {
+  tap(sessionId: string, downTrack: FrameSink): () => void {
     const role = this.#sessions.get(sessionId)?.role
-    if (role instanceof Publisher) return tap(role.source, sink, this.#options.now())
-    sink.end()
+    if (role instanceof Publisher) return tap(role.source, downTrack, this.#options.now())
+    downTrack.end()
     return () => undefined
   }
 
@@ -214,25 +214,28 @@ export class Relay {
     this.#slowAtMs = nowMs
     for (const session of this.#sessions.values()) {
       if (session.role instanceof Viewer) session.role.tick(nowMs)
-      session.peer.tick(nowMs)
+      session.transport.tick(nowMs)
       const gone = this.#goneBecause(session, nowMs)
       if (gone !== null) this.#end(session, gone)
     }
-    this.#tendFeeds()
+    this.#reconcileFeeds()
     for (const room of this.#rooms.values()) for (const id of room.impatient(nowMs)) this.end(id, 'source_gone')
     if (nowMs - this.#bytesAtMs < BYTES_MS) return
     this.#bytesAtMs = nowMs
-    for (const session of this.#sessions.values()) this.#tellBytes(session)
+    for (const session of this.#sessions.values()) this.#reportBytes(session)
   }
 
-  #tendFeeds(): void {
-    this.#feeds.tend(this.#options.now(), (sessionId, room) => this.#rooms.get(room)?.isWatched(sessionId) === true)
+  #reconcileFeeds(): void {
+    this.#feeds.reconcile(
+      this.#options.now(),
+      (sessionId, room) => this.#rooms.get(room)?.isWatched(sessionId) === true,
+    )
   }
 
   #begin(wish: {
     sessionId: string
     room: string
-    offer: Offer
+    offer: SdpOffer
     answers: readonly AnsweredMedia[]
     role: Publisher | Viewer
   }): Negotiated {
@@ -242,11 +245,11 @@ export class Relay {
     const nowMs = this.#options.now()
     const credentials = this.#newCredentials()
     const media = offer.media[answers.findIndex((answer) => answer !== null)]
-    const peer = this.#peerOf(sessionId, credentials, offer, role instanceof Publisher, nowMs)
-    const session: Session = {
+    const transport = this.#peerOf(sessionId, credentials, offer, role instanceof Publisher, nowMs)
+    const session: RelaySession = {
       id: sessionId,
       room,
-      peer,
+      transport,
       role,
       begunAtMs: nowMs,
       mid: media?.mid ?? '0',
@@ -274,16 +277,16 @@ export class Relay {
   #peerOf(
     sessionId: string,
     credentials: Credentials,
-    { fingerprint, iceUfrag, icePwd }: Offer,
+    { fingerprint, iceUfrag, icePwd }: SdpOffer,
     isPublisher: boolean,
     nowMs: number,
-  ): Peer {
-    const session = (): Session | undefined => this.#sessions.get(sessionId)
+  ): WebRtcTransport {
+    const session = (): RelaySession | undefined => this.#sessions.get(sessionId)
     const rtp = (packet: Buffer, index: number, atMs: number): void => {
       const role = session()?.role
       if (role instanceof Publisher) role.rtp(packet, index, atMs)
     }
-    const events: PeerEvents = {
+    const events: TransportEvents = {
       connected: () => this.#connected(session()),
       rtp: isPublisher ? rtp : null,
       rtcp: (packets, atMs) => session()?.role.rtcp(packets, atMs),
@@ -297,16 +300,19 @@ export class Relay {
     const send = (datagram: Uint8Array, to: Endpoint): void => this.#options.send(datagram, to)
     const native = this.#options.native ?? null
     const remote = { ufrag: iceUfrag, pwd: icePwd }
-    return new Peer({ credentials, remote, identity, fingerprint, events, native, random, send, located }, nowMs)
+    return new WebRtcTransport(
+      { credentials, remote, identity, fingerprint, events, native, random, send, located },
+      nowMs,
+    )
   }
 
-  #connected(session: Session | undefined): void {
+  #connected(session: RelaySession | undefined): void {
     if (session === undefined) return
-    const { id, room, role, peer } = session
+    const { id, room, role, transport } = session
     const nowMs = this.#options.now()
-    this.#options.emit({ kind: 'connected', sessionId: id, address: peer.address })
-    if (role instanceof Viewer) return role.begin(peer, nowMs)
-    role.begin(peer)
+    this.#options.emit({ kind: 'connected', sessionId: id, address: transport.address })
+    if (role instanceof Viewer) return role.begin(transport, nowMs)
+    role.begin(transport)
     this.#replace(this.#roomOf(room).put(role.source, nowMs))
   }
 
@@ -314,7 +320,7 @@ export class Relay {
     if (replaced !== undefined) this.end(replaced.sessionId, 'replaced')
   }
 
-  #end(session: Session, reason: EndReason): void {
+  #end(session: RelaySession, reason: EndReason): void {
     if (this.#sessions.get(session.id) !== session) return
     this.#sessions.delete(session.id)
     const room = this.#rooms.get(session.room)
@@ -322,11 +328,11 @@ export class Relay {
       room?.leave(session.id)
       session.role.end()
     }
-    session.peer.close()
+    session.transport.close()
     this.#directory.remove(session)
     if (session.role instanceof Publisher) room?.remove(session.id, this.#options.now())
     this.#forgetIfEmpty(session.room)
-    this.#tellBytes(session)
+    this.#reportBytes(session)
     this.#options.emit({ kind: 'ended', sessionId: session.id, reason })
   }
 
@@ -349,8 +355,8 @@ export class Relay {
     return room
   }
 
-  #tellBytes(session: Session): void {
-    const { bytesIn, bytesOut, mediaAtMs } = session.peer
+  #reportBytes(session: RelaySession): void {
+    const { bytesIn, bytesOut, mediaAtMs } = session.transport
     if (bytesIn === session.told.bytesIn && bytesOut === session.told.bytesOut) return
     session.told = { bytesIn, bytesOut }
     const silentMs = session.role instanceof Publisher ? this.#options.now() - mediaAtMs : 0
@@ -366,9 +372,9 @@ export class Relay {
     return { ufrag: random.bytes(6).toString('hex'), pwd: random.bytes(16).toString('hex') }
   }
 
-  #goneBecause({ peer, role, begunAtMs }: Session, nowMs: number): EndReason | null {
-    if (!peer.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null
+  #goneBecause({ transport, role, begunAtMs }: RelaySession, nowMs: number): EndReason | null {
+    if (!transport.isConnected) return nowMs - begunAtMs > CONNECT_MS ? 'never_connected' : null
     const mostMs = role instanceof Publisher ? this.#options.publisherSilentMs : VIEWER_SILENT_MS
-    return nowMs - peer.seenAtMs > mostMs ? 'lost' : null
+    return nowMs - transport.seenAtMs > mostMs ? 'lost' : null
   }
 }

@@ -1,5 +1,5 @@
-import type { Source } from './source.ts'
-import type { Viewer } from './viewer.ts'
+import type { Source } from './inbound/source.ts'
+import type { Viewer } from './outbound/viewer.ts'
 
 /** How long viewers wait for another publisher when theirs has gone. */
 const PATIENCE_MS = 10_000

@@ -3,7 +3,7 @@ import { type AmfObject, type AmfValue, decodeAmf } from './amf0.ts'
 import { MESSAGE, type Message } from './messages.ts'
 
 /** What a client asks of us, read and bounded. */
-export interface Command {
+export interface RtmpCommand {
   readonly name: string
   /** 0: no answer is wanted. */
   readonly transaction: number
@@ -15,7 +15,7 @@ export interface Command {
 const EMPTY: AmfObject = new Map()
 
 /** Reads a command of AMF0, also in the envelope that AMF3 clients use for it: a zero byte in front. */
-export function readCommand({ type, payload }: Message): Result<Command, string> {
+export function readCommand({ type, payload }: Message): Result<RtmpCommand, string> {
   const body = type === MESSAGE.commandAmf3 && payload[0] === 0 ? payload.subarray(1) : payload
   const values = decodeAmf(body)
   if (!values.ok) return values
@@ -25,13 +25,13 @@ export function readCommand({ type, payload }: Message): Result<Command, string>
 }
 
 /** A part of an address that may carry a query. */
-export interface Target {
+export interface RtmpTarget {
   readonly path: string
   readonly query: string
 }
 
 /** Cuts the query off, and slashes at both ends. */
-export function readTarget(value: AmfValue): Target {
+export function readTarget(value: AmfValue): RtmpTarget {
   const text = typeof value === 'string' ? value : ''
   const mark = text.indexOf('?')
   const path = mark < 0 ? text : text.slice(0, mark)

@@ -3,9 +3,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { ChunkReader } from './chunkReader.ts'
-import { type Command, readCommand, readTarget, type Target } from './commands.ts'
-import { Handshake } from './handshake.ts'
-import { Ingest } from './ingest.ts'
+import { type RtmpCommand, readCommand, readTarget, type RtmpTarget } from './commands.ts'
+import { RtmpHandshake } from './handshake.ts'
+import { RtmpIngest } from './ingest.ts'
 import { controlMessage, EVENT, type Message, MESSAGE, splitAggregate, userControl, writeMessage } from './messages.ts'
 import * as replies from './replies.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
@@ -37,11 +37,11 @@ type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
 type Admitted = Extract<PublishAnswer, { ok: true }>
 
 /** One encoder's connection, from the handshake to the last byte. */
-export class Connection {
+export class RtmpConnection {
   /** Resolves when the socket is closed and everybody was told. */
   readonly closed: Promise<void>
   readonly #options: ConnectionOptions
-  readonly #handshake: Handshake
+  readonly #handshake: RtmpHandshake
   readonly #reader: ChunkReader
   #handshaking = true
   #state: State = 'talking'
@@ -49,9 +49,9 @@ export class Connection {
   #inbox: Message[] = []
   #commands = 0
   #commandsUntil: number
-  #app: Target | null = null
+  #app: RtmpTarget | null = null
   #admitted: Admitted | null = null
-  #ingest: Ingest | null = null
+  #ingest: RtmpIngest | null = null
   #reason: RtmpEnd = 'left'
   #bytesIn = 0
   #bytesTold = 0
@@ -61,7 +61,7 @@ export class Connection {
   constructor(options: ConnectionOptions) {
     const { socket, clock, limits } = options
     this.#options = options
-    this.#handshake = new Handshake(options.random)
+    this.#handshake = new RtmpHandshake(options.random)
     this.#reader = new ChunkReader({
       maxMessageBytes: Math.min(MAX_COMMAND_BYTES, limits.maxMessageBytes),
       maxChunkStreams: MAX_CHUNK_STREAMS,
@@ -85,7 +85,7 @@ export class Connection {
 
   /** Called every second: ends what takes too long, tells the byte count. */
   tick(now: number): void {
-    this.#tellBytes()
+    this.#reportBytes()
     this.#allowCommands(now)
     if (this.#state === 'deciding' || now < this.#deadline) return
     this.#endWith(this.#state === 'publishing' ? 'lost' : 'invalid')
@@ -103,7 +103,7 @@ export class Connection {
   #cut(why: string): Promise<void> {
     if (this.#state === 'lingering' || this.#state === 'over') return Promise.resolve()
     this.#endWith('cut')
-    this.#send(replies.refused(DENIED, why))
+    this.#send(replies.publishRefused(DENIED, why))
     this.#linger()
     return Promise.resolve()
   }
@@ -211,7 +211,7 @@ export class Connection {
     return command.ok ? this.#obey(command.value) : `A command cannot be read: ${command.error}`
   }
 
-  #obey(command: Command): string | null {
+  #obey(command: RtmpCommand): string | null {
     const { name, transaction } = command
     switch (name) {
       case 'connect':
@@ -243,7 +243,7 @@ export class Connection {
     }
   }
 
-  #wishToPublish(target: Target): string | null {
+  #wishToPublish(target: RtmpTarget): string | null {
     if (this.#app === null) return 'publish came before connect'
     if (this.#admitted !== null) return 'This connection publishes already'
     this.#state = 'deciding'
@@ -252,7 +252,7 @@ export class Connection {
     return null
   }
 
-  async #decide(app: Target, target: Target): Promise<void> {
+  async #decide(app: RtmpTarget, target: RtmpTarget): Promise<void> {
     const { socket, log, publish } = this.#options
     const query = new URLSearchParams([target.query, app.query].filter((part) => part !== '').join('&'))
     const peer = socket.remoteAddress ?? ''
@@ -269,9 +269,9 @@ export class Connection {
   /** Also when the encoder went away meanwhile: whoever was admitted is to be told of the end. */
   #admit(answer: Admitted): void {
     this.#admitted = answer
-    if (this.#state !== 'deciding') return this.#tellEnd()
+    if (this.#state !== 'deciding') return this.#reportEnd()
     this.#state = 'publishing'
-    this.#ingest = new Ingest(answer.sink)
+    this.#ingest = new RtmpIngest(answer.sink)
     this.#reader.maxMessageBytes = this.#options.limits.maxMessageBytes
     this.#deadline = this.#options.clock.monotonic() + this.#options.limits.idleMs
     this.#send(replies.publishing())
@@ -287,7 +287,7 @@ export class Connection {
   #reject(code: string, description: string): void {
     this.#options.log.info({ peer: this.#options.socket.remoteAddress, description }, 'RTMP connection refused')
     this.#endWith('invalid')
-    this.#send(replies.refused(code, description))
+    this.#send(replies.publishRefused(code, description))
     this.#linger()
   }
 
@@ -297,28 +297,28 @@ export class Connection {
     this.#state = 'lingering'
     this.#inbox = []
     this.#deadline = this.#options.clock.monotonic() + LINGER_MS
-    this.#tellEnd()
+    this.#reportEnd()
     this.#options.socket.end()
   }
 
   #over(): void {
     this.#state = 'over'
     this.#inbox = []
-    this.#tellEnd()
+    this.#reportEnd()
   }
 
   /** Once: the first of leaving, being refused in the middle, and the end of the socket. */
-  #tellEnd(): void {
+  #reportEnd(): void {
     const admitted = this.#admitted
     if (admitted === null) return
-    this.#tellBytes()
+    this.#reportBytes()
     this.#admitted = null
     this.#ingest = null
     admitted.sink.end()
     admitted.ended(this.#reason)
   }
 
-  #tellBytes(): void {
+  #reportBytes(): void {
     if (this.#bytesIn === this.#bytesTold || this.#admitted === null) return
     this.#bytesTold = this.#bytesIn
     this.#admitted.bytes(this.#bytesIn)

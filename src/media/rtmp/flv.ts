@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import type { AudioTrack, VideoTrack } from '../frame.ts'
-import { lengthPrefixed } from '../relay/wire/codecs/h264.ts'
-import { readAvcConfig, readSps } from '../relay/wire/codecs/h264Config.ts'
+import { lengthPrefixed } from '../codecs/h264.ts'
+import { readAvcConfig, readSps } from '../codecs/h264Config.ts'
 
 /**
  * What the payload of an audio or video message is (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media:

@@ -16,7 +16,7 @@ export interface HandshakeStep {
  * The simple handshake (RTMP 1.0 section 5.2): C0 and C1 are answered with S0, S1 and S2, a C2 of any content ends it.
  * A client that offers the digest handshake takes this answer too, because S2 repeats its C1.
  */
-export class Handshake {
+export class RtmpHandshake {
   readonly #random: Random
   #received = Buffer.alloc(0)
   #answered = false

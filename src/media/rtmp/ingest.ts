@@ -16,13 +16,13 @@ const UNCONFIGURED_MS = 5000
  * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
  * that needs them: an encoder sends the configurations of both before its first frame, so that they are told together.
  */
-export class Ingest {
+export class RtmpIngest {
   readonly #sink: FrameSink
   #video: VideoTrack | null = null
   #audio: AudioTrack | null = null
   #lengthBytes = 4
   #tracksAreNew = false
-  #soundSinceMs: number | null = null
+  #audioSinceMs: number | null = null
   readonly #unconfiguredSinceMs = new Map<'video' | 'audio', number>()
   #hasBegun = false
   #timeline = new Timeline()
@@ -67,7 +67,7 @@ export class Ingest {
     if (this.#video === null) return this.#unconfigured('video', atMs, 'Video came before its configuration')
     const data = withFourByteLengths(video.data, this.#lengthBytes)
     if (data === null) return err('A video frame is malformed: the lengths of its NAL units do not add up')
-    this.#tellTracks()
+    this.#notifyTracks()
     const timeUs = Math.max(0, atMs + video.compositionMs) * 1000
     this.#sink.frame({ kind: 'video', timeUs, decodeTimeUs: atMs * 1000, key: video.key, data })
     return DONE
@@ -75,10 +75,10 @@ export class Ingest {
 
   #audioFrame(data: Buffer, atMs: number): Result<void, string> {
     if (this.#audio === null) return this.#unconfigured('audio', atMs, 'Audio came before its configuration')
-    this.#soundSinceMs ??= atMs
+    this.#audioSinceMs ??= atMs
     const mayGetCompany = this.#video === null && !this.#hasBegun
-    if (mayGetCompany && Math.abs(atMs - this.#soundSinceMs) < ALONE_MS) return DONE
-    this.#tellTracks()
+    if (mayGetCompany && Math.abs(atMs - this.#audioSinceMs) < ALONE_MS) return DONE
+    this.#notifyTracks()
     this.#sink.frame({ kind: 'audio', timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, key: true, data })
     return DONE
   }
@@ -89,7 +89,7 @@ export class Ingest {
     return Math.abs(atMs - sinceMs) < UNCONFIGURED_MS ? DONE : err(problem)
   }
 
-  #tellTracks(): void {
+  #notifyTracks(): void {
     if (!this.#tracksAreNew) return
     this.#tracksAreNew = false
     this.#hasBegun = true

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
-import { Connection } from './connection.ts'
+import { RtmpConnection } from './connection.ts'
 import type { PublishAnswer, PublishRequest, RtmpLimits } from './types.ts'
 
 export interface RtmpOptions {
@@ -35,7 +35,7 @@ const TICK_MS = 1000
  */
 export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   const { host, port, clock, limits, log } = options
-  const connections = new Set<Connection>()
+  const connections = new Set<RtmpConnection>()
   const server = createServer({ noDelay: true, allowHalfOpen: false }, (socket) => accept(socket))
 
   function accept(socket: Socket): void {
@@ -43,7 +43,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
       socket.destroy()
       return
     }
-    const connection = new Connection({ ...options, socket })
+    const connection = new RtmpConnection({ ...options, socket })
     connections.add(connection)
     void connection.closed.then(() => connections.delete(connection))
   }
@@ -68,7 +68,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
 }
 
 /** Those who hold a place without being admitted give way, the oldest first. */
-function makeRoom(connections: Set<Connection>): boolean {
+function makeRoom(connections: Set<RtmpConnection>): boolean {
   for (const connection of connections) {
     if (!connection.isPending) continue
     connections.delete(connection)
@@ -78,7 +78,7 @@ function makeRoom(connections: Set<Connection>): boolean {
   return false
 }
 
-async function tick(clock: Clock, connections: ReadonlySet<Connection>, signal: AbortSignal): Promise<void> {
+async function tick(clock: Clock, connections: ReadonlySet<RtmpConnection>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(TICK_MS, signal).catch(() => undefined)
     for (const connection of connections) connection.tick(clock.monotonic())

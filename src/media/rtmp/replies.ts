@@ -38,7 +38,7 @@ export const publishing = (): Message[] => [
 
 export const unpublished = (): Message[] => [onStatus('status', 'NetStream.Unpublish.Success', 'Unpublished.')]
 
-export const refused = (code: string, description: string): Message[] => [onStatus('error', code, description)]
+export const publishRefused = (code: string, description: string): Message[] => [onStatus('error', code, description)]
 
 const onStatus = (level: string, code: string, description: string): Message =>
   commandMessage(STREAM_ID, 'onStatus', 0, null, statusOf(level, code, description))

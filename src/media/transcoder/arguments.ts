@@ -1,7 +1,7 @@
-import type { Dialled } from '../../core/live/dialled.ts'
-import type { Rung } from '../../core/life/rungs.ts'
-import type { AbrLadder, Rendition } from '../../core/live/types.ts'
-import { MATROSKA_INPUT, words } from '../packager/arguments.ts'
+import type { Dialled } from '../../core/channels/dialled.ts'
+import type { Rung } from '../../core/channels/runs/rungs.ts'
+import type { AbrLadder, Rendition } from '../../core/channels/types.ts'
+import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
 
 /** Seconds of a segment; every rendition begins one at the same picture. */
 const SEGMENT_SECONDS = 2
@@ -39,22 +39,22 @@ export interface LadderInput extends Launch {
  * `2_1750000000.m4s`, and the init segment `2_0.mp4` into `0/`.
  */
 export function ladderArguments({ rungs: video, audioKbps, sound, input, launch, firstNumber }: LadderInput): string[] {
-  const withSound = sound && audioKbps !== null
+  const withAudio = sound && audioKbps !== null
   return [
     '-y',
     ...(input === 'push' ? MATROSKA_INPUT : PULL_INPUT),
     '-filter_complex',
     filters(video),
-    ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withSound ? ['-map', '0:a:0'] : [])]),
+    ...video.flatMap((_, index) => ['-map', `[v${index}]`, ...(withAudio ? ['-map', '0:a:0'] : [])]),
     ...X264,
     ...video.flatMap(rates),
-    ...(withSound ? [...AAC, '-b:a', `${audioKbps}k`] : []),
+    ...(withAudio ? [...AAC, '-b:a', `${audioKbps}k`] : []),
     ...HLS,
     ...words(`-start_number ${firstNumber} -hls_segment_filename %v/${launch}_%d.m4s`),
     // The rendition is put in only where there are several.
     ...words(`-hls_fmp4_init_filename ${launch}_${video.length > 1 ? '%v' : (video[0]?.index ?? 0)}.mp4`),
     '-var_stream_map',
-    video.map((rung, at) => `v:${at}${withSound ? `,a:${at}` : ''},name:${rung.index}`).join(' '),
+    video.map((rung, at) => `v:${at}${withAudio ? `,a:${at}` : ''},name:${rung.index}`).join(' '),
     '%v/index.m3u8',
     ...THUMBNAIL,
   ]
@@ -141,7 +141,7 @@ const rates = ({ bitrate }: Rendition, index: number): string[] => [
 
 const AAC = words('-c:a aac -ar 48000 -ac 2 -af aresample=async=1')
 
-/** `append_list`: after a restart the old playlists go on. What it leaves out, `core/live/playlist.ts` puts in. */
+/** `append_list`: after a restart the old playlists go on. What it leaves out, `core/channels/playlist.ts` puts in. */
 const HLS = [
   ...words(`-f hls -hls_time ${SEGMENT_SECONDS} -hls_list_size ${LISTED} -hls_delete_threshold ${KEPT_MORE}`),
   ...words('-hls_segment_type fmp4'),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { processorTimeOf } from '../../base/processors.ts'
-import type { LoadControl, LoadVerdict } from '../../core/life/load.ts'
-import type { FfmpegProcess } from '../packager/ffmpeg.ts'
+import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
+import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 
 /** What was given to a process, and what it could not take. */
 export interface Fed {

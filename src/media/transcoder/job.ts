@@ -1,17 +1,23 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/life/load.ts'
-import type { Meter } from '../../core/life/measured.ts'
-import type { Reached, ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog } from '../../core/life/transcoder.ts'
+import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
+import type { MeterReading } from '../../core/channels/runs/measured.ts'
+import type {
+  Reached,
+  ReachSource,
+  TranscodeEvent,
+  TranscodeJob,
+  TranscodeLog,
+} from '../../core/channels/runs/transcoder.ts'
 import { withoutSource } from '../../base/withoutSource.ts'
-import type { FrameSource, Track } from '../frame.ts'
-import { exitReason, lastLine } from '../packager/exits.ts'
-import type { Ffmpeg, FfmpegProcess } from '../packager/ffmpeg.ts'
+import type { FrameSource, TrackInfo } from '../frame.ts'
+import { exitReason, lastLine } from '../ffmpeg/exits.ts'
+import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 import { ladderArguments, type LadderInput, type Launch, pullScript, TIMES_JUMPED } from './arguments.ts'
 import { type Fed, watchEncoder } from './encoderWatch.ts'
 import { alignPlaylists, clearLeftovers } from './leftovers.ts'
-import { type Parting, Pushed } from './pushed.ts'
+import { type Parting, PushedInput } from './pushed.ts'
 import { SegmentMeter } from './segmentMeter.ts'
 import type { PushSources } from './sources.ts'
 
@@ -20,7 +26,7 @@ export interface JobTools {
   readonly clock: Clock
   readonly sources: PushSources
   readonly reach: ReachSource
-  readonly meter: Meter
+  readonly meter: MeterReading
   readonly load: EngineLoad
   /** For the next process of this engine. */
   readonly nextLaunch: () => Launch
@@ -43,11 +49,11 @@ const LOOK_EVERY_MS = 150
 const DIAL_PAUSE_MAX_MS = 15_000
 
 /** One engine at work: it waits for its source, and an ffmpeg process is there exactly while there is one. */
-export class Job {
+export class RunningTranscode {
   readonly #job: TranscodeJob
   readonly #folder: string
   readonly #tools: JobTools
-  readonly #tell: (event: TranscodeEvent | TranscodeLog) => void
+  readonly #notify: (event: TranscodeEvent | TranscodeLog) => void
   readonly #stopping = new AbortController()
   readonly #load: LoadControl
   #process: FfmpegProcess | null = null
@@ -69,7 +75,7 @@ export class Job {
     this.#folder = folder
     this.#tools = tools
     this.#load = tools.load.control(job)
-    this.#tell = (event) => {
+    this.#notify = (event) => {
       if (!this.#stopping.signal.aborted) tell(event)
     }
   }
@@ -78,7 +84,7 @@ export class Job {
     for (const folder of this.#allFolders()) await mkdir(folder, { recursive: true, mode: 0o700 })
     if (this.#stopping.signal.aborted) return
     const { source } = this.#job
-    this.#tell({ kind: 'ready' })
+    this.#notify({ kind: 'ready' })
     if (source.kind === 'pull') this.#work = this.#dial(source)
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#take(media))
   }
@@ -119,7 +125,7 @@ export class Job {
     const { promise, resolve } = Promise.withResolvers<Parting>()
     this.#leave = () => resolve('over')
     this.#restart = () => resolve('restart')
-    const pushed: Pushed = new Pushed({
+    const pushed: PushedInput = new PushedInput({
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
       blind: () => this.#sourceIsBlind(),
       part: resolve,
@@ -136,7 +142,7 @@ export class Job {
   }
 
   /** The source has begun. Null: there cannot be a process for it, which was told. */
-  #begin(tracks: readonly Track[], fed: () => Fed): FfmpegProcess | null {
+  #begin(tracks: readonly TrackInfo[], fed: () => Fed): FfmpegProcess | null {
     const sound = tracks.some(({ kind }) => kind === 'audio')
     const process = this.#run({ sound, fed })
     if (process === null) return null
@@ -175,7 +181,7 @@ export class Job {
   #found({ log, restart }: LoadVerdict): void {
     if (log === null) return
     this.#log(log.level, log.message)
-    this.#tell({ kind: 'notice', message: this.#load.notice })
+    this.#notify({ kind: 'notice', message: this.#load.notice })
     if (restart) this.#restart()
   }
 
@@ -207,8 +213,8 @@ export class Job {
   }
 
   #sourceIsThere(process: FfmpegProcess): void {
-    this.#tell({ kind: 'source' })
-    if (this.#load.notice !== null) this.#tell({ kind: 'notice', message: this.#load.notice })
+    this.#notify({ kind: 'source' })
+    if (this.#load.notice !== null) this.#notify({ kind: 'notice', message: this.#load.notice })
     void this.#awaitManifest(process)
   }
 
@@ -219,7 +225,7 @@ export class Job {
     void process.exited.then(() => over.abort())
     const signal = AbortSignal.any([over.signal, this.#stopping.signal])
     while (!signal.aborted) {
-      if (await this.#isPlayable(sinceMs)) return this.#tell({ kind: 'manifest' })
+      if (await this.#isPlayable(sinceMs)) return this.#notify({ kind: 'manifest' })
       await this.#tools.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
     }
   }
@@ -238,21 +244,21 @@ export class Job {
   }
 
   #sourceIsLost(): void {
-    this.#tell({ kind: 'sourceLost' })
+    this.#notify({ kind: 'sourceLost' })
     this.#log('warn', 'The source is gone')
   }
 
   #sourceIsBlind(): void {
-    this.#tell({ kind: 'sourceLost' })
+    this.#notify({ kind: 'sourceLost' })
     this.#log('warn', NO_VIDEO)
   }
 
   #log(level: TranscodeLog['level'], message: string): void {
-    this.#tell({ kind: 'log', level, message })
+    this.#notify({ kind: 'log', level, message })
   }
 
   #broken(message: string): void {
-    this.#tell({ kind: 'died', message })
+    this.#notify({ kind: 'died', message })
   }
 
   /** Dials the source until there is one, and again when it is lost. */

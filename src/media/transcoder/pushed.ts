@@ -1,6 +1,6 @@
-import type { Frame, FrameSink, Track } from '../frame.ts'
-import type { FfmpegProcess } from '../packager/ffmpeg.ts'
-import { MuxFeed } from '../packager/muxFeed.ts'
+import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
+import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import type { Fed } from './encoderWatch.ts'
 
 /**
@@ -11,7 +11,7 @@ export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 
 export interface PushedParts {
   /** Starts the process for these tracks; null when that is impossible. */
-  readonly begin: (tracks: readonly Track[]) => FfmpegProcess | null
+  readonly begin: (tracks: readonly TrackInfo[]) => FfmpegProcess | null
   /** The source sends no video, so that there is nothing to begin with; called once until it does. */
   readonly blind: () => void
   /** Called once or more often; the first word counts. */
@@ -19,7 +19,7 @@ export interface PushedParts {
 }
 
 /** Between a source and the one process that is fed from it. */
-export class Pushed implements FrameSink {
+export class PushedInput implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
   #process: FfmpegProcess | null = null
@@ -36,7 +36,7 @@ export class Pushed implements FrameSink {
   }
 
   /** Sound alone makes no picture: it is not given to the process, and video that comes later begins one. */
-  tracks(tracks: readonly Track[]): void {
+  tracks(tracks: readonly TrackInfo[]): void {
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
     if (this.#hasVideo) this.#mux.tracks(tracks)
     else if (this.#process !== null) this.#part('changed')
@@ -56,7 +56,7 @@ export class Pushed implements FrameSink {
     return { inMs: mediaUs / 1000, droppedFrames, droppedMs: droppedUs / 1000 }
   }
 
-  #begin(tracks: readonly Track[]): void {
+  #begin(tracks: readonly TrackInfo[]): void {
     if (this.#process !== null) return this.#part('changed')
     this.#process = this.#parts.begin(tracks)
     if (this.#process === null) this.#part('failed')

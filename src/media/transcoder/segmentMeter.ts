@@ -1,8 +1,8 @@
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
-import type { RenditionSample } from '../../core/life/measured.ts'
-import { all, find, viewOf } from '../packager/boxes.ts'
+import type { RenditionSample } from '../../core/channels/runs/measured.ts'
+import { allBoxes, find, viewOf } from '../codecs/boxes.ts'
 
 export interface SegmentMeterOptions {
   readonly clock: Pick<Clock, 'now'>
@@ -59,17 +59,17 @@ async function readHead(path: string): Promise<{ size: number; pictures: number 
   try {
     const { size } = await file.stat()
     const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(size, HEAD_BYTES)))
-    return { size, pictures: picturesIn(buffer.subarray(0, bytesRead)) }
+    return { size, pictures: framesIn(buffer.subarray(0, bytesRead)) }
   } finally {
     await file.close()
   }
 }
 
 /** How many samples the first track has, which is the video of all renditions (ISO/IEC 14496-12 section 8.8). */
-function picturesIn(head: Buffer): number | null {
+function framesIn(head: Buffer): number | null {
   const moof = find(viewOf(head), 'moof')
-  const [video] = moof === undefined ? [] : all(moof, 'traf')
-  const runs = video === undefined ? [] : all(video, 'trun')
+  const [video] = moof === undefined ? [] : allBoxes(moof, 'traf')
+  const runs = video === undefined ? [] : allBoxes(video, 'trun')
   if (runs.length === 0 || runs.some(({ byteLength }) => byteLength < 8)) return null
   return runs.reduce((sum, run) => sum + run.getUint32(4), 0)
 }

@@ -1,11 +1,17 @@
 import { mkdir, rm } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import type { EngineLoad } from '../../core/life/load.ts'
-import type { Meter } from '../../core/life/measured.ts'
-import type { ReachSource, TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../core/life/transcoder.ts'
-import type { Ffmpeg } from '../packager/ffmpeg.ts'
-import { Job } from './job.ts'
+import type { EngineLoad } from '../../core/channels/runs/load.ts'
+import type { MeterReading } from '../../core/channels/runs/measured.ts'
+import type {
+  ReachSource,
+  TranscodeEvent,
+  TranscodeJob,
+  TranscodeLog,
+  Transcoder,
+} from '../../core/channels/runs/transcoder.ts'
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { RunningTranscode } from './job.ts'
 import { Launches } from './launches.ts'
 import type { PushSources } from './sources.ts'
 
@@ -13,7 +19,7 @@ export interface TranscoderOptions {
   readonly ffmpeg: Ffmpeg
   readonly sources: PushSources
   readonly reach: ReachSource
-  readonly meter: Meter
+  readonly meter: MeterReading
   readonly load: EngineLoad
   readonly clock: Clock
   readonly log: Logger
@@ -33,7 +39,7 @@ export interface FfmpegTranscoder extends Transcoder {
 
 export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log } = options
-  const jobs = new Map<string, Job>()
+  const jobs = new Map<string, RunningTranscode>()
   const leaving = new Map<string, Promise<void>>()
   const launches = new Launches(options.clock)
   const folderOf = (engineId: string): string => `${folder}/${engineId}`
@@ -63,7 +69,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     launch(job, tell) {
       if (jobs.has(job.engineId)) return
       const tools = { ...options, nextLaunch: () => launches.next(job.engineId) }
-      const mine = new Job(job, folderOf(job.engineId), tools, tell)
+      const mine = new RunningTranscode(job, folderOf(job.engineId), tools, tell)
       jobs.set(job.engineId, mine)
       void begin(job, mine, tell)
     },
@@ -72,7 +78,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   /** Whatever an earlier job of this engine has to clear away comes first. */
   async function begin(
     job: TranscodeJob,
-    mine: Job,
+    mine: RunningTranscode,
     tell: (event: TranscodeEvent | TranscodeLog) => void,
   ): Promise<void> {
     try {

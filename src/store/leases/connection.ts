@@ -1,4 +1,4 @@
-import type { Query } from '../session.ts'
+import type { Query } from '../executor.ts'
 
 /** A connection that serves nothing but renewals. */
 export interface OwnConnection {
@@ -37,8 +37,8 @@ export async function connectPostgres(connectionString: string): Promise<OwnConn
 const SQLITE_WAIT_MS = 20
 
 export async function connectSqlite(file: string): Promise<OwnConnection> {
-  const { Connection } = await import('../sqlite/connection.ts')
-  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: SQLITE_WAIT_MS })
+  const { SqliteConnection } = await import('../sqlite/connection.ts')
+  const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: SQLITE_WAIT_MS })
   return {
     run: async (query) => (await connection.execute(query)).changed,
     close: async () => connection.close(),

@@ -54,7 +54,7 @@ export class LeaseThread implements RenewerLink {
   }
 
   #start(): Worker {
-    const settings: ThreadSettings = { url: this.#url, pulse: this.#pulse }
+    const settings: ThreadSettings = { url: this.#url, renewal: this.#pulse }
     const worker = new Worker(PROGRAM, { workerData: settings, name: 'leases', resourceLimits: RESOURCES })
     worker.unref()
     worker.on('message', (message: FromRenewer) => this.#hear(message))

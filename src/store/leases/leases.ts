@@ -1,6 +1,6 @@
 import { postgresEngine, sqliteEngine } from '../engines.ts'
 import type { StoreLog } from '../log.ts'
-import type { Engine } from '../session.ts'
+import type { SqlDialect } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
 import { connectSqlite } from './connection.ts'
 import type { FromRenewer, RenewerLink } from './messages.ts'
@@ -24,7 +24,7 @@ export interface RunningLeases extends Leases {
  */
 export function startLeases(url: string, log: StoreLog): RunningLeases {
   const isServer = /^postgres(ql)?:\/\//.test(url)
-  return new KeptLeases(isServer ? postgresEngine : sqliteEngine, log, (hear) =>
+  return new RenewedLeases(isServer ? postgresEngine : sqliteEngine, log, (hear) =>
     isServer ? new LeaseThread(url, log, hear) : renewHere(url, hear),
   )
 }
@@ -41,9 +41,9 @@ function renewHere(file: string, hear: (message: FromRenewer) => void): RenewerL
   }
 }
 
-class KeptLeases implements RunningLeases {
+class RenewedLeases implements RunningLeases {
   readonly ready: Promise<void>
-  readonly #engine: Engine
+  readonly #engine: SqlDialect
   readonly #log: StoreLog
   readonly #link: RenewerLink
   readonly #lost = new Map<string, () => void>()
@@ -51,7 +51,7 @@ class KeptLeases implements RunningLeases {
   #isFailing = false
   #closing: Promise<void> | null = null
 
-  constructor(engine: Engine, log: StoreLog, link: (hear: (message: FromRenewer) => void) => RenewerLink) {
+  constructor(engine: SqlDialect, log: StoreLog, link: (hear: (message: FromRenewer) => void) => RenewerLink) {
     this.#engine = engine
     this.#log = log
     const first = Promise.withResolvers<void>()

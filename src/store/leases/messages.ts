@@ -5,7 +5,7 @@ export interface ThreadSettings {
   /** `postgres://…` */
   readonly url: string
   /** One number, which the process raises every second while its event loop runs. */
-  readonly pulse: SharedArrayBuffer
+  readonly renewal: SharedArrayBuffer
 }
 
 export type ToRenewer =

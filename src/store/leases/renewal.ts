@@ -1,6 +1,6 @@
-import type { Engine, Query } from '../session.ts'
+import type { SqlDialect, Query } from '../executor.ts'
 import { senderRenewal } from '../tables/deliveryNodes.ts'
-import { engineRenewal, runRenewal } from '../tables/lives.ts'
+import { engineRenewal, runRenewal } from '../tables/engineStates.ts'
 import { nodeRenewal } from '../tables/nodes.ts'
 import type { Lease, LeaseKind } from './types.ts'
 
@@ -17,7 +17,7 @@ export interface Renewal {
 
 const ORDER: readonly LeaseKind[] = ['node', 'deliveries', 'engines']
 
-export const renewalOf = (engine: Engine, lease: Lease): Renewal => ({
+export const renewalOf = (engine: SqlDialect, lease: Lease): Renewal => ({
   id: lease.id,
   leaseMs: lease.leaseMs,
   statements: statementsOf(engine, lease),
@@ -25,7 +25,7 @@ export const renewalOf = (engine: Engine, lease: Lease): Renewal => ({
   rank: ORDER.indexOf(lease.kind),
 })
 
-function statementsOf(engine: Engine, { kind, id, leaseMs }: Lease): Query[] {
+function statementsOf(engine: SqlDialect, { kind, id, leaseMs }: Lease): Query[] {
   switch (kind) {
     case 'node':
       return [nodeRenewal(engine, { id, leaseMs })]

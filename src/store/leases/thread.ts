@@ -8,7 +8,7 @@ import { Renewer } from './renewer.ts'
 /** A process whose event loop stands still for longer does not serve any more. */
 const STANDS_STILL_MS = 60_000
 
-const { url, pulse } = workerData as ThreadSettings
+const { url, renewal: pulse } = workerData as ThreadSettings
 const beats = new Int32Array(pulse)
 let seen = { beats: -1, atMs: 0 }
 

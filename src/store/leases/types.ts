@@ -21,7 +21,7 @@ export interface Leases {
 }
 
 /** Connections to the database server. */
-export interface Connections {
+export interface PoolConnections {
   /** The most that a server process opens. */
   readonly ours: number
   /** Open now, of all clients. */

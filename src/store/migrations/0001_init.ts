@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /** The first schema. Tables that only SQLite keeps in the order of their key are `without rowid`: one B-tree instead of two. */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await people(make)
   await tokens(make)

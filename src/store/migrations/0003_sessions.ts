@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /** Who is on, what is on the air, which processes hold it, and how many bytes were moved. */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table('nodes', 'id text key, place text, pid big, seen_at_ms big, alive_until_ms big')
   await sessions(make)

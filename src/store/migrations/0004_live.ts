@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /** Channels and what belongs to them. The orders of the lists are in the indexes, so that no page costs more than another. */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await channels(make)
   await parts(make)

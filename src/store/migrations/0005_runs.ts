@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /** The lives of engines, their runs, the schedulers that start them, and the webhooks of the live interface. */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await runs(make)
   await schedulers(make)

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /** Recordings; their media are files beside the database. */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table(
     'recordings',

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
@@ -7,7 +7,7 @@ import { Maker } from './maker.ts'
  * distribution that is gone are still its channel's. And what it takes to find records that are older than they are kept,
  * and engines that run.
  */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   const table = 'distribution_bytes'
   await db.schema.alterTable(table).renameColumn('hour_ms', 'slot_ms').execute()

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
@@ -7,7 +7,7 @@ import { Maker } from './maker.ts'
  * hold just the rows that still have one: the servers take them out in small batches (`tables/leftSources.ts`), as long
  * as servers of the earlier version beside them go on writing such rows.
  */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   const has = (column: string): string => `${engine === 'postgres' ? 'strpos' : 'instr'}(${column}, ',"url":') > 0`
   const written = `action in ('ingest.updated', 'ingest.deleted')`

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
@@ -7,7 +7,7 @@ import { Maker } from './maker.ts'
  * nothing to people. A table of its own, because nodes of the version before have statements prepared that read all columns
  * of `runs`.
  */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table('run_actors', 'run_id text key, start_name text null, stop_name text null, kept_by text null')
 }

@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
  * The events of channels, kept for receivers that have to catch up; when a paused webhook was probed; and the log of a
  * webhook in the order of time: `ended_at_ms` is that of what was skipped, which never started.
  */
-export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table('channel_events', 'id text key, account_id text, at_ms big, type text, data text')
   await make.index('channel_events_account', 'channel_events', ['account_id', 'at_ms', 'id'])

@@ -1,5 +1,5 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 
 const TYPES = {
   sqlite: {
@@ -27,10 +27,10 @@ type ColumnType = keyof (typeof TYPES)['sqlite']
 
 /** Writes tables in the dialect of the engine from columns given as `name type [null | key], …`. */
 export class Maker {
-  readonly engine: EngineName
+  readonly engine: DialectName
   readonly #db: Kysely<unknown>
 
-  constructor(db: Kysely<unknown>, engine: EngineName) {
+  constructor(db: Kysely<unknown>, engine: DialectName) {
     this.#db = db
     this.engine = engine
   }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import type { EngineName } from '../session.ts'
+import type { DialectName } from '../executor.ts'
 import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
 import * as sessions from './0003_sessions.ts'
@@ -16,7 +16,7 @@ import * as runActors from './0014_run_actors.ts'
 import * as channelEvents from './0015_channel_events.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
-const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: EngineName) => Promise<void>> = {
+const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
   '0001_init': init.up,
   '0002_webhooks': webhooks.up,
   '0003_sessions': sessions.up,
@@ -42,14 +42,14 @@ export class DatabaseTooNew extends Error {
  * works, the others wait and find nothing to do.
  * @throws DatabaseTooNew when it holds a migration that this code does not know
  */
-export async function migrate(db: Kysely<unknown>, engine: EngineName): Promise<void> {
+export async function migrate(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(engine)) } })
   await refuseNewer(db, migrator)
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
 }
 
-function migrations(engine: EngineName): Record<string, Migration> {
+function migrations(engine: DialectName): Record<string, Migration> {
   return Object.fromEntries(
     Object.entries(MIGRATIONS).map(([name, up]) => [name, { up: (db: Kysely<unknown>) => up(db, engine) }]),
   )

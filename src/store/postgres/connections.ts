@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { postgresEngine } from '../engines.ts'
-import type { Session } from '../session.ts'
+import type { Executor } from '../executor.ts'
 import type { Connections } from '../store.ts'
 
 /** Beside the pool: the one that listens, and the one that renews leases. */
@@ -12,8 +12,8 @@ const question = sql<{ most: number; open: number }>`select
   (select count(*)::int from pg_stat_activity
     where usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend') as open`
 
-export async function readConnections(session: Session, poolSize: number): Promise<Connections> {
-  const { rows } = await session.execute(question.compile(postgresEngine.db))
+export async function readConnections(executor: Executor, poolSize: number): Promise<Connections> {
+  const { rows } = await executor.execute(question.compile(postgresEngine.db))
   const [row] = rows as { most: number; open: number }[]
   if (!row) throw new Error('a select without a table returned no row')
   return { ours: poolSize + BESIDE_THE_POOL, ...row }

@@ -19,7 +19,10 @@ const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
 const WAITED = 'timeout exceeded when trying to connect'
 
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
-export function translate(error: unknown, pool?: { readonly isBusy: boolean; readonly size: number }): unknown {
+export function translatePostgresError(
+  error: unknown,
+  pool?: { readonly isBusy: boolean; readonly size: number },
+): unknown {
   if (error instanceof StoreUnavailable) return error
   if (pool?.isBusy && error instanceof Error && error.message === WAITED) {
     const why = `all ${pool.size} connections of this process to the database are in use; see storage.poolSize`

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import type { StoreLog } from '../log.ts'
-import type { Session } from '../session.ts'
+import type { Executor } from '../executor.ts'
 import { CHANNEL } from '../tables/changes.ts'
 import { types } from './pool.ts'
 import { PgSession } from './session.ts'
@@ -58,7 +58,7 @@ export class Listener {
   }
 
   /** Runs `work` on the connection; undefined while there is none. */
-  async ask<T>(work: (session: Session) => Promise<T>): Promise<T | undefined> {
+  async ask<T>(work: (executor: Executor) => Promise<T>): Promise<T | undefined> {
     const client = this.#ready
     if (!client) return undefined
     try {

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { Pool } from 'pg'
 import { DatabaseTooNew, migrate } from '../migrations/migrate.ts'
-import { translate } from './errors.ts'
+import { translatePostgresError } from './errors.ts'
 
 /** Brings the database to the present schema. Kysely holds an advisory lock, so other nodes wait; no timeout cuts that wait. */
 export async function migrateDatabase(url: string): Promise<void> {
@@ -11,7 +11,7 @@ export async function migrateDatabase(url: string): Promise<void> {
   try {
     await migrate(db, 'postgres')
   } catch (error) {
-    throw error instanceof DatabaseTooNew ? error : translate(error)
+    throw error instanceof DatabaseTooNew ? error : translatePostgresError(error)
   } finally {
     await db.destroy()
   }

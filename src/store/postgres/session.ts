@@ -1,11 +1,11 @@
 import type { ClientBase } from 'pg'
 import { postgresEngine } from '../engines.ts'
-import { type Answer, type Query, Session } from '../session.ts'
-import { translate } from './errors.ts'
+import { type QueryAnswer, type Query, Executor } from '../executor.ts'
+import { translatePostgresError } from './errors.ts'
 import { StorePool } from './pool.ts'
 
 /** Runs queries on a pool (each on any connection) or on one connection (a transaction, or the connection's owner). */
-export class PgSession extends Session {
+export class PgSession extends Executor {
   readonly #target: StorePool | ClientBase
 
   constructor(target: StorePool | ClientBase) {
@@ -13,13 +13,13 @@ export class PgSession extends Session {
     this.#target = target
   }
 
-  override async execute({ sql, parameters, name }: Query): Promise<Answer> {
+  override async execute({ sql, parameters, name }: Query): Promise<QueryAnswer> {
     try {
       const config = { text: sql, values: [...parameters] }
       const result = await this.#target.query<object>(name === undefined ? config : { ...config, name })
       return { rows: result.rows, changed: result.rowCount ?? 0 }
     } catch (error) {
-      throw translate(error, this.#target instanceof StorePool ? this.#target : undefined)
+      throw translatePostgresError(error, this.#target instanceof StorePool ? this.#target : undefined)
     }
   }
 }

@@ -51,7 +51,7 @@ class PostgresStore implements Store {
   }
 
   /** Cannot be known without asking the server; `watch` tells. */
-  changedElsewhere(): boolean {
+  changedRemotely(): boolean {
     return false
   }
 

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg'
 import { ScopedSession } from '../scoped.ts'
-import type { Session } from '../session.ts'
+import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
-import { Retry, translate } from './errors.ts'
+import { Retry, translatePostgresError } from './errors.ts'
 import type { StorePool } from './pool.ts'
 import { PgSession } from './session.ts'
 
@@ -17,7 +17,7 @@ export class Transactions {
     this.#pool = pool
   }
 
-  async run<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async run<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries += 1) {
       try {
         return await this.#once(work)
@@ -28,7 +28,7 @@ export class Transactions {
   }
 
   /** Errors of `work` pass as they are; those of its statements were translated by the session. */
-  async #once<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  async #once<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
     const client = await this.#connect()
     try {
       await control(client, 'begin')
@@ -47,7 +47,7 @@ export class Transactions {
     try {
       return await this.#pool.connect()
     } catch (error) {
-      throw translate(error, this.#pool)
+      throw translatePostgresError(error, this.#pool)
     }
   }
 }
@@ -56,15 +56,15 @@ async function control(client: PoolClient, command: 'begin' | 'commit'): Promise
   try {
     await client.query(command)
   } catch (error) {
-    throw translate(error)
+    throw translatePostgresError(error)
   }
 }
 
-async function runScoped<T>(client: PoolClient, work: (session: Session) => Promise<T>): Promise<T> {
+async function runScoped<T>(client: PoolClient, work: (executor: Executor) => Promise<T>): Promise<T> {
   const session = new ScopedSession(new PgSession(client))
   try {
     const value = await work(session)
-    session.assertSound()
+    session.assertValid()
     return value
   } finally {
     session.end()

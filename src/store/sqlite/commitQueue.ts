@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { ScopedSession } from '../scoped.ts'
-import type { Session } from '../session.ts'
+import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
-import type { Connection } from './connection.ts'
+import type { SqliteConnection } from './connection.ts'
 import { isBusy } from './errors.ts'
 
-type Work = (session: Session) => Promise<unknown>
+type Work = (executor: Executor) => Promise<unknown>
 type Outcome = { ok: true; value: unknown } | { ok: false; error: unknown }
 
 interface Job {
@@ -26,16 +26,16 @@ const BUSY_RETRY_MS = 5
  * share one commit. The sync of a commit costs more than the writes, so this multiplies throughput under load.
  */
 export class CommitQueue {
-  readonly #writer: Connection
+  readonly #writer: SqliteConnection
   #waiting: Job[] = []
   #flushing: Promise<void> | undefined
   #closed = false
 
-  constructor(writer: Connection) {
+  constructor(writer: SqliteConnection) {
     this.#writer = writer
   }
 
-  add<T>(work: (session: Session) => Promise<T>): Promise<T> {
+  add<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     if (this.#waiting.length >= QUEUE_MAX) return Promise.reject(new StoreUnavailable('too many writes are waiting'))
     return new Promise<T>((resolve, reject) => {
@@ -114,7 +114,7 @@ export class CommitQueue {
     const session = new ScopedSession(this.#writer)
     try {
       const value = await work(session)
-      session.assertSound()
+      session.assertValid()
       return value
     } finally {
       session.end()

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { sqliteEngine } from '../engines.ts'
-import { type Answer, type Query, Session } from '../session.ts'
-import { translate } from './errors.ts'
+import { type QueryAnswer, type Query, Executor } from '../executor.ts'
+import { translateSqliteError } from './errors.ts'
 
 /** The text of a query with lists in it varies, so the cache is bounded; the oldest statement goes first. */
 const CACHED_STATEMENTS = 300
@@ -22,7 +22,7 @@ interface ConnectionOptions {
  * `secure_delete=fast` leaves nothing of a value that was replaced or deleted in a page that is written anyway.
  * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a crash).
  */
-export class Connection extends Session {
+export class SqliteConnection extends Executor {
   readonly #db: DatabaseSync
   readonly #dataVersion: StatementSync
   readonly #statements = new Map<string, Prepared>()
@@ -58,7 +58,7 @@ export class Connection extends Session {
   }
 
   /** Runs a statement and returns its rows; throws what the store's interface names. */
-  runSync(sql: string, parameters: readonly unknown[] = []): Answer {
+  runSync(sql: string, parameters: readonly unknown[] = []): QueryAnswer {
     try {
       const { statement, returnsRows } = this.prepare(sql)
       const values = parameters as SQLInputValue[]
@@ -66,12 +66,12 @@ export class Connection extends Session {
       const rows = statement.all(...values)
       return { rows, changed: rows.length }
     } catch (error) {
-      throw translate(error)
+      throw translateSqliteError(error)
     }
   }
 
   // `async` for the rejection: nothing here waits.
-  override async execute(query: Query): Promise<Answer> {
+  override async execute(query: Query): Promise<QueryAnswer> {
     return this.runSync(query.sql, query.parameters)
   }
 

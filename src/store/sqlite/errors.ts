@@ -24,7 +24,7 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** An error of `node:sqlite` in the words of the store; any other error is returned as it is. */
-export function translate(error: unknown): unknown {
+export function translateSqliteError(error: unknown): unknown {
   const code = extendedCode(error)
   if (code === undefined || !(error instanceof Error)) return error
   if (UNIQUE.has(code)) return conflict({ columns: error.message.replace(/^.*constraint failed: /, '') }, error)

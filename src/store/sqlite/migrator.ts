@@ -11,8 +11,8 @@ import {
   SqliteDriver,
 } from 'kysely'
 import { migrate } from '../migrations/migrate.ts'
-import { Connection } from './connection.ts'
-import { isBusy, translate } from './errors.ts'
+import { SqliteConnection } from './connection.ts'
+import { isBusy, translateSqliteError } from './errors.ts'
 
 /** How long to wait for another process that migrates the same file. */
 const WAIT_MS = 60_000
@@ -30,7 +30,7 @@ export async function migrateFile(file: string): Promise<void> {
       await migrateOnce(file)
       return
     } catch (raw) {
-      const error = translate(raw)
+      const error = translateSqliteError(raw)
       if (!isBusy(error) || performance.now() > giveUpAt) throw error
       await sleep(RETRY_MS)
     }
@@ -38,7 +38,7 @@ export async function migrateFile(file: string): Promise<void> {
 }
 
 async function migrateOnce(file: string): Promise<void> {
-  const connection = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
+  const connection = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
   const db = new Kysely<unknown>({ dialect: new MigrationDialect({ database: asKyselyDatabase(connection) }) })
   try {
     await migrate(db, 'sqlite')
@@ -79,7 +79,7 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-function asKyselyDatabase(connection: Connection): SqliteDatabase {
+function asKyselyDatabase(connection: SqliteConnection): SqliteDatabase {
   return {
     close: () => connection.close(),
     prepare: (sql) => {

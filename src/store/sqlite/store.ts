@@ -2,15 +2,15 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readsOf } from '../reads.ts'
-import { type Answer, type Query, Session } from '../session.ts'
+import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import { type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
 import { changesSinceSeq } from '../tables/changes.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
 import { Watchers } from '../watchers.ts'
 import { CommitQueue } from './commitQueue.ts'
-import { Connection } from './connection.ts'
-import { translate } from './errors.ts'
+import { SqliteConnection } from './connection.ts'
+import { translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
 
 /**
@@ -26,16 +26,16 @@ export async function openSqlite(file: string): Promise<SqliteStore> {
     await migrateFile(file)
     return new SqliteStore(file)
   } catch (error) {
-    throw translate(error)
+    throw translateSqliteError(error)
   }
 }
 
 /** One connection writes, in groups; another reads what is committed, so that reads never wait for writes. */
 class SqliteStore implements Store {
   readonly read: Reads
-  readonly #writer: Connection
-  readonly #reader: Connection
-  readonly #session: Session
+  readonly #writer: SqliteConnection
+  readonly #reader: SqliteConnection
+  readonly #executor: Executor
   readonly #queue: CommitQueue
   readonly #watchers = new Watchers()
   readonly #folder: string
@@ -44,11 +44,11 @@ class SqliteStore implements Store {
 
   constructor(file: string) {
     this.#folder = dirname(file)
-    this.#writer = new Connection(file, { readOnly: false, busyTimeoutMs: 20 })
-    this.#reader = new Connection(file, { readOnly: true, busyTimeoutMs: 5_000 })
+    this.#writer = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
+    this.#reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
-    this.#session = new OpenSession(this.#reader, () => this.#closing === undefined)
-    this.read = readsOf(this.#session)
+    this.#executor = new OpenSession(this.#reader, () => this.#closing === undefined)
+    this.read = readsOf(this.#executor)
     this.#version = this.#writer.dataVersion()
   }
 
@@ -60,7 +60,7 @@ class SqliteStore implements Store {
     return this.#watchers.add(listener)
   }
 
-  changedElsewhere(): boolean {
+  changedRemotely(): boolean {
     // Asked on the writer: `data_version` moves with the commits of every connection but the one that is asked.
     const version = this.#writer.dataVersion()
     const changed = version !== this.#version
@@ -69,7 +69,7 @@ class SqliteStore implements Store {
   }
 
   changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
-    return changesSinceSeq(this.#session, cursor)
+    return changesSinceSeq(this.#executor, cursor)
   }
 
   async diskSpace(): Promise<{ freeBytes: number; totalBytes: number }> {
@@ -83,7 +83,7 @@ class SqliteStore implements Store {
   }
 
   time(): Promise<number> {
-    return readTime(this.#session)
+    return readTime(this.#executor)
   }
 
   /** There is no server. */
@@ -105,17 +105,17 @@ class SqliteStore implements Store {
 }
 
 /** The reading session of a store that may have been closed. */
-class OpenSession extends Session {
-  readonly #inner: Session
+class OpenSession extends Executor {
+  readonly #inner: Executor
   readonly #isOpen: () => boolean
 
-  constructor(inner: Session, isOpen: () => boolean) {
+  constructor(inner: Executor, isOpen: () => boolean) {
     super(inner.engine)
     this.#inner = inner
     this.#isOpen = isOpen
   }
 
-  override execute(query: Query): Promise<Answer> {
+  override execute(query: Query): Promise<QueryAnswer> {
     if (!this.#isOpen()) return Promise.reject(new StoreUnavailable('the store is closed'))
     return this.#inner.execute(query)
   }

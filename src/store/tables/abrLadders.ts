@@ -1,8 +1,8 @@
-import type { AbrLadder } from '../../core/live/types.ts'
-import { type Session, statement } from '../session.ts'
-import { Resource } from './resource.ts'
+import type { AbrLadder } from '../../core/channels/types.ts'
+import { type Executor, statement } from '../executor.ts'
+import { ResourceStatements } from './resource.ts'
 
-const ladders = new Resource<'abr_ladders', AbrLadder>('abr_ladders', {
+const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', {
   toRow: (ladder) => ({
     id: ladder.id,
     account_id: ladder.accountId,
@@ -34,6 +34,6 @@ export const insertAbrLadder = ladders.insert.bind(ladders)
 export const replaceAbrLadder = ladders.replace.bind(ladders)
 export const deleteAbrLadder = ladders.delete.bind(ladders)
 
-export async function listAbrLadders(session: Session, accountId: string): Promise<AbrLadder[]> {
-  return ladders.read(await session.all(ofAccount, { accountId }))
+export async function listAbrLadders(executor: Executor, accountId: string): Promise<AbrLadder[]> {
+  return ladders.read(await executor.all(ofAccount, { accountId }))
 }

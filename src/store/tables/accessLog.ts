@@ -1,8 +1,8 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { AccessLogTable } from '../schema.ts'
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { AccessLogQuery, AccessLogRow } from '../store.ts'
-import { beyond } from './keyset.ts'
+import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
@@ -23,9 +23,9 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
 )
 
 /** A writer may repeat a batch whose fate it does not know, and writes the totals of a row that it has written before. */
-export async function appendAccessLog(session: Session, rows: readonly AccessLogRow[]): Promise<void> {
+export async function appendAccessLog(executor: Executor, rows: readonly AccessLogRow[]): Promise<void> {
   await inSlices(rows, (slice) =>
-    session.change((db) =>
+    executor.change((db) =>
       db
         .insertInto('access_log')
         .values(slice.map(toRow))
@@ -40,8 +40,8 @@ export async function appendAccessLog(session: Session, rows: readonly AccessLog
 }
 
 /** Newest first. The position is a key, not a number of rows, so rows added meanwhile shift nothing. */
-export async function pageAccessLog(session: Session, query: AccessLogQuery): Promise<AccessLogRow[]> {
-  const rows = await session.ask((db) => {
+export async function pageAccessLog(executor: Executor, query: AccessLogQuery): Promise<AccessLogRow[]> {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('access_log').selectAll().where('account_id', '=', query.accountId)
     if (query.tokenId !== undefined) page = page.where('token_id', '=', query.tokenId)
     if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
@@ -52,14 +52,14 @@ export async function pageAccessLog(session: Session, query: AccessLogQuery): Pr
     if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
     if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)
     const { after } = query
-    if (after) page = page.where(beyond(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
   })
   return rows.map(fromRow)
 }
 
-export async function pruneAccessLog(session: Session, beforeMs: number, limit: number): Promise<number> {
-  return session.run(prune, { beforeMs, limit })
+export async function pruneAccessLog(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  return executor.run(prune, { beforeMs, limit })
 }
 
 function toRow(row: AccessLogRow): Insertable<AccessLogTable> {

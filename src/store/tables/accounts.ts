@@ -1,5 +1,5 @@
 import type { Account } from '../store.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 
 type Row = { id: string; name: string; created_at_ms: number }
 
@@ -11,17 +11,17 @@ const insert = statement((db, p: Row) =>
   db.insertInto('accounts').values({ id: p.id, name: p.name, created_at_ms: p.created_at_ms }),
 )
 
-export async function getAccount(session: Session, id: string): Promise<Account | undefined> {
-  const row = await session.first(get, { id })
+export async function getAccount(executor: Executor, id: string): Promise<Account | undefined> {
+  const row = await executor.first(get, { id })
   return row && fromRow(row)
 }
 
-export async function listAccounts(session: Session): Promise<Account[]> {
-  return (await session.all(list, {})).map(fromRow)
+export async function listAccounts(executor: Executor): Promise<Account[]> {
+  return (await executor.all(list, {})).map(fromRow)
 }
 
-export async function insertAccount(session: Session, account: Account): Promise<void> {
-  await session.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
+export async function insertAccount(executor: Executor, account: Account): Promise<void> {
+  await executor.run(insert, { id: account.id, name: account.name, created_at_ms: account.createdAtMs })
 }
 
 function fromRow(row: Row): Account {

@@ -1,4 +1,4 @@
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { AuditRow } from '../store.ts'
 
 const append = statement((db, p: AuditRow) =>
@@ -32,20 +32,20 @@ const recent = statement((db, p: { accountId: string; limit: number }) =>
   db.selectFrom('audit').selectAll().where('account_id', '=', p.accountId).orderBy('id', 'desc').limit(p.limit),
 )
 
-export async function appendAudit(session: Session, row: AuditRow): Promise<void> {
-  await session.run(append, row)
+export async function appendAudit(executor: Executor, row: AuditRow): Promise<void> {
+  await executor.run(append, row)
 }
 
-export async function pruneAudit(session: Session, beforeMs: number, limit: number): Promise<number> {
-  return session.run(prune, { beforeMs, limit })
+export async function pruneAudit(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  return executor.run(prune, { beforeMs, limit })
 }
 
 export async function recentAudit(
-  session: Session,
+  executor: Executor,
   accountId: string,
   limit: number,
 ): Promise<(AuditRow & { id: number })[]> {
-  const rows = await session.all(recent, { accountId, limit })
+  const rows = await executor.all(recent, { accountId, limit })
   return rows.map((row) => ({
     id: row.id,
     accountId: row.account_id,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { BoundAddress, Tx } from '../store.ts'
 
 type Bind = Parameters<Tx['bindings']['bind']>[0]
@@ -45,8 +45,8 @@ const removeAfter = statement((db, p: { tokenId: number; count: number }) =>
   db.deleteFrom('bindings').where('token_id', '=', p.tokenId).where('ord', '>', p.count),
 )
 
-export async function listBindings(session: Session, tokenId: number): Promise<BoundAddress[]> {
-  const rows = await session.all(list, { tokenId })
+export async function listBindings(executor: Executor, tokenId: number): Promise<BoundAddress[]> {
+  const rows = await executor.all(list, { tokenId })
   return rows.map((row) => ({
     address: row.address,
     firstUsedAtMs: row.first_used_at_ms,
@@ -55,33 +55,33 @@ export async function listBindings(session: Session, tokenId: number): Promise<B
 }
 
 /** Exact because the token's row is locked first: whoever binds to one token waits for whoever is binding to it. */
-export async function bindAddress(session: Session, input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
+export async function bindAddress(executor: Executor, input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
   const { tokenId, address, atMs } = input
-  const token = await session.first(lockVersion, { tokenId })
+  const token = await executor.first(lockVersion, { tokenId })
   if (token?.version !== input.version) return 'changed'
-  if (await session.first(find, { tokenId, address })) {
-    await session.run(stamp, { tokenId, address, atMs })
+  if (await executor.first(find, { tokenId, address })) {
+    await executor.run(stamp, { tokenId, address, atMs })
     return 'known'
   }
   // `ord` is dense, so the last one is the count.
-  const count = (await session.first(last, { tokenId }))?.ord ?? 0
+  const count = (await executor.first(last, { tokenId }))?.ord ?? 0
   if (count >= input.limit) return 'full'
-  await session.run(insert, { tokenId, ord: count + 1, address, atMs })
+  await executor.run(insert, { tokenId, ord: count + 1, address, atMs })
   return 'bound'
 }
 
-export async function keepEarliest(session: Session, tokenId: number, count: number): Promise<void> {
-  await session.first(lockVersion, { tokenId })
-  await session.run(removeAfter, { tokenId, count })
+export async function keepEarliest(executor: Executor, tokenId: number, count: number): Promise<void> {
+  await executor.first(lockVersion, { tokenId })
+  await executor.run(removeAfter, { tokenId, count })
 }
 
-export async function clearBindings(session: Session, tokenId: number): Promise<number> {
-  await session.first(lockVersion, { tokenId })
-  return session.run(removeAfter, { tokenId, count: 0 })
+export async function clearBindings(executor: Executor, tokenId: number): Promise<number> {
+  await executor.first(lockVersion, { tokenId })
+  return executor.run(removeAfter, { tokenId, count: 0 })
 }
 
-export async function touchBindings(session: Session, uses: readonly Use[]): Promise<void> {
+export async function touchBindings(executor: Executor, uses: readonly Use[]): Promise<void> {
   // One order for everybody, so that two nodes that stamp the same rows cannot wait for each other.
   const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
-  for (const use of sorted) await session.run(stamp, use)
+  for (const use of sorted) await executor.run(stamp, use)
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Change, Store } from '../store.ts'
 import { META } from './meta.ts'
 
@@ -70,23 +70,23 @@ const sinceTransaction = statement((db, p: { xid: string }) =>
 
 const MAX_XID = '18446744073709551615'
 
-export async function appendChange(session: Session, change: Change & { atMs: number }): Promise<void> {
-  await session.run(append, change)
+export async function appendChange(executor: Executor, change: Change & { atMs: number }): Promise<void> {
+  await executor.run(append, change)
 }
 
-export async function pruneChanges(session: Session, beforeMs: number): Promise<number> {
-  const position = (await session.first(lastBefore, { beforeMs }))?.position ?? null
+export async function pruneChanges(executor: Executor, beforeMs: number): Promise<number> {
+  const position = (await executor.first(lastBefore, { beforeMs }))?.position ?? null
   if (position === null) return 0
-  await session.run(raiseFloor, { position })
-  return session.run(prune, { beforeMs })
+  await executor.run(raiseFloor, { position })
+  return executor.run(prune, { beforeMs })
 }
 
 /** SQLite commits one transaction at a time, so `seq` is the order of commits and the cursor is the last one seen. */
-export async function changesSinceSeq(session: Session, cursor: string | null): ReturnType<Store['changesSince']> {
+export async function changesSinceSeq(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
   const known = cursor === null ? null : Number(cursor)
-  const rows = known === null || Number.isNaN(known) ? [] : await session.all(since, { seq: known })
-  const pruned = (await session.first(floor, {}))?.value ?? 0
-  const top = Math.max(pruned, (await session.first(newest, {}))?.seq ?? 0)
+  const rows = known === null || Number.isNaN(known) ? [] : await executor.all(since, { seq: known })
+  const pruned = (await executor.first(floor, {}))?.value ?? 0
+  const top = Math.max(pruned, (await executor.first(newest, {}))?.seq ?? 0)
   if (known === null) return { changes: [], cursor: String(top), reset: false }
   // A position ahead of the newest means that an older database was put in place.
   const lost = Number.isNaN(known) || known < pruned || known > top || rows.length > MAX_CHANGES
@@ -95,9 +95,9 @@ export async function changesSinceSeq(session: Session, cursor: string | null): 
 }
 
 /** In PostgreSQL the cursor is a transaction number: everything below it was seen. */
-export async function changesSinceXid(session: Session, cursor: string | null): ReturnType<Store['changesSince']> {
+export async function changesSinceXid(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
   const known = cursor !== null && /^\d{1,20}$/.test(cursor) ? BigInt(cursor) : null
-  const rows = await session.all(sinceTransaction, { xid: known === null ? MAX_XID : String(known) })
+  const rows = await executor.all(sinceTransaction, { xid: known === null ? MAX_XID : String(known) })
   const [first] = rows
   if (!first) throw new Error('the meta row of the changes is gone')
   if (cursor === null) return { changes: [], cursor: first.xmin, reset: false }

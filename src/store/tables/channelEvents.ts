@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely'
 import type { RunTables } from '../runsSchema.ts'
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ChannelEvent, ChannelEventQuery } from '../store.ts'
-import { beyond } from './keyset.ts'
+import { afterKey } from './keyset.ts'
 
 const prune = statement((db, p: { beforeMs: number; limit: number }) =>
   db
@@ -17,9 +17,9 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function insertChannelEvents(session: Session, events: readonly ChannelEvent[]): Promise<void> {
+export async function insertChannelEvents(executor: Executor, events: readonly ChannelEvent[]): Promise<void> {
   await inSlices(events, (slice) =>
-    session.change((db) =>
+    executor.change((db) =>
       db
         .insertInto('channel_events')
         .values(
@@ -29,22 +29,22 @@ export async function insertChannelEvents(session: Session, events: readonly Cha
   )
 }
 
-export async function pageChannelEvents(session: Session, query: ChannelEventQuery): Promise<ChannelEvent[]> {
+export async function pageChannelEvents(executor: Executor, query: ChannelEventQuery): Promise<ChannelEvent[]> {
   const { accountId, types, fromMs, untilMs, descending, after, limit } = query
   const order = descending ? 'desc' : 'asc'
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('channel_events').selectAll().where('account_id', '=', accountId)
     if (types) page = page.where('type', 'in', types)
     if (fromMs !== undefined) page = page.where('at_ms', '>=', fromMs)
     if (untilMs !== undefined) page = page.where('at_ms', '<', untilMs)
-    if (after) page = page.where(beyond(['at_ms', 'id'], order, [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['at_ms', 'id'], order, [after.atMs, after.id]))
     return page.orderBy('at_ms', order).orderBy('id', order).limit(limit)
   })
   return rows.map(fromRow)
 }
 
-export const pruneChannelEvents = (session: Session, beforeMs: number, limit: number): Promise<number> =>
-  session.run(prune, { beforeMs, limit })
+export const pruneChannelEvents = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
+  executor.run(prune, { beforeMs, limit })
 
 const fromRow = (row: Selectable<RunTables['channel_events']>): ChannelEvent => ({
   id: row.id,

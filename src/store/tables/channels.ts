@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import type { Channel, LiveStatus } from '../../core/live/types.ts'
-import { inSlices, type Session, statement } from '../session.ts'
+import type { Channel, ActiveStatus } from '../../core/channels/types.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ChannelListQuery } from '../store.ts'
-import { beyond } from './keyset.ts'
-import { forgetLives } from './lives.ts'
-import { Resource } from './resource.ts'
+import { afterKey } from './keyset.ts'
+import { forgetEngineStates } from './engineStates.ts'
+import { ResourceStatements } from './resource.ts'
 
-const channels = new Resource<'channels', Channel>('channels', {
+const channels = new ResourceStatements<'channels', Channel>('channels', {
   toRow: (channel) => ({
     id: channel.id,
     account_id: channel.accountId,
@@ -28,7 +28,7 @@ const channels = new Resource<'channels', Channel>('channels', {
   kept: ['status'],
 })
 
-const setStatus = statement((db, p: { id: string; status: LiveStatus }) =>
+const setStatus = statement((db, p: { id: string; status: ActiveStatus }) =>
   db.updateTable('channels').set({ status: p.status }).where('id', '=', p.id),
 )
 
@@ -39,24 +39,24 @@ const forgetExternalIds = statement((db, p: { id: string }) =>
 export const getChannel = channels.get.bind(channels)
 export const lockChannel = channels.lock.bind(channels)
 
-export async function insertChannel(session: Session, channel: Channel): Promise<void> {
-  await channels.insert(session, channel)
-  await insertExternalIds(session, channel)
+export async function insertChannel(executor: Executor, channel: Channel): Promise<void> {
+  await channels.insert(executor, channel)
+  await insertExternalIds(executor, channel)
 }
 
-export async function replaceChannel(session: Session, channel: Channel): Promise<void> {
-  await channels.replace(session, channel)
-  await session.run(forgetExternalIds, { id: channel.id })
-  await insertExternalIds(session, channel)
+export async function replaceChannel(executor: Executor, channel: Channel): Promise<void> {
+  await channels.replace(executor, channel)
+  await executor.run(forgetExternalIds, { id: channel.id })
+  await insertExternalIds(executor, channel)
 }
 
-export async function setChannelStatus(session: Session, id: string, status: LiveStatus): Promise<void> {
-  await session.run(setStatus, { id, status })
+export async function setChannelStatus(executor: Executor, id: string, status: ActiveStatus): Promise<void> {
+  await executor.run(setStatus, { id, status })
 }
 
 /** Removes what hangs on the channel first: nothing is left that leads nowhere. */
-export async function deleteChannel(session: Session, id: string): Promise<void> {
-  await session.change((db) =>
+export async function deleteChannel(executor: Executor, id: string): Promise<void> {
+  await executor.change((db) =>
     db
       .deleteFrom('distribution_keys')
       .where('distribution_id', 'in', (eb) =>
@@ -64,15 +64,15 @@ export async function deleteChannel(session: Session, id: string): Promise<void>
       ),
   )
   for (const table of ['distributions', 'engines', 'ingests', 'channel_external_ids'] as const) {
-    await session.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
+    await executor.change((db) => db.deleteFrom(table).where('channel_id', '=', id))
   }
-  await forgetLives(session, id)
-  await channels.delete(session, id)
+  await forgetEngineStates(executor, id)
+  await channels.delete(executor, id)
 }
 
-export async function pageChannels(session: Session, query: ChannelListQuery): Promise<Channel[]> {
+export async function pageChannels(executor: Executor, query: ChannelListQuery): Promise<Channel[]> {
   const { accountId, after, externalId, search } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('channels').selectAll().where('account_id', '=', accountId)
     if (query.name !== undefined) page = page.where('name', '=', query.name)
     if (query.statuses) page = page.where('status', 'in', query.statuses)
@@ -87,7 +87,7 @@ export async function pageChannels(session: Session, query: ChannelListQuery): P
           .where('known.external_id', '=', externalId),
       )
     }
-    if (after) page = page.where(beyond(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
   })
   return channels.read(rows)
@@ -99,7 +99,7 @@ function nameContains(text: string) {
   return sql<boolean>`lower(name) like ${pattern} escape '\\'`
 }
 
-async function insertExternalIds(session: Session, { id, accountId, externalIds }: Channel): Promise<void> {
+async function insertExternalIds(executor: Executor, { id, accountId, externalIds }: Channel): Promise<void> {
   const rows = externalIds.map((externalId) => ({ account_id: accountId, external_id: externalId, channel_id: id }))
-  await inSlices(rows, (slice) => session.change((db) => db.insertInto('channel_external_ids').values(slice)))
+  await inSlices(rows, (slice) => executor.change((db) => db.insertInto('channel_external_ids').values(slice)))
 }

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
-import type { Credential } from '../store.ts'
+import { type Executor, statement } from '../executor.ts'
+import type { StoredCredential } from '../store.ts'
 
 type Row = Omit<Selectable<DB['credentials']>, 'secret_hash'>
 
@@ -22,7 +22,7 @@ const ofAccount = statement((db, p: { accountId: string }) =>
   db.selectFrom('credentials').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
 )
 
-const insert = statement((db, p: Omit<Credential, 'id'> & { secretHash: Uint8Array }) =>
+const insert = statement((db, p: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array }) =>
   db
     .insertInto('credentials')
     .values({
@@ -39,36 +39,40 @@ const insert = statement((db, p: Omit<Credential, 'id'> & { secretHash: Uint8Arr
 const remove = statement((db, p: { id: number }) => db.deleteFrom('credentials').where('id', '=', p.id))
 
 export async function findCredential(
-  session: Session,
+  executor: Executor,
   key: string,
-): Promise<(Credential & { secretHash: Uint8Array }) | undefined> {
-  const row = await session.first(byKey, { key })
+): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined> {
+  const row = await executor.first(byKey, { key })
   return row && { ...fromRow(row), secretHash: row.secret_hash }
 }
 
-export async function getCredential(session: Session, accountId: string, id: number): Promise<Credential | undefined> {
-  const row = await session.first(byId, { accountId, id })
+export async function getCredential(
+  executor: Executor,
+  accountId: string,
+  id: number,
+): Promise<StoredCredential | undefined> {
+  const row = await executor.first(byId, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function listCredentials(session: Session, accountId: string): Promise<Credential[]> {
-  return (await session.all(ofAccount, { accountId })).map(fromRow)
+export async function listCredentials(executor: Executor, accountId: string): Promise<StoredCredential[]> {
+  return (await executor.all(ofAccount, { accountId })).map(fromRow)
 }
 
 export async function insertCredential(
-  session: Session,
-  credential: Omit<Credential, 'id'> & { secretHash: Uint8Array },
-): Promise<Credential> {
-  const [row] = await session.all(insert, credential)
+  executor: Executor,
+  credential: Omit<StoredCredential, 'id'> & { secretHash: Uint8Array },
+): Promise<StoredCredential> {
+  const [row] = await executor.all(insert, credential)
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
 }
 
-export async function deleteCredential(session: Session, id: number): Promise<void> {
-  await session.run(remove, { id })
+export async function deleteCredential(executor: Executor, id: number): Promise<void> {
+  await executor.run(remove, { id })
 }
 
-function fromRow(row: Row): Credential {
+function fromRow(row: Row): StoredCredential {
   return {
     id: row.id,
     accountId: row.account_id,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 
@@ -109,32 +109,32 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     .returning('id'),
 )
 
-export async function insertDeliveries(session: Session, rows: readonly NewDelivery[]): Promise<void> {
+export async function insertDeliveries(executor: Executor, rows: readonly NewDelivery[]): Promise<void> {
   await inSlices(rows, async (slice) => {
-    await session.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
+    await executor.change((db) => db.insertInto('deliveries').values(slice.map(toDeliveryRow)))
     const payloads = slice.map(({ id, data }) => ({ id, data }))
-    await session.change((db) => db.insertInto('delivery_payloads').values(payloads))
+    await executor.change((db) => db.insertInto('delivery_payloads').values(payloads))
   })
 }
 
 export async function redeliver(
-  session: Session,
+  executor: Executor,
   input: { of: string; id: string; atMs: number },
 ): Promise<Delivery | undefined> {
-  const row = await session.first(copyRow, input)
+  const row = await executor.first(copyRow, input)
   if (!row) return undefined
-  await session.run(copyPayload, input)
+  await executor.run(copyPayload, input)
   return fromDeliveryRow(row)
 }
 
 export async function claimDeliveries(
-  session: Session,
+  executor: Executor,
   { webhookId, take, cap }: Parameters<Tx['deliveries']['claim']>[0],
 ): Promise<ClaimedDelivery[]> {
-  const started = (await session.first(startedCount, { webhookId, cap }))?.n ?? 0
+  const started = (await executor.first(startedCount, { webhookId, cap }))?.n ?? 0
   const limit = Math.min(take, cap - started)
   if (limit <= 0) return []
-  const rows = await session.all(claimable, { webhookId, limit })
+  const rows = await executor.all(claimable, { webhookId, limit })
   return rows.map((row) => ({
     ...fromDeliveryRow(row),
     data: row.data,
@@ -145,14 +145,14 @@ export async function claimDeliveries(
 
 /** One statement for the rows and one for the bytes, however many start together. */
 export async function startDeliveries(
-  session: Session,
+  executor: Executor,
   node: string,
   atMs: number,
   claimed: readonly { id: string; payload: Payload }[],
 ): Promise<void> {
   await inSlices(claimed, async (slice) => {
     const ids = slice.map(({ id }) => id)
-    const changed = await session.change((db) =>
+    const changed = await executor.change((db) =>
       db
         .updateTable('deliveries')
         .set({ state: 'started', started_at_ms: atMs, node })
@@ -160,7 +160,7 @@ export async function startDeliveries(
         .where('state', '=', PENDING),
     )
     if (changed !== ids.length) throw new Error('a delivery was started that had not been claimed')
-    await session.change((db) =>
+    await executor.change((db) =>
       db
         .insertInto('delivery_payloads')
         .values(slice.map(({ id, payload }) => ({ id, data: '', ...payloadColumns(payload) })))
@@ -183,15 +183,15 @@ const payloadColumns = ({ body, contentType, headers }: Payload) => ({
   headers: JSON.stringify(headers),
 })
 
-export async function finishDeliveries(session: Session, node: string, ends: readonly DeliveryEnd[]): Promise<void> {
-  for (const one of ends) await session.run(end, { ...one, node })
+export async function finishDeliveries(executor: Executor, node: string, ends: readonly DeliveryEnd[]): Promise<void> {
+  for (const one of ends) await executor.run(end, { ...one, node })
 }
 
 export async function skipDeliveries(
-  session: Session,
+  executor: Executor,
   { webhookId, reason, atMs, limit, askedForToo }: Parameters<Tx['deliveries']['skip']>[0],
 ): Promise<number> {
-  return session.change((db, engine) => {
+  return executor.change((db, engine) => {
     const pending = db
       .selectFrom('deliveries as old')
       .select('old.id')
@@ -211,19 +211,19 @@ export async function skipDeliveries(
   })
 }
 
-export async function deletePendingDeliveries(session: Session, webhookId: number): Promise<void> {
-  await deletePayloads(session, await session.all(removePending, { webhookId }))
+export async function deletePendingDeliveries(executor: Executor, webhookId: number): Promise<void> {
+  await deletePayloads(executor, await executor.all(removePending, { webhookId }))
 }
 
-export async function pruneDeliveries(session: Session, beforeMs: number, limit: number): Promise<number> {
-  const gone = await session.all(prune, { beforeMs, limit })
-  await deletePayloads(session, gone)
+export async function pruneDeliveries(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  const gone = await executor.all(prune, { beforeMs, limit })
+  await deletePayloads(executor, gone)
   return gone.length
 }
 
-async function deletePayloads(session: Session, gone: readonly { id: string }[]): Promise<void> {
+async function deletePayloads(executor: Executor, gone: readonly { id: string }[]): Promise<void> {
   await inSlices(gone, (slice) => {
     const ids = slice.map(({ id }) => id)
-    return session.change((db) => db.deleteFrom('delivery_payloads').where('id', 'in', ids))
+    return executor.change((db) => db.deleteFrom('delivery_payloads').where('id', 'in', ids))
   })
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { retryAfterMs } from '../../core/webhooksV2/events.ts'
-import { type Session, statement } from '../session.ts'
+import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { retryDelivery } from './deliveryRetries.ts'
 import { databaseTime, leaseEnd } from './now.ts'
@@ -47,30 +47,30 @@ const forget = statement((db, _none: object, engine) =>
 
 /** Whether the receiver has it is not known, so one that may have it twice is better than one that may not have it. */
 async function tryAgain(
-  session: Session,
+  executor: Executor,
   { id, attempt }: { id: string; attempt: number | null },
   { nowMs, retryId }: Parameters<Tx['deliveries']['expire']>[0],
 ): Promise<void> {
   const pauseMs = attempt === null ? null : retryAfterMs(attempt)
   if (pauseMs === null || retryId === undefined) return
-  await retryDelivery(session, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
+  await retryDelivery(executor, { of: id, id: retryId(), atMs: nowMs, notBeforeMs: nowMs + pauseMs })
 }
 
-export async function renewSender(session: Session, id: string, leaseMs: number): Promise<void> {
-  await session.run(senderRenewal, { id, leaseMs })
+export async function renewSender(executor: Executor, id: string, leaseMs: number): Promise<void> {
+  await executor.run(senderRenewal, { id, leaseMs })
 }
 
-export async function removeSender(session: Session, node: string): Promise<void> {
-  await session.run(leave, { node })
+export async function removeSender(executor: Executor, node: string): Promise<void> {
+  await executor.run(leave, { node })
 }
 
 /** A node that is forgotten is dead in the same way, so its row need not stay. */
 export async function expireDeliveries(
-  session: Session,
+  executor: Executor,
   input: Parameters<Tx['deliveries']['expire']>[0],
 ): Promise<number> {
-  const expired = await session.all(expire, input)
-  await session.run(forget, {})
-  for (const { id, attempt } of expired) await tryAgain(session, { id, attempt }, input)
+  const expired = await executor.all(expire, input)
+  await executor.run(forget, {})
+  for (const { id, attempt } of expired) await tryAgain(executor, { id, attempt }, input)
   return expired.length
 }

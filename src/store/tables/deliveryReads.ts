@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Delivery, Payload, Reads } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow } from './deliveryRow.ts'
 
@@ -14,21 +14,21 @@ const payloadOf = statement((db, p: { id: string }) =>
   db.selectFrom('delivery_payloads').select(['body', 'content_type', 'headers']).where('id', '=', p.id),
 )
 
-export async function getDelivery(session: Session, id: string): Promise<Delivery | undefined> {
-  const row = await session.first(byId, { id })
+export async function getDelivery(executor: Executor, id: string): Promise<Delivery | undefined> {
+  const row = await executor.first(byId, { id })
   return row && fromDeliveryRow(row)
 }
 
-export async function getPayload(session: Session, id: string): Promise<Payload | undefined> {
-  const row = await session.first(payloadOf, { id })
+export async function getPayload(executor: Executor, id: string): Promise<Payload | undefined> {
+  const row = await executor.first(payloadOf, { id })
   return (row && fromPayloadRow(row)) ?? undefined
 }
 
 export async function pageDeliveries(
-  session: Session,
+  executor: Executor,
   { webhookId, after, limit }: Parameters<Reads['deliveries']['page']>[0],
 ): Promise<Delivery[]> {
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     const all = db
       .selectFrom('deliveries')
       .select([...DELIVERY_COLUMNS])
@@ -44,10 +44,10 @@ export async function pageDeliveries(
  * a hundred thousand rows costs as much as one with a few.
  */
 export async function dueWebhooks(
-  session: Session,
+  executor: Executor,
   { after, without, upTo, limit }: Parameters<Reads['deliveries']['due']>[0],
 ): Promise<{ webhookId: number; rows: number }[]> {
-  const found = await session.execute(
+  const found = await executor.execute(
     sql`with recursive due(id) as (
         select min(webhook_id) from deliveries where state = 'pending' and webhook_id > ${after}
         union all
@@ -60,7 +60,7 @@ export async function dueWebhooks(
         ) as counted
       ) as rows
       from due where id is not null ${without.length === 0 ? sql`` : sql`and id not in (${sql.join(without)})`}
-      limit ${limit}`.compile(session.engine.db),
+      limit ${limit}`.compile(executor.engine.db),
   )
   return found.rows as { webhookId: number; rows: number }[]
 }

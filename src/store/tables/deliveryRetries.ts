@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { copyPayload } from './deliveries.ts'
 
@@ -60,24 +60,24 @@ const forget = statement((db, p: { webhookId: number; reason: string; atMs: numb
 )
 
 export async function retryDelivery(
-  session: Session,
+  executor: Executor,
   input: { of: string; id: string; atMs: number; notBeforeMs: number },
 ): Promise<boolean> {
-  if ((await session.run(copyRow, input)) === 0) return false
-  await session.run(copyPayload, input)
+  if ((await executor.run(copyRow, input)) === 0) return false
+  await executor.run(copyPayload, input)
   return true
 }
 
-export async function isRetryDue(session: Session, nowMs: number): Promise<boolean> {
-  return (await session.first(isDue, { nowMs })) !== undefined
+export async function isRetryDue(executor: Executor, nowMs: number): Promise<boolean> {
+  return (await executor.first(isDue, { nowMs })) !== undefined
 }
 
-export function releaseRetries(session: Session, nowMs: number, limit: number): Promise<number> {
-  return session.run(release, { nowMs, limit })
+export function releaseRetries(executor: Executor, nowMs: number, limit: number): Promise<number> {
+  return executor.run(release, { nowMs, limit })
 }
 
-export function giveUpDeliveries(session: Session, webhookId: number, reason: string, atMs: number): Promise<number> {
-  return session.run(forget, { webhookId, reason, atMs })
+export function giveUpDeliveries(executor: Executor, webhookId: number, reason: string, atMs: number): Promise<number> {
+  return executor.run(forget, { webhookId, reason, atMs })
 }
 
 const hold = statement((db, p: { webhookId: number; untilMs: number; except: string; limit: number }, engine) => {
@@ -146,22 +146,27 @@ const newestMissed = statement((db, p: { webhookId: number }) =>
 const NONE = ''
 
 export function holdDeliveries(
-  session: Session,
+  executor: Executor,
   { except, ...input }: Parameters<Tx['deliveries']['hold']>[0],
 ): Promise<number> {
-  return session.run(hold, { ...input, except: except ?? NONE })
+  return executor.run(hold, { ...input, except: except ?? NONE })
 }
 
-export function resumeDeliveries(session: Session, webhookId: number, untilMs: number, nowMs: number): Promise<number> {
-  return session.run(resume, { webhookId, untilMs, nowMs })
+export function resumeDeliveries(
+  executor: Executor,
+  webhookId: number,
+  untilMs: number,
+  nowMs: number,
+): Promise<number> {
+  return executor.run(resume, { webhookId, untilMs, nowMs })
 }
 
 export async function offerProbe(
-  session: Session,
+  executor: Executor,
   { webhookId, id, atMs }: Parameters<Tx['deliveries']['offerProbe']>[0],
 ): Promise<void> {
-  if ((await session.first(hasPending, { webhookId })) !== undefined) return
-  if ((await session.run(releaseOldest, { webhookId })) > 0) return
-  const missed = await session.first(newestMissed, { webhookId })
-  if (missed) await retryDelivery(session, { of: missed.id, id, atMs, notBeforeMs: atMs })
+  if ((await executor.first(hasPending, { webhookId })) !== undefined) return
+  if ((await executor.run(releaseOldest, { webhookId })) > 0) return
+  const missed = await executor.first(newestMissed, { webhookId })
+  if (missed) await retryDelivery(executor, { of: missed.id, id, atMs, notBeforeMs: atMs })
 }

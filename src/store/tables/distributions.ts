@@ -1,10 +1,10 @@
-import type { Distribution, DistributionRules } from '../../core/live/types.ts'
-import { type Session, statement } from '../session.ts'
+import type { Distribution, DistributionRules } from '../../core/channels/types.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { DistributionKey, DistributionListQuery } from '../store.ts'
-import { beyond } from './keyset.ts'
-import { Resource } from './resource.ts'
+import { afterKey } from './keyset.ts'
+import { ResourceStatements } from './resource.ts'
 
-const distributions = new Resource<'distributions', Distribution>('distributions', {
+const distributions = new ResourceStatements<'distributions', Distribution>('distributions', {
   toRow: ({ id, accountId, channelId, name, createdAtMs, updatedAtMs, ...rules }) => ({
     id,
     account_id: accountId,
@@ -27,7 +27,7 @@ const distributions = new Resource<'distributions', Distribution>('distributions
   kept: [],
 })
 
-const keys = new Resource<'distribution_keys', DistributionKey>('distribution_keys', {
+const keys = new ResourceStatements<'distribution_keys', DistributionKey>('distribution_keys', {
   toRow: (key) => ({
     id: key.id,
     account_id: key.accountId,
@@ -77,28 +77,28 @@ export const replaceDistribution = distributions.replace.bind(distributions)
 export const insertDistributionKey = keys.insert.bind(keys)
 export const deleteDistributionKey = keys.delete.bind(keys)
 
-export async function deleteDistribution(session: Session, id: string): Promise<void> {
-  await session.run(forgetKeys, { id })
-  await distributions.delete(session, id)
+export async function deleteDistribution(executor: Executor, id: string): Promise<void> {
+  await executor.run(forgetKeys, { id })
+  await distributions.delete(executor, id)
 }
 
-export async function findDistribution(session: Session, id: string): Promise<Distribution | undefined> {
-  return distributions.read(await session.all(byId, { id }))[0]
+export async function findDistribution(executor: Executor, id: string): Promise<Distribution | undefined> {
+  return distributions.read(await executor.all(byId, { id }))[0]
 }
 
-export async function distributionsOf(session: Session, channelId: string): Promise<Distribution[]> {
-  return distributions.read(await session.all(ofChannel, { channelId }))
+export async function distributionsOf(executor: Executor, channelId: string): Promise<Distribution[]> {
+  return distributions.read(await executor.all(ofChannel, { channelId }))
 }
 
-export async function distributionKeysOf(session: Session, distributionId: string): Promise<DistributionKey[]> {
-  return keys.read(await session.all(keysOf, { distributionId }))
+export async function distributionKeysOf(executor: Executor, distributionId: string): Promise<DistributionKey[]> {
+  return keys.read(await executor.all(keysOf, { distributionId }))
 }
 
-export async function pageDistributions(session: Session, query: DistributionListQuery): Promise<Distribution[]> {
+export async function pageDistributions(executor: Executor, query: DistributionListQuery): Promise<Distribution[]> {
   const { channelId, after, limit } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('distributions').selectAll().where('channel_id', '=', channelId)
-    if (after) page = page.where(beyond(['name', 'id'], 'asc', [after.name, after.id]))
+    if (after) page = page.where(afterKey(['name', 'id'], 'asc', [after.name, after.id]))
     return page.orderBy('name').orderBy('id').limit(limit)
   })
   return distributions.read(rows)

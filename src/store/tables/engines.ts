@@ -1,11 +1,11 @@
-import type { Engine, LiveStatus } from '../../core/live/types.ts'
-import { type Session, statement } from '../session.ts'
+import type { Engine, ActiveStatus } from '../../core/channels/types.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { ChildListQuery } from '../store.ts'
-import { beyond } from './keyset.ts'
-import { forgetLives } from './lives.ts'
-import { Resource } from './resource.ts'
+import { afterKey } from './keyset.ts'
+import { forgetEngineStates } from './engineStates.ts'
+import { ResourceStatements } from './resource.ts'
 
-const engines = new Resource<'engines', Engine>('engines', {
+const engines = new ResourceStatements<'engines', Engine>('engines', {
   toRow: (engine) => ({
     id: engine.id,
     account_id: engine.accountId,
@@ -45,7 +45,7 @@ const unstopped = statement((db, _none: object) =>
   db.selectFrom('engines').selectAll().where('status', '<>', 'stopped').orderBy('created_at_ms').orderBy('id'),
 )
 
-const setStatus = statement((db, p: { id: string; status: LiveStatus; message: string | null }) =>
+const setStatus = statement((db, p: { id: string; status: ActiveStatus; message: string | null }) =>
   db.updateTable('engines').set({ status: p.status, status_message: p.message }).where('id', '=', p.id),
 )
 
@@ -57,40 +57,40 @@ export const getEngine = engines.get.bind(engines)
 export const insertEngine = engines.insert.bind(engines)
 export const replaceEngine = engines.replace.bind(engines)
 
-export async function deleteEngine(session: Session, id: string): Promise<void> {
-  const [engine] = engines.read(await session.ask((db) => db.selectFrom('engines').selectAll().where('id', '=', id)))
-  await engines.delete(session, id)
-  if (engine) await forgetLives(session, engine.channelId)
+export async function deleteEngine(executor: Executor, id: string): Promise<void> {
+  const [engine] = engines.read(await executor.ask((db) => db.selectFrom('engines').selectAll().where('id', '=', id)))
+  await engines.delete(executor, id)
+  if (engine) await forgetEngineStates(executor, engine.channelId)
 }
 
-export async function enginesOf(session: Session, channelId: string): Promise<Engine[]> {
-  return engines.read(await session.all(ofChannel, { channelId }))
+export async function enginesOf(executor: Executor, channelId: string): Promise<Engine[]> {
+  return engines.read(await executor.all(ofChannel, { channelId }))
 }
 
-export async function unstoppedEngines(session: Session): Promise<Engine[]> {
-  return engines.read(await session.all(unstopped, {}))
+export async function unstoppedEngines(executor: Executor): Promise<Engine[]> {
+  return engines.read(await executor.all(unstopped, {}))
 }
 
-export async function engineUsingLadder(session: Session, abrLadderId: string): Promise<Engine | undefined> {
-  return engines.read(await session.all(usingLadder, { abrLadderId }))[0]
+export async function engineUsingLadder(executor: Executor, abrLadderId: string): Promise<Engine | undefined> {
+  return engines.read(await executor.all(usingLadder, { abrLadderId }))[0]
 }
 
 export async function setEngineStatus(
-  session: Session,
+  executor: Executor,
   id: string,
-  status: LiveStatus,
+  status: ActiveStatus,
   message: string | null,
 ): Promise<void> {
-  await session.run(setStatus, { id, status, message })
+  await executor.run(setStatus, { id, status, message })
 }
 
-export async function pageEngines(session: Session, query: ChildListQuery): Promise<Engine[]> {
+export async function pageEngines(executor: Executor, query: ChildListQuery): Promise<Engine[]> {
   const { after, limit } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     const all = db.selectFrom('engines').selectAll()
     let page =
       'ingestId' in query ? all.where('ingest_id', '=', query.ingestId) : all.where('channel_id', '=', query.channelId)
-    if (after) page = page.where(beyond(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
   })
   return engines.read(rows)

@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
@@ -33,7 +33,7 @@ const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
 const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
 const tokensOfStream = statement((db, p: Stream) => tokensOf(db, p).where('stream_name', '=', p.streamName))
 
-const elsewhere = statement((db, p: { node: string; limit: number }) =>
+const remote = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
     .leftJoin('nodes', 'nodes.id', 'feeds.node')
@@ -45,7 +45,7 @@ const elsewhere = statement((db, p: { node: string; limit: number }) =>
     .limit(p.limit),
 )
 
-const elsewhereOf = statement((db, p: Stream & { node: string }) =>
+const remoteOf = statement((db, p: Stream & { node: string }) =>
   db
     .selectFrom('feeds')
     .leftJoin('nodes', 'nodes.id', 'feeds.node')
@@ -108,8 +108,8 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
 )
 
 /** @throws Conflict */
-export async function insertFeed(session: Session, feed: StoredFeed): Promise<void> {
-  await session.run(insert, {
+export async function insertFeed(executor: Executor, feed: StoredFeed): Promise<void> {
+  await executor.run(insert, {
     id: feed.feedId,
     session_id: feed.sessionId,
     account_id: feed.accountId,
@@ -123,61 +123,61 @@ export async function insertFeed(session: Session, feed: StoredFeed): Promise<vo
   })
 }
 
-export async function openFeeds(session: Session, limit: number): Promise<StoredFeed[]> {
-  return (await session.all(open, { limit })).map(fromRow)
+export async function openFeeds(executor: Executor, limit: number): Promise<StoredFeed[]> {
+  return (await executor.all(open, { limit })).map(fromRow)
 }
 
-export async function tokensOnAir(session: Session, accountId: string, streamName?: string): Promise<number[]> {
+export async function tokensOnAir(executor: Executor, accountId: string, streamName?: string): Promise<number[]> {
   const rows =
     streamName === undefined
-      ? await session.all(tokens, { accountId })
-      : await session.all(tokensOfStream, { accountId, streamName })
+      ? await executor.all(tokens, { accountId })
+      : await executor.all(tokensOfStream, { accountId, streamName })
   return rows.map((row) => row.token_id)
 }
 
-export async function feedsElsewhere(session: Session, node: string, limit: number): Promise<RemoteFeed[]> {
-  return (await session.all(elsewhere, { node, limit })).map((row) => ({ ...fromRow(row), url: row.url }))
+export async function remoteFeeds(executor: Executor, node: string, limit: number): Promise<RemoteFeed[]> {
+  return (await executor.all(remote, { node, limit })).map((row) => ({ ...fromRow(row), url: row.url }))
 }
 
-export async function feedsElsewhereOf(session: Session, node: string, stream: Stream): Promise<RemoteFeed[]> {
-  return (await session.all(elsewhereOf, { node, ...stream })).map((row) => ({ ...fromRow(row), url: row.url }))
+export async function remoteFeedsOf(executor: Executor, node: string, stream: Stream): Promise<RemoteFeed[]> {
+  return (await executor.all(remoteOf, { node, ...stream })).map((row) => ({ ...fromRow(row), url: row.url }))
 }
 
 /** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
-export async function lockOpenFeeds(session: Session, stream: Stream): Promise<StoredFeed[]> {
-  if (session.engine.name === 'postgres')
-    await session.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
-  return (await session.all(lockOpen, stream)).map(fromRow)
+export async function lockOpenFeeds(executor: Executor, stream: Stream): Promise<StoredFeed[]> {
+  if (executor.engine.name === 'postgres')
+    await executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })
+  return (await executor.all(lockOpen, stream)).map(fromRow)
 }
 
-export async function lastFeedEnd(session: Session, stream: Stream): Promise<number | null> {
-  return (await session.first(lastEnd, stream))?.at ?? null
+export async function lastFeedEnd(executor: Executor, stream: Stream): Promise<number | null> {
+  return (await executor.first(lastEnd, stream))?.at ?? null
 }
 
-export async function endFeed(session: Session, id: string, atMs: number): Promise<StoredFeed | undefined> {
-  const row = await session.first(endOne, { id, atMs })
+export async function endFeed(executor: Executor, id: string, atMs: number): Promise<StoredFeed | undefined> {
+  const row = await executor.first(endOne, { id, atMs })
   return row && fromRow(row)
 }
 
 export async function endFeedsOfSessions(
-  session: Session,
+  executor: Executor,
   ends: readonly { id: string; atMs: number }[],
 ): Promise<EndedFeed[]> {
   const ended: Selectable<FeedTable>[] = []
   await inSlices(ends, async (slice) => {
     const values = slice.map(({ id, atMs }) => sql`(${id}, cast(${atMs} as bigint))`)
-    const { rows } = await session.execute(
+    const { rows } = await executor.execute(
       sql`update feeds set ended_at_ms = ending.column2 from (values ${sql.join(values)}) as ending
         where feeds.session_id = ending.column1 and feeds.ended_at_ms is null
-        returning *`.compile(session.engine.db),
+        returning *`.compile(executor.engine.db),
     )
     ended.push(...(rows as Selectable<FeedTable>[]))
   })
   return ended.map(fromEndedRow)
 }
 
-export async function endFeedsOfNode(session: Session, node: string, atMs: number): Promise<EndedFeed[]> {
-  return (await session.all(endOfNode, { node, atMs })).map(fromEndedRow)
+export async function endFeedsOfNode(executor: Executor, node: string, atMs: number): Promise<EndedFeed[]> {
+  return (await executor.all(endOfNode, { node, atMs })).map(fromEndedRow)
 }
 
 const fromEndedRow = (row: Selectable<FeedTable>): EndedFeed => ({

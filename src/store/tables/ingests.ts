@@ -1,9 +1,9 @@
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { Newest, StoredIngest } from '../store.ts'
-import { beyond } from './keyset.ts'
-import { Resource } from './resource.ts'
+import { afterKey } from './keyset.ts'
+import { ResourceStatements } from './resource.ts'
 
-const ingests = new Resource<'ingests', StoredIngest>('ingests', {
+const ingests = new ResourceStatements<'ingests', StoredIngest>('ingests', {
   toRow: (ingest) => ({
     id: ingest.id,
     account_id: ingest.accountId,
@@ -42,28 +42,30 @@ export const insertIngest = ingests.insert.bind(ingests)
 export const replaceIngest = ingests.replace.bind(ingests)
 export const deleteIngest = ingests.delete.bind(ingests)
 
-export async function ingestsOf(session: Session, channelId: string): Promise<StoredIngest[]> {
-  return ingests.read(await session.all(ofChannel, { channelId }))
+export async function ingestsOf(executor: Executor, channelId: string): Promise<StoredIngest[]> {
+  return ingests.read(await executor.all(ofChannel, { channelId }))
 }
 
-export async function findIngestByKeyHash(session: Session, hash: Uint8Array): Promise<StoredIngest | undefined> {
-  return ingests.read(await session.all(byKeyHash, { hash }))[0]
+export async function findIngestByKeyHash(executor: Executor, hash: Uint8Array): Promise<StoredIngest | undefined> {
+  return ingests.read(await executor.all(byKeyHash, { hash }))[0]
 }
 
-export async function keyHashesOf(session: Session, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
+export async function keyHashesOf(executor: Executor, ids: readonly string[]): Promise<Map<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>()
   await inSlices(ids, async (slice) => {
-    const rows = await session.ask((db) => db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice))
+    const rows = await executor.ask((db) =>
+      db.selectFrom('ingests').select(['id', 'key_hash']).where('id', 'in', slice),
+    )
     for (const { id, key_hash: hash } of rows) if (hash !== null) found.set(id, hash)
   })
   return found
 }
 
-export async function pageIngests(session: Session, query: Newest & { channelId: string }): Promise<StoredIngest[]> {
+export async function pageIngests(executor: Executor, query: Newest & { channelId: string }): Promise<StoredIngest[]> {
   const { channelId, after, limit } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('ingests').selectAll().where('channel_id', '=', channelId)
-    if (after) page = page.where(beyond(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('created_at_ms', 'desc').orderBy('id', 'desc').limit(limit)
   })
   return ingests.read(rows)

@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
-import { type EngineName, type Session, statement } from '../session.ts'
+import { type DialectName, type Executor, statement } from '../executor.ts'
 
 // Earlier versions wrote the sources of pulls into records. A server of this version takes them out, also of what a server
 // of an earlier version beside it writes. All of it can go when no such version is upgraded from any more.
 
 /** Word for word as in migration 0011, so that its indexes are used. */
-const hasSource = (engine: EngineName, column: 'before' | 'after' | 'config'): RawBuilder<boolean> => {
+const hasSource = (engine: DialectName, column: 'before' | 'after' | 'config'): RawBuilder<boolean> => {
   const find = sql.raw(engine === 'postgres' ? 'strpos' : 'instr')
   return sql<boolean>`${find}(${sql.ref(column)}, ',"url":') > 0`
 }
@@ -40,19 +40,19 @@ const putRun = statement((db, p: { id: string; config: string }) =>
   db.updateTable('runs').set({ config: p.config }).where('id', '=', p.id),
 )
 
-export async function removeAuditSources(session: Session, limit: number): Promise<number> {
-  const rows = await session.all(ofAudit, { limit })
+export async function removeAuditSources(executor: Executor, limit: number): Promise<number> {
+  const rows = await executor.all(ofAudit, { limit })
   for (const { id, before, after } of rows) {
-    await session.run(putAudit, { id, before: before && withoutUrl(before), after: after && withoutUrl(after) })
+    await executor.run(putAudit, { id, before: before && withoutUrl(before), after: after && withoutUrl(after) })
   }
   return rows.length
 }
 
-export async function removeRunSources(session: Session, limit: number): Promise<number> {
-  const rows = await session.all(ofRuns, { limit })
+export async function removeRunSources(executor: Executor, limit: number): Promise<number> {
+  const rows = await executor.all(ofRuns, { limit })
   for (const { id, config } of rows) {
     const { ingest, ...rest } = JSON.parse(config) as { ingest: object }
-    await session.run(putRun, { id, config: JSON.stringify({ ingest: withoutField(ingest), ...rest }) })
+    await executor.run(putRun, { id, config: JSON.stringify({ ingest: withoutField(ingest), ...rest }) })
   }
   return rows.length
 }
@@ -74,9 +74,9 @@ const putMessage = statement((db, p: { id: string; was: string; message: string 
 )
 
 /** What ffmpeg had said of a source, with its address. There are few engines, so all are looked at. */
-export async function removeToldSources(session: Session): Promise<void> {
-  for (const { id, status_message: was } of await session.all(told, {})) {
-    if (was !== null) await session.run(putMessage, { id, was, message: withoutSource(was, '') })
+export async function removeToldSources(executor: Executor): Promise<void> {
+  for (const { id, status_message: was } of await executor.all(told, {})) {
+    if (was !== null) await executor.run(putMessage, { id, was, message: withoutSource(was, '') })
   }
 }
 
@@ -108,21 +108,21 @@ const putPayload = statement((db, p: { id: string; data: string; body: Uint8Arra
 )
 
 /** The same that was told to webhooks, made before `untilMs`. More rows than `limit` of one millisecond are passed by. */
-export async function removeDeliveredSources(session: Session, untilMs: number, limit: number): Promise<number> {
-  const fromMs = (await session.first(doneUntil, {}))?.value ?? 0
+export async function removeDeliveredSources(executor: Executor, untilMs: number, limit: number): Promise<number> {
+  const fromMs = (await executor.first(doneUntil, {}))?.value ?? 0
   if (untilMs - fromMs < STEP_MS) return 0
-  const rows = await session.all(ofDeliveries, { fromMs, untilMs, limit })
+  const rows = await executor.all(ofDeliveries, { fromMs, untilMs, limit })
   for (const { id, data, body } of rows) {
     const text = body && new TextDecoder().decode(body)
     const masked = text && eventWithoutSource(text)
     if (masked === text && eventWithoutSource(data) === data) continue
-    await session.run(putPayload, {
+    await executor.run(putPayload, {
       id,
       data: eventWithoutSource(data),
       body: masked === null ? null : Buffer.from(masked),
     })
   }
   const last = rows.at(-1)?.created_at_ms ?? fromMs
-  await session.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
+  await executor.run(setDone, { value: rows.length < limit ? untilMs : Math.max(last, fromMs + 1) })
   return rows.length
 }

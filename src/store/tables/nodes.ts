@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { NewNode, Node } from '../store.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
@@ -61,31 +61,31 @@ const list = statement((db, _none: object, engine) =>
     .orderBy('id'),
 )
 
-export async function insertNode(session: Session, node: NewNode, leaseMs: number): Promise<void> {
-  await session.run(insert, { ...node, leaseMs })
+export async function insertNode(executor: Executor, node: NewNode, leaseMs: number): Promise<void> {
+  await executor.run(insert, { ...node, leaseMs })
 }
 
-export async function renewNode(session: Session, id: string, leaseMs: number): Promise<boolean> {
-  return (await session.run(nodeRenewal, { id, leaseMs })) === 1
+export async function renewNode(executor: Executor, id: string, leaseMs: number): Promise<boolean> {
+  return (await executor.run(nodeRenewal, { id, leaseMs })) === 1
 }
 
-export async function holdNode(session: Session, id: string): Promise<boolean> {
-  return (await session.first(hold, { id })) !== undefined
+export async function lockSharedNode(executor: Executor, id: string): Promise<boolean> {
+  return (await executor.first(hold, { id })) !== undefined
 }
 
-export async function giveUpNode(session: Session, id: string, isKnownDead: boolean): Promise<number | undefined> {
-  const row = await session.first(isKnownDead ? lock : lockExpired, { id })
+export async function giveUpNode(executor: Executor, id: string, isKnownDead: boolean): Promise<number | undefined> {
+  const row = await executor.first(isKnownDead ? lock : lockExpired, { id })
   if (!row) return undefined
-  await session.run(giveUp, { id })
+  await executor.run(giveUp, { id })
   return row.seen_at_ms
 }
 
-export async function deleteNode(session: Session, id: string): Promise<void> {
-  await session.run(remove, { id })
+export async function deleteNode(executor: Executor, id: string): Promise<void> {
+  await executor.run(remove, { id })
 }
 
-export async function listNodes(session: Session): Promise<Node[]> {
-  return (await session.all(list, {})).map(fromRow)
+export async function listNodes(executor: Executor): Promise<Node[]> {
+  return (await executor.all(list, {})).map(fromRow)
 }
 
 const fromRow = (row: Selectable<DB['nodes']> & { expired: number }): Node => ({

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { OutboxEvent } from '../store.ts'
 
 const append = statement((db, p: OutboxEvent) =>
@@ -28,18 +28,18 @@ const take = statement((db, p: { limit: number }, engine) => {
   return db.deleteFrom('outbox').where('id', 'in', mine).returningAll()
 })
 
-export async function appendOutbox(session: Session, event: OutboxEvent): Promise<number> {
-  const row = await session.first(append, event)
+export async function appendOutbox(executor: Executor, event: OutboxEvent): Promise<number> {
+  const row = await executor.first(append, event)
   if (!row) throw new Error('insert returned no row')
   return row.id
 }
 
-export async function pendingOutbox(session: Session, limit: number): Promise<(OutboxEvent & { id: number })[]> {
-  return (await session.all(pending, { limit })).map(fromRow)
+export async function pendingOutbox(executor: Executor, limit: number): Promise<(OutboxEvent & { id: number })[]> {
+  return (await executor.all(pending, { limit })).map(fromRow)
 }
 
-export async function takeOutbox(session: Session, limit: number): Promise<(OutboxEvent & { id: number })[]> {
-  const rows = await session.all(take, { limit })
+export async function takeOutbox(executor: Executor, limit: number): Promise<(OutboxEvent & { id: number })[]> {
+  const rows = await executor.all(take, { limit })
   return rows.toSorted((a, b) => a.id - b.id).map(fromRow)
 }
 

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { RecordedTrack, RecordingState } from '../../core/recordings/types.ts'
 import type { RecordingTable } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
 
 type Row = Selectable<RecordingTable>
@@ -66,38 +66,38 @@ const unfinished = statement((db, p: { place: string }) =>
     .orderBy('id'),
 )
 
-export async function insertRecording(session: Session, recording: StoredRecording): Promise<void> {
-  await session.run(insert, toRow(recording))
+export async function insertRecording(executor: Executor, recording: StoredRecording): Promise<void> {
+  await executor.run(insert, toRow(recording))
 }
 
-export async function lockRecording(session: Session, id: string): Promise<StoredRecording | undefined> {
-  const row = await session.first(lock, { id })
+export async function lockRecording(executor: Executor, id: string): Promise<StoredRecording | undefined> {
+  const row = await executor.first(lock, { id })
   return row && fromRow(row)
 }
 
-export async function replaceRecording(session: Session, recording: StoredRecording): Promise<void> {
-  await session.run(replace, toRow(recording))
+export async function replaceRecording(executor: Executor, recording: StoredRecording): Promise<void> {
+  await executor.run(replace, toRow(recording))
 }
 
-export async function deleteRecording(session: Session, id: string): Promise<void> {
-  await session.run(remove, { id })
+export async function deleteRecording(executor: Executor, id: string): Promise<void> {
+  await executor.run(remove, { id })
 }
 
 export async function getRecording(
-  session: Session,
+  executor: Executor,
   accountId: string,
   id: string,
 ): Promise<StoredRecording | undefined> {
-  const row = await session.first(byId, { accountId, id })
+  const row = await executor.first(byId, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function unfinishedRecordings(session: Session, place: string): Promise<StoredRecording[]> {
-  return (await session.all(unfinished, { place })).map(fromRow)
+export async function unfinishedRecordings(executor: Executor, place: string): Promise<StoredRecording[]> {
+  return (await executor.all(unfinished, { place })).map(fromRow)
 }
 
-export async function pageRecordings(session: Session, query: RecordingQuery): Promise<StoredRecording[]> {
-  const rows = await session.ask((db) => {
+export async function pageRecordings(executor: Executor, query: RecordingQuery): Promise<StoredRecording[]> {
+  const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('recordings')
       .selectAll()

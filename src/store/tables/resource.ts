@@ -1,11 +1,11 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { LiveTables } from '../liveSchema.ts'
-import { type Session, type Statement, statement } from '../session.ts'
+import type { ChannelTables } from '../channelsSchema.ts'
+import { type Executor, type Statement, statement } from '../executor.ts'
 
 /** Tables whose rows have an id of their own and belong to an account. */
 type ResourceName = {
-  [T in keyof LiveTables]: LiveTables[T] extends Common ? T : never
-}[keyof LiveTables]
+  [T in keyof ChannelTables]: ChannelTables[T] extends Common ? T : never
+}[keyof ChannelTables]
 
 interface Common {
   id: string
@@ -24,14 +24,14 @@ interface Shape<Row, T> {
 }
 
 /** The verbs that every table of resources has, written once. */
-export class Resource<N extends ResourceName, T extends { id: string }> {
+export class ResourceStatements<N extends ResourceName, T extends { id: string }> {
   readonly #table: 'resources'
-  readonly #shape: Shape<LiveTables[N], T>
+  readonly #shape: Shape<ChannelTables[N], T>
   readonly #byId: Statement<{ accountId: string; id: string }, Common>
   readonly #lock: Statement<{ accountId: string; id: string }, Common>
   readonly #remove: Statement<{ id: string }, unknown>
 
-  constructor(table: N, shape: Shape<LiveTables[N], T>) {
+  constructor(table: N, shape: Shape<ChannelTables[N], T>) {
     const name = table as unknown as 'resources'
     this.#table = name
     this.#shape = shape
@@ -48,32 +48,32 @@ export class Resource<N extends ResourceName, T extends { id: string }> {
 
   /** Rows of any query on this table as resources. */
   read(rows: readonly unknown[]): T[] {
-    return rows.map((row) => this.#shape.fromRow(row as Selectable<LiveTables[N]>))
+    return rows.map((row) => this.#shape.fromRow(row as Selectable<ChannelTables[N]>))
   }
 
-  async get(session: Session, accountId: string, id: string): Promise<T | undefined> {
-    return this.read(await session.all(this.#byId, { accountId, id }))[0]
+  async get(executor: Executor, accountId: string, id: string): Promise<T | undefined> {
+    return this.read(await executor.all(this.#byId, { accountId, id }))[0]
   }
 
-  async lock(session: Session, accountId: string, id: string): Promise<T | undefined> {
-    return this.read(await session.all(this.#lock, { accountId, id }))[0]
+  async lock(executor: Executor, accountId: string, id: string): Promise<T | undefined> {
+    return this.read(await executor.all(this.#lock, { accountId, id }))[0]
   }
 
-  async insert(session: Session, value: T): Promise<void> {
+  async insert(executor: Executor, value: T): Promise<void> {
     const row = this.#shape.toRow(value) as unknown as Common
-    await session.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(row))
+    await executor.change((db) => (db as unknown as AnyTable).insertInto(this.#table).values(row))
   }
 
-  async replace(session: Session, value: T): Promise<void> {
+  async replace(executor: Executor, value: T): Promise<void> {
     const kept = new Set<PropertyKey>(['id', ...this.#shape.kept])
     const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !kept.has(column))
     const row = Object.fromEntries(entries) as Partial<Common>
-    await session.change((db) =>
+    await executor.change((db) =>
       (db as unknown as AnyTable).updateTable(this.#table).set(row).where('id', '=', value.id),
     )
   }
 
-  async delete(session: Session, id: string): Promise<void> {
-    await session.run(this.#remove, { id })
+  async delete(executor: Executor, id: string): Promise<void> {
+    await executor.run(this.#remove, { id })
   }
 }

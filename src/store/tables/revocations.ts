@@ -1,4 +1,4 @@
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 
 const list = statement((db, p: { tokenId: number }) =>
   db.selectFrom('revocations').select('jti').where('token_id', '=', p.tokenId).orderBy('at_ms').orderBy('jti'),
@@ -21,18 +21,18 @@ const count = statement((db, p: { tokenId: number }) =>
 const clear = statement((db, p: { tokenId: number }) => db.deleteFrom('revocations').where('token_id', '=', p.tokenId))
 
 /** The `jti`s, in the order in which they were revoked. */
-export async function listRevocations(session: Session, tokenId: number): Promise<string[]> {
-  return (await session.all(list, { tokenId })).map((row) => row.jti)
+export async function listRevocations(executor: Executor, tokenId: number): Promise<string[]> {
+  return (await executor.all(list, { tokenId })).map((row) => row.jti)
 }
 
-export async function addRevocation(session: Session, tokenId: number, jti: string, atMs: number): Promise<void> {
-  await session.run(add, { tokenId, jti, atMs })
+export async function addRevocation(executor: Executor, tokenId: number, jti: string, atMs: number): Promise<void> {
+  await executor.run(add, { tokenId, jti, atMs })
 }
 
-export async function countRevocations(session: Session, tokenId: number): Promise<number> {
-  return (await session.first(count, { tokenId }))?.n ?? 0
+export async function countRevocations(executor: Executor, tokenId: number): Promise<number> {
+  return (await executor.first(count, { tokenId }))?.n ?? 0
 }
 
-export async function clearRevocations(session: Session, tokenId: number): Promise<void> {
-  await session.run(clear, { tokenId })
+export async function clearRevocations(executor: Executor, tokenId: number): Promise<void> {
+  await executor.run(clear, { tokenId })
 }

@@ -1,10 +1,10 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { Cause } from '../../core/life/engine.ts'
+import type { Cause } from '../../core/channels/runs/engine.ts'
 import type { RunActorTable, RunTable } from '../runsSchema.ts'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Run, RunConfig, RunQuery, RunsWithin } from '../store.ts'
-import { beyond } from './keyset.ts'
+import { afterKey } from './keyset.ts'
 
 const ACTORS = ['start_name', 'stop_name', 'kept_by'] as const
 type Row = Selectable<RunTable> & Pick<Selectable<RunActorTable>, (typeof ACTORS)[number]>
@@ -64,26 +64,26 @@ const within = statement((db, p: { channelId: string; fromMs: number; untilMs: n
     .limit(p.limit),
 )
 
-export async function getRun(session: Session, id: string): Promise<Run | undefined> {
-  const row = await session.first(byId, { id })
+export async function getRun(executor: Executor, id: string): Promise<Run | undefined> {
+  const row = await executor.first(byId, { id })
   return row && fromRow(row)
 }
 
-export async function insertRun(session: Session, run: Run): Promise<void> {
-  await session.change((db) => db.insertInto('runs').values(toRow(run)))
+export async function insertRun(executor: Executor, run: Run): Promise<void> {
+  await executor.change((db) => db.insertInto('runs').values(toRow(run)))
   const { start, stop, keptBy } = run
-  await putActors(session, run.id, { start_name: start.name, stop_name: stop?.name, kept_by: keptBy ?? undefined })
+  await putActors(executor, run.id, { start_name: start.name, stop_name: stop?.name, kept_by: keptBy ?? undefined })
 }
 
 /** Writes what is known of them over what was. */
 async function putActors(
-  session: Session,
+  executor: Executor,
   runId: string,
   actors: { [name in (typeof ACTORS)[number]]?: string | undefined },
 ): Promise<void> {
   const known = Object.fromEntries(Object.entries(actors).filter(([, name]) => name !== undefined))
   if (Object.keys(known).length === 0) return
-  await session.change((db) =>
+  await executor.change((db) =>
     db
       .insertInto('run_actors')
       .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...known })
@@ -91,43 +91,43 @@ async function putActors(
   )
 }
 
-export async function endRun(session: Session, id: string, stop: Cause, atMs: number): Promise<void> {
-  const ended = await session.run(end, { id, type: stop.type, by: stop.id, atMs })
-  if (ended > 0) await putActors(session, id, { stop_name: stop.name })
+export async function endRun(executor: Executor, id: string, stop: Cause, atMs: number): Promise<void> {
+  const ended = await executor.run(end, { id, type: stop.type, by: stop.id, atMs })
+  if (ended > 0) await putActors(executor, id, { stop_name: stop.name })
 }
 
-export const keepRun = (session: Session, id: string, by: string): Promise<void> =>
-  putActors(session, id, { kept_by: by })
+export const keepRun = (executor: Executor, id: string, by: string): Promise<void> =>
+  putActors(executor, id, { kept_by: by })
 
 export async function existRuns(
-  session: Session,
+  executor: Executor,
   accountId: string,
   of: { channelId: string } | { engineId: string },
 ): Promise<boolean> {
   const found =
-    'channelId' in of ? session.first(ofChannel, { accountId, ...of }) : session.first(ofEngine, { accountId, ...of })
+    'channelId' in of ? executor.first(ofChannel, { accountId, ...of }) : executor.first(ofEngine, { accountId, ...of })
   return (await found) !== undefined
 }
 
-export async function pruneRuns(session: Session, beforeMs: number, limit: number): Promise<number> {
-  await session.run(pruneActors, { beforeMs, limit })
-  return session.run(prune, { beforeMs, limit })
+export async function pruneRuns(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  await executor.run(pruneActors, { beforeMs, limit })
+  return executor.run(prune, { beforeMs, limit })
 }
 
-export async function runsWithin(session: Session, query: RunsWithin): Promise<Run[]> {
-  return (await session.all(within, query)).map(fromRow)
+export async function runsWithin(executor: Executor, query: RunsWithin): Promise<Run[]> {
+  return (await executor.all(within, query)).map(fromRow)
 }
 
-export async function pageRuns(session: Session, query: RunQuery): Promise<Run[]> {
+export async function pageRuns(executor: Executor, query: RunQuery): Promise<Run[]> {
   const { channelId, engineId, engineIds, startedAfterMs, endedBeforeMs, after } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = named(db)
     if (channelId !== undefined) page = page.where('channel_id', '=', channelId)
     if (engineId !== undefined) page = page.where('engine_id', '=', engineId)
     if (engineIds) page = page.where('engine_id', 'in', engineIds)
     if (startedAfterMs !== undefined) page = page.where('started_at_ms', '>', startedAfterMs)
     if (endedBeforeMs !== undefined) page = page.where('ended_at_ms', '<', endedBeforeMs)
-    if (after) page = page.where(beyond(['started_at_ms', 'id'], 'desc', [after.atMs, after.id]))
+    if (after) page = page.where(afterKey(['started_at_ms', 'id'], 'desc', [after.atMs, after.id]))
     return page.orderBy('started_at_ms', 'desc').orderBy('id', 'desc').limit(query.limit)
   })
   return rows.map(fromRow)

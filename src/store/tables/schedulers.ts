@@ -1,9 +1,9 @@
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
-import { beyond } from './keyset.ts'
-import { Resource } from './resource.ts'
+import { afterKey } from './keyset.ts'
+import { ResourceStatements } from './resource.ts'
 
-const schedulers = new Resource<'schedulers', Scheduler>('schedulers', {
+const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers', {
   toRow: (one) => ({
     id: one.id,
     account_id: one.accountId,
@@ -128,51 +128,51 @@ export const lockScheduler = schedulers.lock.bind(schedulers)
 export const insertScheduler = schedulers.insert.bind(schedulers)
 export const replaceScheduler = schedulers.replace.bind(schedulers)
 
-export async function deleteScheduler(session: Session, id: string): Promise<void> {
-  await session.run(removeSkips, { id })
-  await schedulers.delete(session, id)
+export async function deleteScheduler(executor: Executor, id: string): Promise<void> {
+  await executor.run(removeSkips, { id })
+  await schedulers.delete(executor, id)
 }
 
 export function dueSchedulers(
-  session: Session,
+  executor: Executor,
   nowMs: number,
   limit: number,
 ): Promise<{ accountId: string; id: string }[]> {
-  return session.all(due, { nowMs, limit })
+  return executor.all(due, { nowMs, limit })
 }
 
-export async function otherActiveSchedulers(session: Session, accountId: string, id: string): Promise<Scheduler[]> {
-  return schedulers.read(await session.all(others, { accountId, id }))
+export async function otherActiveSchedulers(executor: Executor, accountId: string, id: string): Promise<Scheduler[]> {
+  return schedulers.read(await executor.all(others, { accountId, id }))
 }
 
 export async function lockSchedulersNaming(
-  session: Session,
+  executor: Executor,
   accountId: string,
   channelId: string,
 ): Promise<Scheduler[]> {
   // An id is letters, digits and _, which stands for any character here: it finds more, never less.
-  const found = schedulers.read(await session.all(naming, { accountId, pattern: `%"${channelId}"%` }))
+  const found = schedulers.read(await executor.all(naming, { accountId, pattern: `%"${channelId}"%` }))
   return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
 }
 
-export async function countSchedulers(session: Session, accountId: string): Promise<number> {
-  return (await session.first(count, { accountId }))?.n ?? 0
+export async function countSchedulers(executor: Executor, accountId: string): Promise<number> {
+  return (await executor.first(count, { accountId }))?.n ?? 0
 }
 
-export async function pageSchedulers(session: Session, query: SchedulerQuery): Promise<Scheduler[]> {
+export async function pageSchedulers(executor: Executor, query: SchedulerQuery): Promise<Scheduler[]> {
   const column = COLUMNS[query.sortBy]
   const order = query.descending ? 'desc' : 'asc'
   const { after, statuses } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     let page = db.selectFrom('schedulers').selectAll().where('account_id', '=', query.accountId)
     if (statuses) page = page.where('status', 'in', statuses as Scheduler['status'][])
-    if (after) page = page.where(beyond([column, 'id'], order, [after.key, after.id]))
+    if (after) page = page.where(afterKey([column, 'id'], order, [after.key, after.id]))
     return page.orderBy(column, order).orderBy('id', order).limit(query.limit)
   })
   return schedulers.read(rows)
 }
 
-export async function skipOccurrences(session: Session, rows: readonly SkippedOccurrence[]): Promise<void> {
+export async function skipOccurrences(executor: Executor, rows: readonly SkippedOccurrence[]): Promise<void> {
   if (rows.length === 0) return
   const values = rows.map((row) => ({
     scheduler_id: row.schedulerId,
@@ -181,7 +181,7 @@ export async function skipOccurrences(session: Session, rows: readonly SkippedOc
     at_ms: row.atMs,
     reason: row.reason,
   }))
-  await session.change((db) =>
+  await executor.change((db) =>
     db
       .insertInto('scheduler_skips')
       .values(values)
@@ -189,8 +189,8 @@ export async function skipOccurrences(session: Session, rows: readonly SkippedOc
   )
 }
 
-export async function skippedOccurrences(session: Session, id: string, limit: number): Promise<SkippedOccurrence[]> {
-  const rows = await session.all(skips, { id, limit })
+export async function skippedOccurrences(executor: Executor, id: string, limit: number): Promise<SkippedOccurrence[]> {
+  const rows = await executor.all(skips, { id, limit })
   return rows.map((row) => ({
     schedulerId: row.scheduler_id,
     startMs: row.start_ms,
@@ -200,5 +200,5 @@ export async function skippedOccurrences(session: Session, id: string, limit: nu
   }))
 }
 
-export const pruneSkips = (session: Session, beforeMs: number, limit: number): Promise<number> =>
-  session.run(pruneSkipped, { beforeMs, limit })
+export const pruneSkips = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
+  executor.run(pruneSkipped, { beforeMs, limit })

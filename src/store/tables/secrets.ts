@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { ApiSecret } from '../store.ts'
 
 type Row = Omit<Selectable<DB['secrets']>, 'hash'>
@@ -39,41 +39,41 @@ const replace = statement((db, p: { id: number; hash: Uint8Array; hint: string; 
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('secrets').where('id', '=', p.id))
 
-export async function findSecret(session: Session, hash: Uint8Array): Promise<ApiSecret | undefined> {
-  const row = await session.first(byHash, { hash })
+export async function findSecret(executor: Executor, hash: Uint8Array): Promise<ApiSecret | undefined> {
+  const row = await executor.first(byHash, { hash })
   return row && fromRow(row)
 }
 
-export async function getSecret(session: Session, accountId: string, id: number): Promise<ApiSecret | undefined> {
-  const row = await session.first(byId, { accountId, id })
+export async function getSecret(executor: Executor, accountId: string, id: number): Promise<ApiSecret | undefined> {
+  const row = await executor.first(byId, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function listSecrets(session: Session, accountId: string): Promise<ApiSecret[]> {
-  return (await session.all(ofAccount, { accountId })).map(fromRow)
+export async function listSecrets(executor: Executor, accountId: string): Promise<ApiSecret[]> {
+  return (await executor.all(ofAccount, { accountId })).map(fromRow)
 }
 
 export async function insertSecret(
-  session: Session,
+  executor: Executor,
   secret: Omit<ApiSecret, 'id'> & { hash: Uint8Array },
 ): Promise<ApiSecret> {
-  const [row] = await session.all(insert, secret)
+  const [row] = await executor.all(insert, secret)
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
 }
 
 export async function replaceSecret(
-  session: Session,
+  executor: Executor,
   id: number,
   hash: Uint8Array,
   hint: string,
   atMs: number,
 ): Promise<void> {
-  await session.run(replace, { id, hash, hint, atMs })
+  await executor.run(replace, { id, hash, hint, atMs })
 }
 
-export async function deleteSecret(session: Session, id: number): Promise<void> {
-  await session.run(remove, { id })
+export async function deleteSecret(executor: Executor, id: number): Promise<void> {
+  await executor.run(remove, { id })
 }
 
 function fromRow(row: Row): ApiSecret {

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import { inSlices, type Session, statement } from '../session.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 
-export async function addServed(session: Session, rows: readonly ServedBytes[]): Promise<void> {
+export async function addServed(executor: Executor, rows: readonly ServedBytes[]): Promise<void> {
   // In one order, so that two nodes that add to the same rows never wait for each other.
   const values = rows.toSorted(byKey).map((row) => ({
     distribution_id: row.distributionId,
@@ -15,7 +15,7 @@ export async function addServed(session: Session, rows: readonly ServedBytes[]):
     viewed_ms: row.viewedMs,
   }))
   await inSlices(values, (slice) =>
-    session.change((db) =>
+    executor.change((db) =>
       db
         .insertInto('distribution_bytes')
         .values(slice)
@@ -47,11 +47,11 @@ const FIELDS = {
 
 const SUMS = [sql`cast(sum(bytes_out) as bigint) as "bytesOut"`, sql`cast(sum(viewed_ms) as bigint) as "viewedMs"`]
 
-export async function sumServed(session: Session, query: ServedQuery): Promise<ServedSum[]> {
+export async function sumServed(executor: Executor, query: ServedQuery): Promise<ServedSum[]> {
   const { channelId, distributionId, distributionIds, fromMs, untilMs, groupBy, viewed, afterTrackingId, limit } = query
   const selected = groupBy.map((name) => sql`${FIELDS[name](query)} as ${sql.ref(name)}`)
   const grouped = sql.join(groupBy.map((_, at) => sql.lit(at + 1)))
-  const answer = await session.execute(
+  const answer = await executor.execute(
     sql`select ${sql.join([...selected, ...SUMS])}
       from distribution_bytes
       where slot_ms >= ${fromMs} and slot_ms < ${untilMs}
@@ -60,7 +60,7 @@ export async function sumServed(session: Session, query: ServedQuery): Promise<S
       ${distributionIds === undefined ? sql`` : sql`and distribution_id in (${sql.join(distributionIds)})`}
       ${viewed ? sql`and viewed_ms > 0` : sql``}
       ${afterTrackingId === undefined ? sql`` : sql`and tracking_id > ${afterTrackingId}`}
-      group by ${grouped} order by ${grouped} limit ${limit}`.compile(session.engine.db),
+      group by ${grouped} order by ${grouped} limit ${limit}`.compile(executor.engine.db),
   )
   const blank = { slotMs: 0, distributionId: '', country: '', trackingId: '', bytesOut: 0, viewedMs: 0 }
   return (answer.rows as Partial<ServedSum>[]).map((row) => ({ ...blank, ...row }))
@@ -85,14 +85,14 @@ const ofDistribution = statement((db, p: { accountId: string; distributionId: st
 )
 
 export async function existsServed(
-  session: Session,
+  executor: Executor,
   accountId: string,
   of: { channelId: string } | { distributionId: string },
 ): Promise<boolean> {
   const found =
     'channelId' in of
-      ? session.first(ofChannel, { accountId, ...of })
-      : session.first(ofDistribution, { accountId, ...of })
+      ? executor.first(ofChannel, { accountId, ...of })
+      : executor.first(ofDistribution, { accountId, ...of })
   return (await found) !== undefined
 }
 
@@ -113,5 +113,5 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export const pruneServed = (session: Session, beforeMs: number, limit: number): Promise<number> =>
-  session.run(prune, { beforeMs, limit })
+export const pruneServed = (executor: Executor, beforeMs: number, limit: number): Promise<number> =>
+  executor.run(prune, { beforeMs, limit })

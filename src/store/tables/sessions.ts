@@ -1,7 +1,7 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { LiveSession } from '../../core/sessions/types.ts'
+import type { Session } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
@@ -97,8 +97,8 @@ const pruneFeeds = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function insertSession(session: Session, live: LiveSession, node: string): Promise<void> {
-  await session.run(insert, {
+export async function insertSession(executor: Executor, live: Session, node: string): Promise<void> {
+  await executor.run(insert, {
     id: live.id,
     action: live.action,
     protocol: live.protocol,
@@ -118,13 +118,13 @@ export async function insertSession(session: Session, live: LiveSession, node: s
   })
 }
 
-export async function getSession(session: Session, id: string): Promise<StoredSession | undefined> {
-  const row = await session.first(byId, { id })
+export async function getSession(executor: Executor, id: string): Promise<StoredSession | undefined> {
+  const row = await executor.first(byId, { id })
   return row && fromRow(row)
 }
 
-export async function pageSessions(session: Session, query: SessionQuery): Promise<StoredSession[]> {
-  const rows = await session.ask((db) => {
+export async function pageSessions(executor: Executor, query: SessionQuery): Promise<StoredSession[]> {
+  const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('sessions')
       .selectAll()
@@ -142,43 +142,43 @@ export async function pageSessions(session: Session, query: SessionQuery): Promi
 }
 
 export async function kickedSessions(
-  session: Session,
+  executor: Executor,
   node: string,
   limit: number,
 ): Promise<{ id: string; reason: string }[]> {
-  const rows = await session.all(kicked, { node, limit })
+  const rows = await executor.all(kicked, { node, limit })
   return rows.map((row) => ({ id: row.id, reason: row.kick ?? '' }))
 }
 
-export async function attachFeed(session: Session, id: string, feedId: string): Promise<StoredSession | undefined> {
-  const row = await session.first(attach, { id, feedId })
+export async function attachFeed(executor: Executor, id: string, feedId: string): Promise<StoredSession | undefined> {
+  const row = await executor.first(attach, { id, feedId })
   return row && fromRow(row)
 }
 
 export function endSessionsOfNode(
-  session: Session,
+  executor: Executor,
   node: string,
   end: { atMs: number; reason: string; limit: number },
 ): Promise<number> {
-  return session.run(endOfNode, { node, ...end })
+  return executor.run(endOfNode, { node, ...end })
 }
 
 export async function kickSession(
-  session: Session,
+  executor: Executor,
   which: { accountId: string; id: string },
   reason: string,
 ): Promise<StoredSession | undefined> {
-  const row = await session.first(kick, { ...which, reason })
+  const row = await executor.first(kick, { ...which, reason })
   return row && fromRow(row)
 }
 
 export function kickSessions(
-  session: Session,
+  executor: Executor,
   { accountId, streamName }: SessionScope,
   reason: string,
   limit: number,
 ): Promise<number> {
-  return session.change((db, engine) => {
+  return executor.change((db, engine) => {
     const open = db
       .selectFrom('sessions as open')
       .select('open.id')
@@ -196,8 +196,8 @@ export function kickSessions(
   })
 }
 
-export async function countSessions(session: Session, { accountId, streamName }: SessionScope): Promise<number> {
-  const [row] = await session.ask((db) => {
+export async function countSessions(executor: Executor, { accountId, streamName }: SessionScope): Promise<number> {
+  const [row] = await executor.ask((db) => {
     const open = db
       .selectFrom('sessions')
       .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -208,9 +208,9 @@ export async function countSessions(session: Session, { accountId, streamName }:
   return row?.n ?? 0
 }
 
-export async function pruneSessionsAndFeeds(session: Session, beforeMs: number, limit: number): Promise<number> {
-  const sessions = await session.run(pruneSessions, { beforeMs, limit })
-  return sessions + (await session.run(pruneFeeds, { beforeMs, limit }))
+export async function pruneSessionsAndFeeds(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  const sessions = await executor.run(pruneSessions, { beforeMs, limit })
+  return sessions + (await executor.run(pruneFeeds, { beforeMs, limit }))
 }
 
 const fromRow = (row: Selectable<SessionTable>): StoredSession => ({

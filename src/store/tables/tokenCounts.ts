@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Token } from '../../core/tokens/types.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 
 /** Concurrent creates of one account wait for each other only when their ids fall into the same slot. */
 const SLOTS = 16
@@ -22,14 +22,14 @@ const total = statement((db, p: { accountId: string; kind: string }) =>
 
 /** Keeps the count in the transaction of the change, so that it is exact. */
 export async function addToCount(
-  session: Session,
+  executor: Executor,
   token: Pick<Token, 'id' | 'accountId' | 'kind'>,
   n: 1 | -1,
 ): Promise<void> {
-  await session.run(add, { accountId: token.accountId, kind: token.kind, slot: token.id % SLOTS, n })
+  await executor.run(add, { accountId: token.accountId, kind: token.kind, slot: token.id % SLOTS, n })
 }
 
 /** How many tokens of a kind an account has, in constant time. */
-export async function countAll(session: Session, accountId: string, kind: string): Promise<number> {
-  return (await session.first(total, { accountId, kind }))?.n ?? 0
+export async function countAll(executor: Executor, accountId: string, kind: string): Promise<number> {
+  return (await executor.first(total, { accountId, kind }))?.n ?? 0
 }

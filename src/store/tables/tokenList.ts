@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type EngineName, type Session, type Statement, statement } from '../session.ts'
+import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
 import type { StoredToken, TokenListQuery } from '../store.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
@@ -21,14 +21,14 @@ type Page = Pick<TokenListQuery, 'accountId' | 'kind' | 'offset' | 'limit'>
  * One page. A page past the middle is read from the other end and turned round, so that the last page costs what the
  * first one costs.
  */
-export async function listTokens(session: Session, query: TokenListQuery): Promise<StoredToken[]> {
+export async function listTokens(executor: Executor, query: TokenListQuery): Promise<StoredToken[]> {
   const { match } = query
-  const fromEnd = await isNearTheEnd(session, query)
+  const fromEnd = await isNearTheEnd(executor, query)
   const order = query.descending === fromEnd ? 'asc' : 'desc'
   const walk: Walk = { key: query.sortBy === 'Name' ? 'label' : 'added_at_ms', order, fromEnd }
   const rows = match
-    ? await session.ask((db, engine) => page(db, query, walk, (eb) => matches(eb, engine, match)))
-    : await session.all(preparedPage(walk), query)
+    ? await executor.ask((db, engine) => page(db, query, walk, (eb) => matches(eb, engine, match)))
+    : await executor.all(preparedPage(walk), query)
   const tokens = rows.map(fromTokenRow)
   return fromEnd ? tokens.reverse() : tokens
 }
@@ -45,12 +45,12 @@ function preparedPage(walk: Walk): Statement<Page, TokenRow> {
 
 /** How many tokens the list has: constant time without `match`. */
 export async function countTokens(
-  session: Session,
+  executor: Executor,
   query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>,
 ): Promise<number> {
   const { match } = query
-  if (!match) return countAll(session, query.accountId, query.kind)
-  const rows = await session.ask((db, engine) =>
+  if (!match) return countAll(executor, query.accountId, query.kind)
+  const rows = await executor.ask((db, engine) =>
     db
       .selectFrom('tokens')
       .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -62,9 +62,9 @@ export async function countTokens(
 }
 
 /** Only asked where walking from the start would be long; with `match` the total is not known cheaply. */
-async function isNearTheEnd(session: Session, query: TokenListQuery): Promise<boolean> {
+async function isNearTheEnd(executor: Executor, query: TokenListQuery): Promise<boolean> {
   if (query.match || query.offset <= query.limit) return false
-  return query.offset > (await countAll(session, query.accountId, query.kind)) / 2
+  return query.offset > (await countAll(executor, query.accountId, query.kind)) / 2
 }
 
 /** The inner query reads ids alone, out of the index that has the order; only the rows of the page are fetched. */
@@ -98,7 +98,7 @@ function countedFromEnd({ accountId, kind, offset, limit }: Page) {
 /** `like` ignores the case of ASCII letters in SQLite, `ilike` in PostgreSQL (under the collation "C"). */
 function matches(
   eb: ExpressionBuilder<DB, 'tokens'>,
-  engine: EngineName,
+  engine: DialectName,
   { text, in: where }: Match,
 ): Expression<SqlBool> {
   const like = sql.raw(engine === 'postgres' ? 'ilike' : 'like')

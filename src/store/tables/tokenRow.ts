@@ -1,6 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { StreamEntry } from '../../core/tokens/types.ts'
-import type { Flag, TokenTable } from '../schema.ts'
+import type { TokenTable } from '../schema.ts'
+import type { DbBoolean } from '../columns.ts'
 import type { StoredToken } from '../store.ts'
 
 export type TokenRow = Selectable<TokenTable>
@@ -8,7 +9,7 @@ export type TokenRow = Selectable<TokenTable>
 /** Everything but the id, which the database gives. */
 export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
 
-const flag = (value: boolean): Flag => (value ? 1 : 0)
+const flag = (value: boolean): DbBoolean => (value ? 1 : 0)
 
 export function toTokenValues(token: Omit<StoredToken, 'id'>): TokenValues {
   return {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 
 interface Usable {
   id: number
@@ -39,13 +39,13 @@ const forStream = statement((db, p: { accountId: string; nowMs: number; streamNa
 
 /** See `Reads.tokens.usable`. */
 export async function usableTokens(
-  session: Session,
+  executor: Executor,
   accountId: string,
   nowMs: number,
   streamName: string,
 ): Promise<Usable[]> {
   const found = new Map<number, Usable>()
-  for (const row of await session.all(forStream, { accountId, nowMs, streamName })) {
+  for (const row of await executor.all(forStream, { accountId, nowMs, streamName })) {
     const token = found.get(row.id) ?? { id: row.id, secured: row.secured === 1, exact: false, patterns: [] }
     if (row.is_regex === 1) token.patterns.push(row.stream_name)
     else token.exact = true

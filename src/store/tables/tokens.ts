@@ -1,6 +1,5 @@
-import type { TokenKind } from '../../core/access/types.ts'
-import type { Token } from '../../core/tokens/types.ts'
-import { inSlices, type Session, statement } from '../session.ts'
+import type { Token, TokenKind } from '../../core/tokens/types.ts'
+import { inSlices, type Executor, statement } from '../executor.ts'
 import type { StoredToken } from '../store.ts'
 import { addToCount } from './tokenCounts.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
@@ -55,65 +54,68 @@ const insertStream = statement(
 
 const removeStreams = statement((db, p: { id: number }) => db.deleteFrom('token_streams').where('token_id', '=', p.id))
 
-export async function getToken(session: Session, id: number): Promise<StoredToken | undefined> {
-  const row = await session.first(byId, { id })
+export async function getToken(executor: Executor, id: number): Promise<StoredToken | undefined> {
+  const row = await executor.first(byId, { id })
   return row && fromTokenRow(row)
 }
 
-export async function findToken(session: Session, hash: Uint8Array): Promise<StoredToken | undefined> {
-  const row = await session.first(byHash, { hash })
+export async function findToken(executor: Executor, hash: Uint8Array): Promise<StoredToken | undefined> {
+  const row = await executor.first(byHash, { hash })
   return row && fromTokenRow(row)
 }
 
-export async function holdToken(
-  session: Session,
+export async function lockSharedToken(
+  executor: Executor,
   id: number,
 ): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined> {
-  const row = await session.first(held, { id })
+  const row = await executor.first(held, { id })
   return row && { version: row.version, valueHash: row.value_hash }
 }
 
 export async function lockToken(
-  session: Session,
+  executor: Executor,
   accountId: string,
   kind: TokenKind,
   id: number,
 ): Promise<StoredToken | undefined> {
-  const row = await session.first(lock, { accountId, kind, id })
+  const row = await executor.first(lock, { accountId, kind, id })
   return row && fromTokenRow(row)
 }
 
-export async function insertToken(session: Session, token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken> {
-  const row = await session.first(insert, toTokenValues({ ...token, version: 1 }))
+export async function insertToken(
+  executor: Executor,
+  token: Omit<StoredToken, 'id' | 'version'>,
+): Promise<StoredToken> {
+  const row = await executor.first(insert, toTokenValues({ ...token, version: 1 }))
   if (!row) throw new Error('insert returned no row')
   const stored = { ...token, id: row.id, version: 1 }
-  await insertStreams(session, stored)
-  await addToCount(session, stored, 1)
+  await insertStreams(executor, stored)
+  await addToCount(executor, stored, 1)
   return stored
 }
 
 /** @throws Error when the row is not the version that was read: it was not locked */
-export async function replaceToken(session: Session, token: StoredToken): Promise<StoredToken> {
+export async function replaceToken(executor: Executor, token: StoredToken): Promise<StoredToken> {
   const next = { ...token, version: token.version + 1 }
   const values = toTokenValues(next)
-  const before = await session.first(storedStreams, { id: token.id })
-  if ((await session.run(replace, { ...values, id: token.id, known: token.version })) === 0) {
+  const before = await executor.first(storedStreams, { id: token.id })
+  if ((await executor.run(replace, { ...values, id: token.id, known: token.version })) === 0) {
     throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
   }
   if (before?.streams !== values.streams) {
-    await session.run(removeStreams, { id: token.id })
-    await insertStreams(session, next)
+    await executor.run(removeStreams, { id: token.id })
+    await insertStreams(executor, next)
   }
   return next
 }
 
 /** Streams, bindings and revocations go with the row (`on delete cascade`). */
-export async function deleteToken(session: Session, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
+export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
   const { id, accountId, kind } = token
-  if ((await session.run(remove, { id, accountId, kind })) > 0) await addToCount(session, token, -1)
+  if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)
 }
 
-async function insertStreams(session: Session, token: StoredToken): Promise<void> {
+async function insertStreams(executor: Executor, token: StoredToken): Promise<void> {
   const { id, accountId, kind } = token
   const rows = token.streams.map(({ streamName, isRegex }, at) => {
     const flag: 0 | 1 = isRegex ? 1 : 0
@@ -121,11 +123,11 @@ async function insertStreams(session: Session, token: StoredToken): Promise<void
   })
   const [only] = rows
   if (only && rows.length === 1) {
-    await session.run(insertStream, only)
+    await executor.run(insertStream, only)
     return
   }
   await inSlices(rows, (slice) =>
-    session.change((db) =>
+    executor.change((db) =>
       db.insertInto('token_streams').values(
         slice.map((row) => ({
           token_id: row.id,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Bytes } from '../../core/sessions/types.ts'
 import type { SessionTable, UsageTable } from '../schema.ts'
-import { inSlices, type Session } from '../session.ts'
+import { inSlices, type Executor } from '../executor.ts'
 import type { SessionEnd } from '../store.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,19 +22,19 @@ interface Rise<T> extends Bytes {
  * Writes totals of sessions that are on, and what is new in them to their hour. What is new is the difference to what is
  * stored, read under a lock, so a writer that does not know whether it was heard may say the same again.
  */
-export async function countUsage(session: Session, totals: readonly Total[], atMs: number): Promise<string[]> {
-  const { rises, gone } = await riseSessions(session, totals, async (risen) => {
+export async function countUsage(executor: Executor, totals: readonly Total[], atMs: number): Promise<string[]> {
+  const { rises, gone } = await riseSessions(executor, totals, async (risen) => {
     const fresh = risen.filter(hasRisen)
-    if (fresh.length > 0) await writeTotals(session, fresh)
+    if (fresh.length > 0) await writeTotals(executor, fresh)
   })
-  await addToHours(session, rises, () => atMs)
+  await addToHours(executor, rises, () => atMs)
   return gone
 }
 
 /** Ends sessions that are on, with their last totals; what is new in them goes to the hour in which each ended. */
-export async function endSessions(session: Session, ends: readonly SessionEnd[]): Promise<void> {
-  const { rises } = await riseSessions(session, ends, (risen) => writeEnds(session, risen))
-  await addToHours(session, rises, ({ atMs }) => atMs)
+export async function endSessions(executor: Executor, ends: readonly SessionEnd[]): Promise<void> {
+  const { rises } = await riseSessions(executor, ends, (risen) => writeEnds(executor, risen))
+  await addToHours(executor, rises, ({ atMs }) => atMs)
 }
 
 /**
@@ -42,7 +42,7 @@ export async function endSessions(session: Session, ends: readonly SessionEnd[])
  * never wait for each other.
  */
 async function riseSessions<T extends Total>(
-  session: Session,
+  executor: Executor,
   totals: readonly T[],
   write: (risen: readonly Rise<T>[]) => Promise<unknown>,
 ): Promise<{ rises: Rise<T>[]; gone: string[] }> {
@@ -50,7 +50,7 @@ async function riseSessions<T extends Total>(
   const gone: string[] = []
   const ordered = totals.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   await inSlices(ordered, async (slice) => {
-    const stored = await lockCounted(session, slice)
+    const stored = await lockCounted(executor, slice)
     const risen = slice.flatMap((total) => riseOf(stored.get(total.id), total))
     if (risen.length > 0) await write(risen)
     rises.push(...risen)
@@ -59,9 +59,9 @@ async function riseSessions<T extends Total>(
   return { rises, gone }
 }
 
-async function lockCounted(session: Session, totals: readonly Total[]): Promise<Map<string, Counted>> {
+async function lockCounted(executor: Executor, totals: readonly Total[]): Promise<Map<string, Counted>> {
   const ids = totals.map(({ id }) => id)
-  const rows = await session.ask((db, engine) => {
+  const rows = await executor.ask((db, engine) => {
     const open = db
       .selectFrom('sessions')
       .select(['id', 'account_id', 'stream_name', 'protocol', 'token_id', 'tracking_id', 'country'])
@@ -83,25 +83,25 @@ function riseOf<T extends Total>(of: Counted | undefined, total: T): Rise<T>[] {
 const hasRisen = ({ bytesIn, bytesOut }: Bytes): boolean => bytesIn > 0 || bytesOut > 0
 
 /** All in one statement: a round trip for each would make a thousand of them. */
-async function writeTotals(session: Session, rises: readonly Rise<Total>[]): Promise<void> {
+async function writeTotals(executor: Executor, rises: readonly Rise<Total>[]): Promise<void> {
   const values = rises.map(
     ({ of, bytesIn, bytesOut }) => sql`(${of.id}, cast(${bytesIn} as bigint), cast(${bytesOut} as bigint))`,
   )
-  await session.execute(
+  await executor.execute(
     sql`update sessions set bytes_in = bytes_in + rise.column2, bytes_out = bytes_out + rise.column3
-      from (values ${sql.join(values)}) as rise where sessions.id = rise.column1`.compile(session.engine.db),
+      from (values ${sql.join(values)}) as rise where sessions.id = rise.column1`.compile(executor.engine.db),
   )
 }
 
-async function writeEnds(session: Session, rises: readonly Rise<SessionEnd>[]): Promise<void> {
+async function writeEnds(executor: Executor, rises: readonly Rise<SessionEnd>[]): Promise<void> {
   const values = rises.map(
     ({ total: { id, atMs, reason }, bytesIn, bytesOut }) =>
       sql`(${id}, cast(${bytesIn} as bigint), cast(${bytesOut} as bigint), cast(${atMs} as bigint), ${reason})`,
   )
-  await session.execute(
+  await executor.execute(
     sql`update sessions set bytes_in = bytes_in + ending.column2, bytes_out = bytes_out + ending.column3,
       ended_at_ms = ending.column4, end_reason = ending.column5
-      from (values ${sql.join(values)}) as ending where sessions.id = ending.column1`.compile(session.engine.db),
+      from (values ${sql.join(values)}) as ending where sessions.id = ending.column1`.compile(executor.engine.db),
   )
 }
 
@@ -109,7 +109,11 @@ async function writeEnds(session: Session, rises: readonly Rise<SessionEnd>[]): 
  * One row for each stream, protocol, token, tracking id, country and hour, whatever the number of sessions. All nodes
  * write to the rows of a popular stream, so this comes last in its transaction: they are locked until the commit.
  */
-async function addToHours<T>(session: Session, rises: readonly Rise<T>[], atMsOf: (total: T) => number): Promise<void> {
+async function addToHours<T>(
+  executor: Executor,
+  rises: readonly Rise<T>[],
+  atMsOf: (total: T) => number,
+): Promise<void> {
   const hours = new Map<string, UsageTable>()
   for (const rise of rises.filter(hasRisen)) {
     const hour = hourOf(rise, Math.floor(atMsOf(rise.total) / HOUR_MS) * HOUR_MS)
@@ -120,11 +124,11 @@ async function addToHours<T>(session: Session, rises: readonly Rise<T>[], atMsOf
   }
   // Sorted, so that two nodes that add to the same rows never wait for each other.
   const sorted = [...hours].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
-  await inSlices(sorted, (slice) => addSlice(session, slice))
+  await inSlices(sorted, (slice) => addSlice(executor, slice))
 }
 
-const addSlice = (session: Session, hours: readonly UsageTable[]): Promise<number> =>
-  session.change((db) =>
+const addSlice = (executor: Executor, hours: readonly UsageTable[]): Promise<number> =>
+  executor.change((db) =>
     db
       .insertInto('usage_hourly')
       .values(hours)

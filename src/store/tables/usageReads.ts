@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { UsageRow } from '../../core/usage/report.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { UsageQuery } from '../store.ts'
 
 /** How each field is read from the rows. */
@@ -20,12 +20,12 @@ interface Sum {
   bytesOut: number
 }
 
-export async function sumUsage(session: Session, query: UsageQuery): Promise<UsageRow[]> {
+export async function sumUsage(executor: Executor, query: UsageQuery): Promise<UsageRow[]> {
   const { accountId, fromMs, untilMs, groupBy, slot, streamNames, trackingIds, limit } = query
   const fields = groupBy.map((name) => ({ name, value: FIELDS[name](slot) }))
   const selected = fields.map(({ name, value }) => sql`${value} as ${sql.ref(name)}`)
   const grouped = sql.join(fields.map((_, at) => sql.lit(at + 1)))
-  const answer = await session.execute(
+  const answer = await executor.execute(
     sql`select ${sql.join([
       ...selected,
       sql`cast(coalesce(sum(bytes_in), 0) as bigint) as "bytesIn"`,
@@ -36,7 +36,7 @@ export async function sumUsage(session: Session, query: UsageQuery): Promise<Usa
       ${streamNames ? sql`and stream_name in (${sql.join(streamNames)})` : sql``}
       ${trackingIds ? sql`and tracking_id <> '' and tracking_id in (${sql.join(trackingIds)})` : sql``}
       ${fields.length > 0 ? sql`group by ${grouped} order by ${grouped}` : sql``}
-      limit ${limit}`.compile(session.engine.db),
+      limit ${limit}`.compile(executor.engine.db),
   )
   return (answer.rows as Sum[]).map(({ slot: slotMs = 0, ...sum }) => ({
     slotMs,
@@ -64,6 +64,6 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-export async function pruneUsage(session: Session, beforeMs: number, limit: number): Promise<number> {
-  return session.run(prune, { beforeMs, limit })
+export async function pruneUsage(executor: Executor, beforeMs: number, limit: number): Promise<number> {
+  return executor.run(prune, { beforeMs, limit })
 }

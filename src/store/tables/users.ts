@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { User } from '../store.ts'
 
 const byEmail = statement((db, p: { email: string }) => db.selectFrom('users').selectAll().where('email', '=', p.email))
@@ -17,13 +17,13 @@ const insert = statement((db, p: Omit<User, 'id'>) =>
     .returningAll(),
 )
 
-export async function findUser(session: Session, email: string): Promise<User | undefined> {
-  const row = await session.first(byEmail, { email })
+export async function findUser(executor: Executor, email: string): Promise<User | undefined> {
+  const row = await executor.first(byEmail, { email })
   return row && fromRow(row)
 }
 
-export async function insertUser(session: Session, user: Omit<User, 'id'>): Promise<User> {
-  const [row] = await session.all(insert, user)
+export async function insertUser(executor: Executor, user: Omit<User, 'id'>): Promise<User> {
+  const [row] = await executor.all(insert, user)
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
 }

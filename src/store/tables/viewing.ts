@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Session, statement } from '../session.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { Stream } from '../store.ts'
 
 const make = statement((db, p: Stream) =>
@@ -33,7 +33,7 @@ const isViewed = statement((db, p: Stream) =>
 )
 
 /** Held against `desert` until the viewer is on record; viewers do not wait for one another. */
-const holdViewed = statement((db, p: Stream, engine) => {
+const lockSharedViewed = statement((db, p: Stream, engine) => {
   const row = db
     .selectFrom('viewing')
     .select('viewed')
@@ -69,21 +69,21 @@ const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
   where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
     and sessions.action = 'view' and ${when}`
 
-export async function noteAttempt(session: Session, stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
-  await session.run(make, stream)
-  return (await session.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
+export async function noteAttempt(executor: Executor, stream: Stream, atMs: number, quietMs: number): Promise<boolean> {
+  await executor.run(make, stream)
+  return (await executor.run(attempt, { ...stream, atMs, notAfterMs: atMs - quietMs })) === 1
 }
 
-export async function beginViewing(session: Session, stream: Stream): Promise<boolean> {
-  if ((await session.first(isViewed, stream)) && (await session.first(holdViewed, stream))) return false
-  await session.run(make, stream)
-  return (await session.run(become, { ...stream, viewed: 1 })) === 1
+export async function beginViewing(executor: Executor, stream: Stream): Promise<boolean> {
+  if ((await executor.first(isViewed, stream)) && (await executor.first(lockSharedViewed, stream))) return false
+  await executor.run(make, stream)
+  return (await executor.run(become, { ...stream, viewed: 1 })) === 1
 }
 
 /** The row is taken first, so that what is counted afterwards cannot change any more. */
-export async function desertStream(session: Session, stream: Stream, beforeMs: number): Promise<boolean> {
-  if ((await session.run(become, { ...stream, viewed: 0 })) === 0) return false
-  const [empty] = await session.ask((db) =>
+export async function desertStream(executor: Executor, stream: Stream, beforeMs: number): Promise<boolean> {
+  if ((await executor.run(become, { ...stream, viewed: 0 })) === 0) return false
+  const [empty] = await executor.ask((db) =>
     db
       .selectFrom('viewing')
       .select('viewed')
@@ -92,12 +92,12 @@ export async function desertStream(session: Session, stream: Stream, beforeMs: n
       .where(isEmpty(beforeMs)),
   )
   if (empty) return true
-  await session.run(become, { ...stream, viewed: 1 })
+  await executor.run(become, { ...stream, viewed: 1 })
   return false
 }
 
-export async function desertedStreams(session: Session, beforeMs: number, limit: number): Promise<Stream[]> {
-  const rows = await session.ask((db) =>
+export async function idleStreams(executor: Executor, beforeMs: number, limit: number): Promise<Stream[]> {
+  const rows = await executor.ask((db) =>
     db
       .selectFrom('viewing')
       .select(['account_id', 'stream_name'])
@@ -108,6 +108,6 @@ export async function desertedStreams(session: Session, beforeMs: number, limit:
   return rows.map((row) => ({ accountId: row.account_id, streamName: row.stream_name }))
 }
 
-export async function pruneViewing(session: Session, beforeMs: number): Promise<number> {
-  return session.run(prune, { beforeMs })
+export async function pruneViewing(executor: Executor, beforeMs: number): Promise<number> {
+  return executor.run(prune, { beforeMs })
 }

@@ -1,7 +1,8 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Health } from '../../core/webhooks/types.ts'
-import type { Flag, WebhookTable } from '../schema.ts'
-import { type Session, statement } from '../session.ts'
+import type { WebhookTable } from '../schema.ts'
+import type { DbBoolean } from '../columns.ts'
+import { type Executor, statement } from '../executor.ts'
 import type { StoredWebhook, WebhookListQuery } from '../store.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
@@ -49,32 +50,40 @@ const setProbed = statement((db, p: { id: number; atMs: number }) =>
 
 const remove = statement((db, p: { id: number }) => db.deleteFrom('webhooks').where('id', '=', p.id))
 
-export async function getWebhook(session: Session, accountId: string, id: number): Promise<StoredWebhook | undefined> {
-  const row = await session.first(byId, { accountId, id })
+export async function getWebhook(
+  executor: Executor,
+  accountId: string,
+  id: number,
+): Promise<StoredWebhook | undefined> {
+  const row = await executor.first(byId, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function lockWebhook(session: Session, accountId: string, id: number): Promise<StoredWebhook | undefined> {
-  const row = await session.first(lock, { accountId, id })
+export async function lockWebhook(
+  executor: Executor,
+  accountId: string,
+  id: number,
+): Promise<StoredWebhook | undefined> {
+  const row = await executor.first(lock, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function lockWebhooks(session: Session, ids: readonly number[]): Promise<StoredWebhook[]> {
+export async function lockWebhooks(executor: Executor, ids: readonly number[]): Promise<StoredWebhook[]> {
   if (ids.length === 0) return []
-  const rows = await session.ask((db, engine) => {
+  const rows = await executor.ask((db, engine) => {
     const named = db.selectFrom('webhooks').selectAll().where('id', 'in', ids).orderBy('id')
     return engine === 'postgres' ? named.forUpdate() : named
   })
   return rows.map(fromRow)
 }
 
-export async function webhooksOf(session: Session, accountId: string): Promise<StoredWebhook[]> {
-  return (await session.all(ofAccount, { accountId })).map(fromRow)
+export async function webhooksOf(executor: Executor, accountId: string): Promise<StoredWebhook[]> {
+  return (await executor.all(ofAccount, { accountId })).map(fromRow)
 }
 
-export async function listWebhooks(session: Session, query: WebhookListQuery): Promise<StoredWebhook[]> {
+export async function listWebhooks(executor: Executor, query: WebhookListQuery): Promise<StoredWebhook[]> {
   const { accountId, startingId, itemCount, descending } = query
-  const rows = await session.ask((db) => {
+  const rows = await executor.ask((db) => {
     const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId).where('public_id', 'is', null)
     const from = startingId === undefined ? all : all.where('id', descending ? '<=' : '>=', startingId)
     return from.orderBy('id', descending ? 'desc' : 'asc').limit(itemCount)
@@ -82,26 +91,26 @@ export async function listWebhooks(session: Session, query: WebhookListQuery): P
   return rows.map(fromRow)
 }
 
-export async function insertWebhook(session: Session, webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
-  const [row] = await session.ask((db) => db.insertInto('webhooks').values(toRow(webhook)).returningAll())
+export async function insertWebhook(executor: Executor, webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook> {
+  const [row] = await executor.ask((db) => db.insertInto('webhooks').values(toRow(webhook)).returningAll())
   if (!row) throw new Error('insert returned no row')
   return fromRow(row)
 }
 
-export async function replaceWebhook(session: Session, webhook: StoredWebhook): Promise<void> {
-  await session.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.id))
+export async function replaceWebhook(executor: Executor, webhook: StoredWebhook): Promise<void> {
+  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.id))
 }
 
-export async function setWebhookHealth(session: Session, id: number, health: Health): Promise<void> {
-  await session.run(setHealth, { id, ...healthColumns(health) })
+export async function setWebhookHealth(executor: Executor, id: number, health: Health): Promise<void> {
+  await executor.run(setHealth, { id, ...healthColumns(health) })
 }
 
-export async function setWebhookProbed(session: Session, id: number, atMs: number): Promise<void> {
-  await session.run(setProbed, { id, atMs })
+export async function setWebhookProbed(executor: Executor, id: number, atMs: number): Promise<void> {
+  await executor.run(setProbed, { id, atMs })
 }
 
-export async function deleteWebhook(session: Session, id: number): Promise<void> {
-  await session.run(remove, { id })
+export async function deleteWebhook(executor: Executor, id: number): Promise<void> {
+  await executor.run(remove, { id })
 }
 
 type HealthColumns = Pick<WebhookTable, 'failures_in_row' | 'disabled_until_ms' | 'disabled_reason'>
@@ -112,7 +121,7 @@ const healthColumns = ({ failuresInRow, disabled }: Health): HealthColumns => ({
   disabled_reason: disabled?.reason ?? null,
 })
 
-const flag = (on: boolean): Flag => (on ? 1 : 0)
+const flag = (on: boolean): DbBoolean => (on ? 1 : 0)
 
 function toRow(webhook: Omit<StoredWebhook, 'id'>): Insertable<WebhookTable> {
   const { hooks } = webhook

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeBase64url } from '../../../src/core/base64url.ts'
+import { decodeBase64url } from '../../../src/core/validation/base64url.ts'
 import { looksLikeJwt, parseSelfSigned } from '../../../src/core/access/selfSigned.ts'
-import { parseJsonObject } from '../../../src/core/access/strictJson.ts'
+import { parseJsonObject } from '../../../src/core/validation/strictJson.ts'
 
 const STREAMING = { tokenId: 7, tokenType: 'Subscribe', streamName: 'lobby' }
 const GOOD = { streaming: STREAMING, exp: 1_750_000_060 }

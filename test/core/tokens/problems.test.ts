@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { Problems, shown } from '../../../src/core/tokens/problems.ts'
-import { closest } from '../../../src/core/tokens/suggest.ts'
+import { Problems, shown } from '../../../src/core/validation/problems.ts'
+import { closest } from '../../../src/core/validation/suggest.ts'
 
 describe('text from outside', () => {
   test.each([

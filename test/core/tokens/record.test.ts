@@ -1,11 +1,11 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
 import { toRecord } from '../../../src/core/tokens/rules.ts'
-import { PublishTokenRecord, StreamEntry, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
+import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
 import { aToken } from './samples.ts'
 
 const VALUE = '0f'.repeat(32)
-const context = { 'StreamEntry#': StreamEntry }
+const context = { 'StreamEntry#': StreamEntrySchema }
 
 describe('the record of a token', () => {
   it('omits what is unset, in the order of the interface', () => {

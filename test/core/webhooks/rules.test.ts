@@ -1,14 +1,14 @@
 import { Check } from 'typebox/value'
 import { describe, expect, test } from 'vitest'
-import { patched, readCreate, readUpdate, toRecord } from '../../../src/core/webhooks/rules.ts'
+import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '../../../src/core/webhooks/rules.ts'
 import { WebhookRecord } from '../../../src/core/webhooks/schema.ts'
 import { checkTarget } from '../../../src/core/webhooks/target.ts'
 import type { Webhook } from '../../../src/core/webhooks/types.ts'
 
 const URL_OK = 'https://hooks.example.com/in'
 const checkUrl = (url: string) => checkTarget(url, false)
-const create = (body: unknown) => readCreate(body, checkUrl)
-const update = (body: unknown) => readUpdate(body, checkUrl)
+const create = (body: unknown) => readWebhookCreate(body, checkUrl)
+const update = (body: unknown) => readWebhookUpdate(body, checkUrl)
 
 const OFF = { feeds: false, recording: false, thumbnail: false, transcoder: false, viewerConnection: false }
 const WEBHOOK: Webhook = {
@@ -50,7 +50,7 @@ describe('a create', () => {
     const refused = { ok: false, error: { isClipHooks: [expect.stringContaining('isClipHooks is not built: ')] } }
     expect(create({ url: URL_OK, isClipHooks: true })).toEqual(refused)
     expect(update({ isClipHooks: true })).toEqual(refused)
-    expect(toRecord(WEBHOOK, 's', 0)).toMatchObject({ isClipHooks: false })
+    expect(toWebhookRecord(WEBHOOK, 's', 0)).toMatchObject({ isClipHooks: false })
   })
 
   test('accepts both names of the recordings when they agree, and names both when they do not', () => {
@@ -172,7 +172,7 @@ describe('an update', () => {
 
 describe('a record', () => {
   test('shows both names of the recordings, the secret, and a pause that lasts', () => {
-    const record = toRecord(WEBHOOK, 'c2VjcmV0', WEBHOOK.disabled!.untilMs - 1)
+    const record = toWebhookRecord(WEBHOOK, 'c2VjcmV0', WEBHOOK.disabled!.untilMs - 1)
     expect(record).toEqual({
       id: 7,
       url: URL_OK,
@@ -191,7 +191,7 @@ describe('a record', () => {
   })
 
   test('leaves out what is unset or over', () => {
-    const record = toRecord({ ...WEBHOOK, filter: null }, 'c2VjcmV0', WEBHOOK.disabled!.untilMs)
+    const record = toWebhookRecord({ ...WEBHOOK, filter: null }, 'c2VjcmV0', WEBHOOK.disabled!.untilMs)
     expect(record).not.toHaveProperty('filter')
     expect(record).not.toHaveProperty('disabled')
     expect(Check(WebhookRecord, record)).toBe(true)

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Meter, type Source } from '../../../src/media/relay/source.ts'
-import { Viewer } from '../../../src/media/relay/viewer.ts'
+import { BitrateMeter, type Source } from '../../../src/media/relay/inbound/source.ts'
+import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import {
   type RtcpPacket,
   writeFir,
@@ -39,7 +39,7 @@ async function onAir() {
         publisher.sendPicture(packets, isKey)
         published += packets * 1140
       }
-      if (passed % 2000 === 0) for (const peer of [publisher, viewer]) peer.check()
+      if (passed % 2000 === 0) for (const transport of [publisher, viewer]) transport.check()
       act(passed)
     })
     return { sent: net.bytesTo(viewer.at) - before, published }
@@ -129,14 +129,14 @@ describe('a viewer of two layers', () => {
   const PACKET = 1100
   const layerOf = (name: string, packetsPerTick: number) => {
     const camera = new Camera(name)
-    return { camera, packetsPerTick, layer: { rid: name, track: camera.track, meter: new Meter(0) } }
+    return { camera, packetsPerTick, layer: { rid: name, track: camera.track, meter: new BitrateMeter(0) } }
   }
 
   /** Ticks of 20 ms of a publisher of 0.44 and 2.2 Mbit/s, with what the viewer says in each. */
   function watch(seconds: number, says: (nowMs: number, latest: number) => RtcpPacket[]) {
     const ear = new Ear()
     const layers = [layerOf('small', 1), layerOf('large', 5)]
-    const viewer = new Viewer({ sinks: [sinkTo(ear)], cname: 'c' })
+    const viewer = new Viewer({ downTracks: [sinkTo(ear)], cname: 'c' })
     const source: Source = { sessionId: 's', sourceId: null, audio: null, layers: layers.map(({ layer }) => layer) }
     viewer.begin({ sendRtcp: () => undefined }, 0)
     viewer.show(source, 0)

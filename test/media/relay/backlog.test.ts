@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Frame } from '../../../src/media/frame.ts'
-import { Backlog } from '../../../src/media/relay/backlog.ts'
-import { createJsFanout } from '../../../src/media/relay/fanout.ts'
-import { FrameFeed } from '../../../src/media/relay/frameFeed.ts'
-import type { Source } from '../../../src/media/relay/source.ts'
+import { Backlog } from '../../../src/media/relay/forward/backlog.ts'
+import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
+import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
+import type { Source } from '../../../src/media/relay/inbound/source.ts'
 
 const FRAME_MS = 40
 const GROUP = 50

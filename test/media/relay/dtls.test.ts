@@ -1,8 +1,13 @@
 import * as fc from 'fast-check'
 import { DtlsClient } from 'werift'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createIdentity, createTransport, Handshake, type Identity } from '../../../src/media/relay/dtls.ts'
-import { HandshakeOrder } from '../../../src/media/relay/dtlsOrder.ts'
+import {
+  createIdentity,
+  createTransport,
+  DtlsHandshake,
+  type Identity,
+} from '../../../src/media/relay/transport/dtls.ts'
+import { HandshakeOrder } from '../../../src/media/relay/transport/dtlsOrder.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../../../src/media/relay/srtp/keys.ts'
 
 let identity: Identity
@@ -16,7 +21,7 @@ afterEach(() => closers.splice(0).forEach((close) => close()))
 async function handshake(way: (sent: Buffer[]) => Buffer[]) {
   const keys: { inbound: MasterKeys; outbound: MasterKeys }[] = []
   const problems: string[] = []
-  const ours = new Handshake({
+  const ours = new DtlsHandshake({
     identity,
     fingerprints: [identity.fingerprint],
     send: (datagram) => setImmediate(() => transport.onData(Buffer.from(datagram), ['', 0])),

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { Hub } from '../../../src/media/hub.ts'
-import { createJsFanout } from '../../../src/media/relay/fanout.ts'
-import { FeedPipe } from '../../../src/media/relay/feedPipe.ts'
-import { Feeds } from '../../../src/media/relay/feeds.ts'
-import { FrameFeed } from '../../../src/media/relay/frameFeed.ts'
-import type { ToRelay } from '../../../src/media/relay/messages.ts'
-import type { Source } from '../../../src/media/relay/source.ts'
+import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
+import { FeedPipe } from '../../../src/media/relay/processes/feedPipe.ts'
+import { Feeds } from '../../../src/media/relay/forward/feeds.ts'
+import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
+import type { ToRelay } from '../../../src/media/relay/processes/messages.ts'
+import type { Source } from '../../../src/media/relay/inbound/source.ts'
 
-const VIDEO: Track = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
-const OPUS: Track = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
+const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 
 /** A keyframe of one NAL unit, as in MP4. */
 const picture = (timeUs: number): Frame => {
@@ -27,21 +27,21 @@ test('a feed is wanted with its first viewer, and for ten seconds after its last
   const said: string[] = []
   const feeds = new Feeds((sessionId, isWanted) => said.push(`${sessionId} ${isWanted}`))
   const viewers = new Set<string>()
-  const tend = (nowMs: number) => feeds.tend(nowMs, (sessionId, room) => viewers.has(`${room} ${sessionId}`))
+  const reconcile = (nowMs: number) => feeds.reconcile(nowMs, (sessionId, room) => viewers.has(`${room} ${sessionId}`))
   feeds.add('f', 'a/b', feedOf())
   feeds.add('g', 'a/b', feedOf())
-  tend(0)
+  reconcile(0)
   expect(said).toEqual([])
   viewers.add('a/b f')
-  tend(1000)
-  tend(2000)
+  reconcile(1000)
+  reconcile(2000)
   viewers.clear()
-  tend(11_900)
+  reconcile(11_900)
   expect(said).toEqual(['f true'])
-  tend(12_000)
+  reconcile(12_000)
   expect(said).toEqual(['f true', 'f false'])
   viewers.add('a/b f')
-  tend(12_001)
+  reconcile(12_001)
   expect(said.at(-1)).toBe('f true')
 })
 
@@ -61,30 +61,30 @@ test('a viewer is answered although the feed rests, and gets nothing of an earli
 
 test('the tracks of a feed are told at once, its frames while they are wanted', () => {
   const [hub, told]: [Hub, ToRelay[]] = [new Hub(), []]
-  const announced = new Set<(tracks: readonly Track[]) => void>()
+  const notified = new Set<(tracks: readonly TrackInfo[]) => void>()
   const source = {
     subscribe: (sink: FrameSink) => hub.subscribe(sink),
-    announce(listener: (tracks: readonly Track[]) => void) {
-      announced.add(listener)
-      return () => announced.delete(listener)
+    announce(listener: (tracks: readonly TrackInfo[]) => void) {
+      notified.add(listener)
+      return () => notified.delete(listener)
     },
   }
   const pipe = new FeedPipe({ sessionId: 'f', source, tell: (message) => told.push(message) })
   const kinds = () => told.splice(0).map(({ kind }) => kind)
   pipe.open()
-  for (const announce of announced) announce([VIDEO])
+  for (const announce of notified) announce([VIDEO])
   hub.tracks([VIDEO])
   hub.frame(picture(0))
   expect(kinds()).toEqual(['tracks'])
   pipe.want(true)
   pipe.want(true)
   hub.frame(picture(40_000))
-  for (const announce of announced) announce([VIDEO, OPUS])
+  for (const announce of notified) announce([VIDEO, OPUS])
   expect(kinds()).toEqual(['tracks', 'frame', 'frame'])
   pipe.want(false)
   hub.frame(picture(80_000))
   expect(kinds()).toEqual(['rest'])
   pipe.stop()
   pipe.want(true)
-  expect([kinds(), announced.size]).toEqual([[], 0])
+  expect([kinds(), notified.size]).toEqual([[], 0])
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Frame, Track } from '../../../src/media/frame.ts'
-import { framePipe } from '../../../src/media/relay/framePipe.ts'
-import type { Media } from '../../../src/media/relay/messages.ts'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import { framePipe } from '../../../src/media/relay/processes/framePipe.ts'
+import type { Media } from '../../../src/media/relay/processes/messages.ts'
 
-const VIDEO: Track = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }
-const AUDIO: Track = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array(0) }
+const VIDEO: TrackInfo = { kind: 'video', codec: 'vp8', width: 640, height: 360, config: new Uint8Array(0) }
+const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array(0) }
 
 const frame = (kind: Frame['kind'], key: boolean): Frame => ({
   kind,
@@ -15,7 +15,7 @@ const frame = (kind: Frame['kind'], key: boolean): Frame => ({
 })
 
 /** A pipe into a process that takes nothing until `drain` is called. */
-function stuck(tracks: readonly Track[]) {
+function stuck(tracks: readonly TrackInfo[]) {
   const sent: Media[] = []
   const waiting: (() => void)[] = []
   const pipe = framePipe('s', (message, done) => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
-import { createIdentity } from '../../../src/media/relay/dtls.ts'
+import { createIdentity } from '../../../src/media/relay/transport/dtls.ts'
 import { Relay } from '../../../src/media/relay/relay.ts'
 import { bindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { TestPublisher } from '../../support/rtcPeer.ts'

@@ -1,6 +1,6 @@
-import type { RtpSender } from '../../../src/media/relay/fanout.ts'
-import { Sink } from '../../../src/media/relay/sink.ts'
-import { Track } from '../../../src/media/relay/track.ts'
+import type { RtpSender } from '../../../src/media/relay/forward/fanout.ts'
+import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
 
 /** A viewer's end: what was sent to it, in order. */
@@ -20,17 +20,17 @@ export class Ear implements RtpSender {
 export const MEDIA = 7
 export const REPAIR = 8
 
-export function sinkTo(peer: RtpSender, { rtx = true, firstIndex = 100 } = {}): Sink {
+export function sinkTo(transport: RtpSender, { rtx = true, firstIndex = 100 } = {}): DownTrack {
   const payloadTypes = new Map([['vp8', 96] as const])
   const repair = rtx ? { ssrc: REPAIR, payloadTypes: new Map([[96, 97]]) } : null
-  return new Sink({ ssrc: MEDIA, kind: 'video', payloadTypes, rtx: repair, peer, firstIndex })
+  return new DownTrack({ ssrc: MEDIA, kind: 'video', payloadTypes, rtx: repair, transport, firstIndex })
 }
 
 const TICKS_PER_MS = 90
 
 /** Somebody who sends video: each packet is a frame of its own, whose payload says whose it is. */
 export class Camera {
-  readonly track: Track
+  readonly track: RtpTrack
   readonly #name: string
   readonly #ssrc: number
   #index: number
@@ -43,7 +43,7 @@ export class Camera {
     this.#ssrc = ssrc
     this.#index = firstIndex
     const ask = canBeAsked ? () => void this.asked++ : null
-    this.track = new Track({ kind: 'video', codec: 'vp8', rate: 90_000 }, ask)
+    this.track = new RtpTrack({ kind: 'video', codec: 'vp8', rate: 90_000 }, ask)
   }
 
   /** The packet that comes `ahead` of the next one. */

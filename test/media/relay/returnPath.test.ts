@@ -217,7 +217,7 @@ describe('a peer that answers no checks', () => {
   it('is served where its handshake came from, which nobody ends who does not hear us', async () => {
     const net = new WireNet()
     const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-    for (const peer of [publisher, viewer]) peer.answersChecks = false
+    for (const transport of [publisher, viewer]) transport.answersChecks = false
     publisher.publish('publisher')
     await publisher.connect()
     publisher.sendPicture(5, true)

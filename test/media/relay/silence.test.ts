@@ -107,9 +107,9 @@ describe('a viewer', () => {
 describe('checks', () => {
   it('kept sessions alive for ever, whoever sent them from wherever', async () => {
     const { net, publisher, viewer } = await onAir()
-    for (const peer of [publisher, viewer]) peer.answersChecks = false
+    for (const transport of [publisher, viewer]) transport.answersChecks = false
     await net.pass(32_000, (passed) => {
-      if (passed % 500 === 0) for (const peer of [publisher, viewer]) peer.check()
+      if (passed % 500 === 0) for (const transport of [publisher, viewer]) transport.check()
     })
     expect(net.endOf('publisher')).toMatchObject({ reason: 'lost' })
     expect(net.endOf('viewer')).toBeDefined()

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chooseLayer, type Layer, Meter } from '../../../src/media/relay/source.ts'
+import { chooseLayer, type Layer, BitrateMeter } from '../../../src/media/relay/inbound/source.ts'
 import { Camera } from './parts.ts'
 
 /** A layer on which `bitrate` bits per second came during the last second. */
 function layerOf(rid: string, bitrate: number): Layer {
-  const meter = new Meter(0)
+  const meter = new BitrateMeter(0)
   meter.add(bitrate / 8)
   meter.tick(1000)
   return { rid, track: new Camera(rid).track, meter }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
-import { Ingest } from '../../../src/media/rtmp/ingest.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
+import { RtmpIngest } from '../../../src/media/rtmp/ingest.ts'
 import { type Message, MESSAGE } from '../../../src/media/rtmp/messages.ts'
 import { AAC_CONFIG, aacConfig, audioFrame, AVC_CONFIG, avcConfig, message, recordOf, videoFrame } from './media.ts'
 
 class Seen implements FrameSink {
   readonly order: string[] = []
-  readonly lists: (readonly Track[])[] = []
+  readonly lists: (readonly TrackInfo[])[] = []
   readonly frames: Frame[] = []
-  tracks(tracks: readonly Track[]): void {
+  tracks(tracks: readonly TrackInfo[]): void {
     this.lists.push(tracks)
     this.order.push(tracks.map(({ codec }) => codec).join('+'))
   }
@@ -23,7 +23,7 @@ class Seen implements FrameSink {
 
 function taken(...messages: readonly Message[]) {
   const seen = new Seen()
-  const ingest = new Ingest(seen)
+  const ingest = new RtmpIngest(seen)
   const problems = messages.map((one) => ingest.take(one)).flatMap((result) => (result.ok ? [] : [result.error]))
   return { order: seen.order, lists: seen.lists, frames: seen.frames, problems }
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemRandom } from '../../../src/base/random.ts'
-import type { Frame, FrameSink, Track } from '../../../src/media/frame.ts'
+import type { Frame, FrameSink, TrackInfo } from '../../../src/media/frame.ts'
 import { type RtmpListener, startRtmp } from '../../../src/media/rtmp/listener.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from '../../../src/media/rtmp/types.ts'
 import { silentLog } from '../../support/app.ts'
@@ -15,7 +15,7 @@ export const LIMITS: RtmpLimits = {
 /** What one publication brought, as the server saw it. */
 export class Publication implements FrameSink {
   readonly request: PublishRequest
-  readonly trackLists: (readonly Track[])[] = []
+  readonly trackLists: (readonly TrackInfo[])[] = []
   readonly frames: Frame[] = []
   ends = 0
   bytesIn = 0
@@ -25,7 +25,7 @@ export class Publication implements FrameSink {
     this.request = request
   }
 
-  tracks(tracks: readonly Track[]): void {
+  tracks(tracks: readonly TrackInfo[]): void {
     this.trackLists.push(tracks)
   }
 

@@ -1,7 +1,7 @@
-import type { Variant } from '../../../media/packager/hlsStream.ts'
+import type { HlsVariant } from '../../../media/hls/hlsStream.ts'
 
 /** A master playlist with one variant (RFC 8216 section 4.3.4). */
-export function masterPlaylist({ bandwidth, codecs, size }: Variant, uri: string): string {
+export function feedMasterPlaylist({ bandwidth, codecs, size }: HlsVariant, uri: string): string {
   const attributes = [
     `BANDWIDTH=${bandwidth}`,
     ...(codecs === '' ? [] : [`CODECS="${codecs}"`]),

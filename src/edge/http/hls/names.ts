@@ -1,4 +1,4 @@
-import type { Piece } from '../../../media/packager/segments.ts'
+import type { Piece } from '../../../media/hls/segments.ts'
 
 /** The file name of a piece, in playlists and in requests. */
 export function fileOf(piece: Piece): string {
@@ -24,7 +24,7 @@ function madeOf(kind: string | undefined, number: number, part: number | null): 
 /**
  * What a player waits for: `_HLS_msn` and `_HLS_part` (draft-pantos-hls-rfc8216bis section 6.2.5.2). Null: nothing.
  */
-export function wantedOf(query: {
+export function wantedPartOf(query: {
   _HLS_msn?: unknown
   _HLS_part?: unknown
 }): { sequence: number; part: number | null } | null | 'malformed' {

@@ -1,12 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Context } from '../../../commands/context.ts'
-import type { RequestAccess, RequestPlace } from '../../../commands/live/requestAccess.ts'
-import type { Hls } from '../../../media/packager/hls.ts'
-import type { Handover } from '../handover.ts'
+import type { RequestAccess, RequestPlace } from '../../../commands/sessions/requestAccess.ts'
+import type { Hls } from '../../../media/hls/hls.ts'
+import type { Handover } from '../media/handover.ts'
 import type { PeerOf } from '../peer.ts'
-import type { Tickets } from './tickets.ts'
-import type { Viewers } from './viewers.ts'
+import type { Tickets } from '../media/tickets.ts'
+import type { HlsViewers } from './viewers.ts'
 
 export interface HlsRouteOptions {
   readonly hls: Hls
@@ -21,13 +21,13 @@ export interface HlsRouteOptions {
 export interface HlsParts extends HlsRouteOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
-  readonly viewers: Viewers
+  readonly viewers: HlsViewers
   readonly tickets: Tickets
   readonly access: RequestAccess
 }
 
 /** Where a request comes from, as its token's rules see it. */
-export const placeOf = ({ peerOf }: HlsParts, { socket, headers }: IncomingMessage): RequestPlace => ({
+export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: IncomingMessage): RequestPlace => ({
   address: peerOf(socket.remoteAddress, headers),
   origin: headers.origin ?? null,
 })

@@ -1,27 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { timeOrderedId } from '../../../base/ids.ts'
-import type { Approach } from '../../../commands/authorize.ts'
+import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { Context } from '../../../commands/context.ts'
-import { admitViewer, type Door, mayView } from '../../../commands/live/admit.ts'
-import { closeSession } from '../../../commands/live/close.ts'
-import { countBytes } from '../../../commands/live/count.ts'
-import { RequestAccess, type RequestPlace } from '../../../commands/live/requestAccess.ts'
+import { admitViewer, type SessionRequest, mayView } from '../../../commands/sessions/admit.ts'
+import { closeSession } from '../../../commands/sessions/close.ts'
+import { countBytes } from '../../../commands/sessions/count.ts'
+import { RequestAccess, type RequestPlace } from '../../../commands/sessions/requestAccess.ts'
 import { addressKey } from '../../../core/access/address.ts'
 import { REFUSALS } from '../../../core/access/refusals.ts'
-import type { HlsStream } from '../../../media/packager/hlsStream.ts'
-import type { Piece } from '../../../media/packager/segments.ts'
-import { preflight } from '../cors.ts'
+import type { HlsStream } from '../../../media/hls/hlsStream.ts'
+import type { Piece } from '../../../media/hls/segments.ts'
+import { preflight } from '../media/cors.ts'
 import type { PeerOf } from '../peer.ts'
-import { rangeHeaders, readRange } from '../range.ts'
-import { approachOf } from '../webrtc/offer.ts'
-import { plainErrorHandler, type Refused, sendRefusal } from '../webrtc/refusal.ts'
-import type { Lane, LaneOptions } from '../lane.ts'
-import { hlsLane } from './lane.ts'
-import { masterPlaylist } from './master.ts'
-import { fileOf, pieceOf, wantedOf } from './names.ts'
-import { HLS_MEDIA, type HlsParts, type HlsRouteOptions, placeOf } from './parts.ts'
-import { opensOf, Tickets } from './tickets.ts'
-import { type Viewer, Viewers } from './viewers.ts'
+import { rangeHeaders, readRange } from '../media/range.ts'
+import { attemptOf } from '../webrtc/offer.ts'
+import { plainErrorHandler, type HttpRefusal, sendRefusal } from '../media/refusal.ts'
+import type { FastPath, FastPathOptions } from '../fastPath.ts'
+import { hlsFastPath } from './fastPath.ts'
+import { feedMasterPlaylist } from './master.ts'
+import { fileOf, pieceOf, wantedPartOf } from './names.ts'
+import { HLS_MEDIA, type HlsParts, type HlsRouteOptions, requestPlaceOf } from './parts.ts'
+import { opensOf, Tickets } from '../media/tickets.ts'
+import { type HlsViewer, HlsViewers } from './viewers.ts'
 
 type Stream = { Params: { accountId: string; streamName: string }; Querystring: { sourceId?: unknown } }
 type Child = {
@@ -41,10 +41,10 @@ const BLOCK_MAX_MS = 6000
 /** Far longer than any origin. */
 const ORIGIN_MAX = 1024
 
-const NO_TICKET: Refused = { status: 401, text: REFUSALS.invalid_token.text }
-const NOT_THERE: Refused = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
-const TOO_FAR: Refused = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
-const NOT_YET: Refused = { status: 503, text: 'Stream is starting: try again in a moment' }
+const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
+const NOT_THERE: HttpRefusal = { status: 404, text: 'Not found: this piece of the stream is gone or never was' }
+const TOO_FAR: HttpRefusal = { status: 400, text: 'Bad request: _HLS_msn and _HLS_part name nothing that comes soon' }
+const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 
 /**
  * HLS: everything under `/hls`, and the short way to most of it. A master playlist has a ticket for the media playlist;
@@ -54,13 +54,13 @@ export async function hlsRoutes(
   app: FastifyInstance,
   ctx: Context,
   peerOf: PeerOf,
-  options: HlsRouteOptions & LaneOptions,
-): Promise<Lane> {
+  options: HlsRouteOptions & FastPathOptions,
+): Promise<FastPath> {
   const parts: HlsParts = {
     ...options,
     ctx,
     peerOf,
-    viewers: new Viewers(ctx.clock),
+    viewers: new HlsViewers(ctx.clock),
     tickets: new Tickets(options.key),
     access: new RequestAccess(ctx),
   }
@@ -74,7 +74,7 @@ export async function hlsRoutes(
     scope.get<Stream>(MASTER, (request, reply) => master(parts, request, reply))
     scope.get<Child>(HLS_MEDIA, (request, reply) => child(parts, request, reply))
   })
-  return hlsLane(parts, options)
+  return hlsFastPath(parts, options)
 }
 
 /** Ends the sessions of players that went away: they do not say goodbye. */
@@ -94,7 +94,7 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
   const { accountId, streamName } = request.params
   const { sourceId } = request.query
   const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
-  const { approach, isHandedOver } = handover.received(request, approachOf(request, parts.peerOf, wish))
+  const { approach, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, wish))
   const asked = { sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null, isHandedOver }
   const allowed = await mayView(ctx, approach, asked)
   if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, approach))
@@ -116,12 +116,12 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
 /** With the first request for the media playlist: whoever asks for master playlists alone takes nobody's slot. */
 async function openSession(
   { ctx, viewers }: HlsParts,
-  viewer: Viewer,
-  approach: Approach,
-  asked: Pick<Door, 'sourceId' | 'isHandedOver'>,
-): Promise<Refused | null> {
+  viewer: HlsViewer,
+  attempt: AccessAttempt,
+  asked: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
+): Promise<HttpRefusal | null> {
   const { sessionId } = viewer
-  const admitted = await admitViewer(ctx, approach, {
+  const admitted = await admitViewer(ctx, attempt, {
     ...asked,
     sessionId,
     cut: async () => {
@@ -143,11 +143,11 @@ async function openSession(
   return null
 }
 
-function sendMaster(parts: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+function sendMaster(parts: HlsParts, viewer: HlsViewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = parts.ctx.clock.monotonic()
   const uri = `${viewer.feedId}/media.m3u8?t=${parts.tickets.of(viewer, 'playlist')}`
-  return reply.type(PLAYLIST).header('Cache-Control', 'no-store').send(masterPlaylist(stream.variant(), uri))
+  return reply.type(PLAYLIST).header('Cache-Control', 'no-store').send(feedMasterPlaylist(stream.variant(), uri))
 }
 
 async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: FastifyReply): Promise<FastifyReply> {
@@ -158,9 +158,9 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
   const sessionId = opens === null ? null : tickets.read(request.query.t, { opens, feedId })
   const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
   if (viewer === undefined) return refuse(reply, NO_TICKET)
-  const wanted = piece === null ? wantedOf(request.query) : null
+  const wanted = piece === null ? wantedPartOf(request.query) : null
   if (wanted === 'malformed') return refuse(reply, TOO_FAR)
-  const refused = await mayGoOn(parts, viewer, opens === 'playlist', placeOf(parts, request.raw))
+  const refused = await mayGoOn(parts, viewer, opens === 'playlist', requestPlaceOf(parts, request.raw))
   if (refused !== null) return refuse(reply, refused)
   viewer.lastAskedMs = ctx.clock.monotonic()
   attend(parts, viewer, reply)
@@ -175,37 +175,37 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
 /** The first request for the playlist opens the session. Each one after it is held to the rules of the token. */
 async function mayGoOn(
   { access }: HlsParts,
-  viewer: Viewer,
+  viewer: HlsViewer,
   isPlaylist: boolean,
   from: RequestPlace,
-): Promise<Refused | null> {
+): Promise<HttpRefusal | null> {
   const refused = isPlaylist ? await viewer.begin(from.address) : null
   if (refused !== null) return refused
   const text = await access.check(viewer.sessionId, from)
   return text === null ? null : { status: 401, text }
 }
 
-type Wanted = Exclude<ReturnType<typeof wantedOf>, 'malformed'>
+type Wanted = Exclude<ReturnType<typeof wantedPartOf>, 'malformed'>
 
 /**
  * What a player waits for, and after an init segment one part more: the playlist then holds two that it has not seen.
  * video.js (VHS 3.17) appends the init segment again with each playlist, and shows nothing until the next keyframe, until
  * it has taken two pieces from one playlist. A player that waits has three parts in its buffer, so once costs nothing.
  */
-function withOneMore(viewer: Viewer, wanted: Wanted): Wanted {
+function withOneMore(viewer: HlsViewer, wanted: Wanted): Wanted {
   if (!viewer.hasNewInit || wanted === null || wanted.part === null) return wanted
   viewer.hasNewInit = false
   return { ...wanted, part: wanted.part + 1 }
 }
 
-function sendPlaylist({ tickets }: HlsParts, viewer: Viewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
+function sendPlaylist({ tickets }: HlsParts, viewer: HlsViewer, stream: HlsStream, reply: FastifyReply): FastifyReply {
   const playlist = stream.playlist((piece) => `${fileOf(piece)}?t=${tickets.of(viewer, opensOf(piece))}`)
   return reply.type(PLAYLIST).header('Cache-Control', 'private, no-cache').send(playlist)
 }
 
 async function sendMedia(
   { ctx }: HlsParts,
-  viewer: Viewer,
+  viewer: HlsViewer,
   stream: HlsStream,
   piece: Piece,
   request: FastifyRequest<Child>,
@@ -224,12 +224,12 @@ async function sendMedia(
   return range === null ? reply.send(bytes) : reply.code(206).send(bytes.subarray(range.start, range.end + 1))
 }
 
-function attend({ ctx }: HlsParts, viewer: Viewer, reply: FastifyReply): void {
+function attend({ ctx }: HlsParts, viewer: HlsViewer, reply: FastifyReply): void {
   viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer))
 }
 
 /** Not being published is a 404 here: what players of HLS take for "try again". */
-function refuse(reply: FastifyReply, refused: Refused): FastifyReply {
+function refuse(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
   const { status, text } = refused
   reply.header('Cache-Control', 'no-store')
   if (status !== 409) return sendRefusal(reply, refused)

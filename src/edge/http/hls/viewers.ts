@@ -2,15 +2,15 @@ import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../base/clock.ts'
 import type { Address } from '../../../core/access/address.ts'
-import type { Refused } from '../webrtc/refusal.ts'
-import type { Opens, TicketHolder } from './tickets.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { Opens, TicketHolder } from '../media/tickets.ts'
 import { Waiting } from './waiting.ts'
 
 /** Opens the session of a viewer; null: it is on. */
-export type OpenSession = (address: Address) => Promise<Refused | null>
+export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
 /** Somebody who watches over HLS: a row of requests, held together by the tickets of one session. */
-export class Viewer implements TicketHolder {
+export class HlsViewer implements TicketHolder {
   sessionId = ''
   feedId = ''
   bytesIn = 0
@@ -21,7 +21,7 @@ export class Viewer implements TicketHolder {
   hasNewInit = false
   readonly #answers = new Set<ServerResponse>()
   #open: OpenSession | null = null
-  #opening: Promise<Refused | null> | null = null
+  #opening: Promise<HttpRefusal | null> | null = null
   #cut = false
 
   constructor(nowMs: number) {
@@ -39,7 +39,7 @@ export class Viewer implements TicketHolder {
   }
 
   /** The first request for media opens the session, from the address that it comes from; several at once open one. */
-  async begin(address: Address): Promise<Refused | null> {
+  async begin(address: Address): Promise<HttpRefusal | null> {
     if (this.#open === null) return null
     this.#opening ??= this.#open(address).finally(() => (this.#opening = null))
     const refused = await this.#opening
@@ -83,21 +83,21 @@ const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
 const ANSWER_MAX_MS = 60_000
 
 /** Everybody who watches over HLS at this node, as many as there may be sessions, and who is about to. */
-export class Viewers {
+export class HlsViewers {
   readonly #clock: Clock
-  readonly #viewers = new Map<string, Viewer>()
-  readonly #waiting = new Waiting()
+  readonly #viewers = new Map<string, HlsViewer>()
+  readonly #waiting = new Waiting<HlsViewer>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  newcomer(): Viewer {
-    return new Viewer(this.#clock.monotonic())
+  newcomer(): HlsViewer {
+    return new HlsViewer(this.#clock.monotonic())
   }
 
   /** It gets a master playlist, and has no session yet. */
-  wait(viewer: Viewer, addressKey: string): void {
+  wait(viewer: HlsViewer, addressKey: string): void {
     const pushedOut = this.#waiting.add(viewer, addressKey)
     if (pushedOut) this.#viewers.delete(pushedOut.sessionId)
     viewer.lastAskedMs = this.#clock.monotonic()
@@ -105,14 +105,14 @@ export class Viewers {
   }
 
   /** It has a session. */
-  add(viewer: Viewer): void {
+  add(viewer: HlsViewer): void {
     this.#waiting.delete(viewer)
     viewer.lastAskedMs = this.#clock.monotonic()
     this.#viewers.set(viewer.sessionId, viewer)
   }
 
   /** Undefined: the session is over, or this node never had it. */
-  find(sessionId: string, feedId: string): Viewer | undefined {
+  find(sessionId: string, feedId: string): HlsViewer | undefined {
     const viewer = this.#viewers.get(sessionId)
     return viewer === undefined || viewer.isCut || viewer.feedId !== feedId ? undefined : viewer
   }
@@ -124,7 +124,7 @@ export class Viewers {
   }
 
   /** Those who have asked for nothing in this time, or take an answer so slowly that nobody watches with it. */
-  idle(ms: number): Viewer[] {
+  idle(ms: number): HlsViewer[] {
     const since = this.#clock.monotonic() - ms
     return [...this.#viewers.values()].filter(
       ({ isServed, lastAskedMs }) => lastAskedMs < (isServed ? since - ANSWER_MAX_MS : since),

@@ -1,5 +1,3 @@
-import type { Viewer } from './viewers.ts'
-
 /** A few kilobytes each, at most. */
 const WAITING_MAX = 10_000
 /** A class behind one address that begins to watch at the same moment. */
@@ -10,12 +8,12 @@ const WAITING_MAX_PER_ADDRESS = 1000
  * master playlists without end pushes out their own address's oldest ones first; others go on within a second, long
  * before theirs are reached.
  */
-export class Waiting {
-  readonly #addressOf = new Map<Viewer, string>()
-  readonly #byAddress = new Map<string, Set<Viewer>>()
+export class Waiting<V extends object> {
+  readonly #addressOf = new Map<V, string>()
+  readonly #byAddress = new Map<string, Set<V>>()
 
   /** @returns whom this one has pushed out */
-  add(viewer: Viewer, addressKey: string): Viewer | undefined {
+  add(viewer: V, addressKey: string): V | undefined {
     const ofAddress = this.#byAddress.get(addressKey) ?? new Set()
     const crowd = ofAddress.size >= WAITING_MAX_PER_ADDRESS ? ofAddress : this.#all()
     const [oldest] = crowd ?? []
@@ -26,7 +24,7 @@ export class Waiting {
     return oldest
   }
 
-  delete(viewer: Viewer): void {
+  delete(viewer: V): void {
     const addressKey = this.#addressOf.get(viewer)
     if (addressKey === undefined) return
     this.#addressOf.delete(viewer)
@@ -36,7 +34,7 @@ export class Waiting {
   }
 
   /** All, the oldest first, when there are too many. */
-  #all(): Iterable<Viewer> | null {
+  #all(): Iterable<V> | null {
     return this.#addressOf.size >= WAITING_MAX ? this.#addressOf.keys() : null
   }
 }

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
-import type { Approach } from '../../../commands/authorize.ts'
+import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { PeerOf } from '../peer.ts'
-import { SDP, type Refused } from './refusal.ts'
+import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
 /** An offer of a browser has some 6 KB; with simulcast and every codec some 12. */
 export const MAX_OFFER_BYTES = 65_536
 
 /** What somebody who wants to publish or to view has sent, beside who they are. */
-export interface Offer {
+export interface SignalingOffer {
   readonly sdp: string
   readonly sourceId: string | null
   /** Lower case; null: none was wished for. */
@@ -20,7 +20,7 @@ const CODECS = ['h264', 'vp8', 'vp9', 'av1']
 const MAX_SOURCE_ID = 128
 
 /** Reads the offer and the parameters that we know; others are left alone, for they are other servers'. */
-export function readOffer(request: FastifyRequest): Result<Offer, Refused> {
+export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpRefusal> {
   const { body } = request
   if (!Buffer.isBuffer(body) || !hasType(request, SDP))
     return err({ status: 415, text: `Unsupported Media Type: send the offer as ${SDP}` })
@@ -49,11 +49,11 @@ function parameter(request: FastifyRequest, name: string): string | undefined {
 }
 
 /** Who wants what, in the words of the decision. */
-export function approachOf(
+export function attemptOf(
   request: FastifyRequest,
   peerOf: PeerOf,
-  wish: Pick<Approach, 'action' | 'protocol' | 'accountId' | 'streamName'>,
-): Approach {
+  wish: Pick<AccessAttempt, 'action' | 'protocol' | 'accountId' | 'streamName'>,
+): AccessAttempt {
   return {
     ...wish,
     presented: presentedToken(request),

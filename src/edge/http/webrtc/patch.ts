@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Patched } from '../../../media/engine.ts'
-import type { DoorParts } from './door.ts'
+import type { SignalingParts } from './parts.ts'
 import { hasType } from './offer.ts'
-import { FRAGMENT, sendRefusal, UNKNOWN, type Refused } from './refusal.ts'
-import { quotedTag, type Resource } from './resources.ts'
+import { FRAGMENT, sendRefusal, UNKNOWN, type HttpRefusal } from '../media/refusal.ts'
+import { quotedTag, type SignalingResource } from './resources.ts'
 
 const MAX_FRAGMENT_BYTES = 16_384
 /** Of one session, at a time. A browser sends one after the other. */
 const MAX_PATCHING = 8
 
 /** Trickled candidates and ICE restarts (RFC 9725 section 4.3). */
-export function patchRoute(app: FastifyInstance, parts: DoorParts): void {
+export function patchRoute(app: FastifyInstance, parts: SignalingParts): void {
   const limit = { bodyLimit: MAX_FRAGMENT_BYTES }
   app.patch<{ Params: { id: string } }>('/resource/:id', limit, async (request, reply) => {
     const resource = parts.resources.find(request.params.id)
@@ -21,7 +21,11 @@ export function patchRoute(app: FastifyInstance, parts: DoorParts): void {
   })
 }
 
-async function patched({ engine }: DoorParts, resource: Resource, { body, headers }: FastifyRequest): Promise<Patched> {
+async function patched(
+  { engine }: SignalingParts,
+  resource: SignalingResource,
+  { body, headers }: FastifyRequest,
+): Promise<Patched> {
   resource.patching++
   try {
     // Some clients trickle without If-Match. That is harmless as long as it cannot restart ICE.
@@ -31,7 +35,7 @@ async function patched({ engine }: DoorParts, resource: Resource, { body, header
   }
 }
 
-function precondition(request: FastifyRequest, resource: Resource): Refused | null {
+function precondition(request: FastifyRequest, resource: SignalingResource): HttpRefusal | null {
   if (!Buffer.isBuffer(request.body) || !hasType(request, FRAGMENT))
     return { status: 415, text: `Unsupported Media Type: send ${FRAGMENT}` }
   if (request.body.length === 0) return { status: 400, text: 'Bad request: the fragment is empty' }
@@ -50,7 +54,7 @@ function precondition(request: FastifyRequest, resource: Resource): Refused | nu
 const matches = (wanted: string, etag: string): boolean =>
   wanted.split(',').some((tag) => ['*', '"*"', etag].includes(tag.trim()))
 
-function answer(reply: FastifyReply, resource: Resource, patched: Patched): FastifyReply {
+function answer(reply: FastifyReply, resource: SignalingResource, patched: Patched): FastifyReply {
   if (!patched.ok) return sendRefusal(reply, { status: patched.status, text: patched.problem })
   resource.etag = quotedTag(patched.etag)
   if (patched.answer === null) return reply.code(204).send()

@@ -1,7 +1,7 @@
 import type { Random } from '../../../base/random.ts'
 
 /** What `Location` names: one session, as its own client sees it. */
-export interface Resource {
+export interface SignalingResource {
   /** 32 random bytes. Who knows it may end the session, so it is told to the session's client only. */
   readonly id: string
   readonly sessionId: string
@@ -15,15 +15,15 @@ const ID_BYTES = 32
 
 /** The sessions that this node has a resource for. As many as there are sessions, which the engine bounds. */
 export class Resources {
-  readonly #byId = new Map<string, Resource>()
-  readonly #bySession = new Map<string, Resource>()
+  readonly #byId = new Map<string, SignalingResource>()
+  readonly #bySession = new Map<string, SignalingResource>()
   readonly #random: Random
 
   constructor(random: Random) {
     this.#random = random
   }
 
-  open(sessionId: string): Resource {
+  open(sessionId: string): SignalingResource {
     const id = this.#random.bytes(ID_BYTES).toString('base64url')
     const resource = { id, sessionId, etag: '', patching: 0 }
     this.#byId.set(id, resource)
@@ -31,7 +31,7 @@ export class Resources {
     return resource
   }
 
-  find(id: string): Resource | undefined {
+  find(id: string): SignalingResource | undefined {
     return this.#byId.get(id)
   }
 

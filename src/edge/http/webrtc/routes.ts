@@ -1,30 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../../../commands/context.ts'
-import type { Engine } from '../../../media/engine.ts'
-import type { Handover } from '../handover.ts'
 import type { PeerOf } from '../peer.ts'
-import { openDoor } from './door.ts'
+import { openSignalingEndpoint } from './endpoint.ts'
+import type { WebRtcOptions } from './parts.ts'
 import { iceLinks } from './iceLinks.ts'
-import { FRAGMENT, plainErrorHandler, SDP } from './refusal.ts'
+import { FRAGMENT, plainErrorHandler, SDP } from '../media/refusal.ts'
 import { Resources } from './resources.ts'
-import { whepDoor } from './whep.ts'
-import { whipDoor } from './whip.ts'
-
-export interface WebRtcOptions {
-  readonly engine: Engine
-  /** STUN and TURN servers for clients: `URL` or `URL username credential`. */
-  readonly iceServers: readonly string[]
-  /** How many offers may be under way at a time. */
-  readonly maxPending: number
-  /** Where clients reach this node when that is not where they came to; ''. */
-  readonly nodeUrl: string
-  readonly handover: Handover
-}
-
-export interface WebRtcParts extends WebRtcOptions {
-  readonly ctx: Context
-  readonly peerOf: PeerOf
-}
+import { whepEndpoint } from './whep.ts'
+import { whipEndpoint } from './whip.ts'
 
 /** WHIP and WHEP: everything under `/api/whip` and `/api/whep`. */
 export async function webRtcRoutes(
@@ -41,15 +24,15 @@ export async function webRtcRoutes(
   app.addHook('onClose', async () => unwatch())
   const pending = { count: 0, most: maxPending }
   const parts = { ctx, engine, resources, links: iceLinks(iceServers), pending, base: nodeUrl.replace(/\/$/, '') }
-  for (const door of [whipDoor, whepDoor].map((make) => make({ ...options, ctx, peerOf }))) {
+  for (const endpoint of [whipEndpoint, whepEndpoint].map((make) => make({ ...options, ctx, peerOf }))) {
     await app.register(
       async (scope) => {
         scope.removeAllContentTypeParsers()
         scope.addContentTypeParser([SDP, FRAGMENT], { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
         scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
-        openDoor(scope, parts, door)
+        openSignalingEndpoint(scope, parts, endpoint)
       },
-      { prefix: door.prefix },
+      { prefix: endpoint.prefix },
     )
   }
 }

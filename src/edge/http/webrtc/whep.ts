@@ -1,10 +1,10 @@
-import { admitViewer } from '../../../commands/live/admit.ts'
-import { approachOf } from './offer.ts'
-import type { Door } from './door.ts'
-import type { WebRtcParts } from './routes.ts'
+import { admitViewer } from '../../../commands/sessions/admit.ts'
+import { attemptOf } from './offer.ts'
+import type { SignalingEndpoint } from './parts.ts'
+import type { WebRtcParts } from './parts.ts'
 
 /** WebRTC-HTTP egress (draft-ietf-wish-whep): `POST /api/whep/{accountId}/{streamName}`. */
-export function whepDoor({ ctx, peerOf, engine, handover }: WebRtcParts): Door {
+export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): SignalingEndpoint {
   return {
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
@@ -13,7 +13,7 @@ export function whepDoor({ ctx, peerOf, engine, handover }: WebRtcParts): Door {
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
       const wish = { action: 'view', protocol: 'whep', accountId, streamName } as const
-      const { approach, isHandedOver } = handover.received(request, approachOf(request, peerOf, wish))
+      const { approach, isHandedOver } = handover.received(request, attemptOf(request, peerOf, wish))
       const admitted = await admitViewer(ctx, approach, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
       return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, approach) }
     },

@@ -1,6 +1,6 @@
 import { type HostAddress, candidateLines } from './candidate.ts'
 import type { ChosenCodec } from './choose.ts'
-import type { Offer } from './offer.ts'
+import type { SdpOffer } from './offer.ts'
 import type { OfferedMedia } from './media.ts'
 
 /** Header extensions that may be agreed upon. */
@@ -69,7 +69,7 @@ const VIEW_EXTENSIONS: readonly string[] = [EXTENSION.mid, EXTENSION.transportCc
  * The answer of an ICE-lite server with a passive DTLS role (RFC 8829 section 5.3, RFC 9725 section 4.4): one entry of
  * `answers` for each m-line of the offer, in its order. All that is accepted is bundled on the one transport.
  */
-export function buildAnswer(offer: Offer, transport: AnswerTransport, answers: readonly AnsweredMedia[]): string {
+export function buildAnswer(offer: SdpOffer, transport: AnswerTransport, answers: readonly AnsweredMedia[]): string {
   const accepted = offer.media.filter((_, index) => hasAnswer(answers[index]))
   const tagged = accepted[0]
   const lines = [

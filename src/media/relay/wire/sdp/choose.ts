@@ -1,5 +1,5 @@
 import type { VideoCodec } from '../../../frame.ts'
-import { type Flow, formatProblem, modeOf, nameOf } from './format.ts'
+import { type Flow, formatProblem, modeOf, codecNameOf } from './format.ts'
 import type { OfferedCodec, OfferedMedia } from './media.ts'
 
 /** Which of the offered codecs an m-line is answered with. */
@@ -65,7 +65,7 @@ export function chooseIdle(media: OfferedMedia, { video, audio }: WantedTracks):
 /** The codecs of an m-line that can flow this way. */
 const served = (media: OfferedMedia, flow: Flow): ChosenCodec[] =>
   media.codecs.flatMap((codec) => {
-    const name = nameOf(codec, media.kind)
+    const name = codecNameOf(codec, media.kind)
     if (name === null || formatProblem(codec, media.kind, flow) !== null) return []
     return { codec, name, rtxPayloadType: rtxOf(media, codec) }
   })

@@ -4,7 +4,7 @@ import type { OfferedCodec, OfferedMedia } from './media.ts'
 const VIDEO = ['h264', 'vp8', 'vp9', 'av1'] as const
 
 /** The codec by the name that SDP gives it; `av1x` was AV1 before it was registered and is another format. */
-export const nameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | 'opus' | null => {
+export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): VideoCodec | 'opus' | null => {
   if (kind === 'audio') return name === 'opus' ? 'opus' : null
   return VIDEO.find((known) => known === name) ?? null
 }
@@ -13,7 +13,7 @@ export const nameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']): Vide
 export type Flow = 'publish' | 'view'
 
 /** What an offered format has, and what it would have to have. */
-export interface FormatProblem {
+export interface SdpFormatProblem {
   readonly offered: string
   readonly served: string
 }
@@ -22,9 +22,9 @@ export interface FormatProblem {
  * Why a codec that we know is not served in the format that is offered; null when it is served. VP9 only in profile 0, AV1
  * only in profile main.
  */
-export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], flow: Flow): FormatProblem | null {
+export function formatProblem(codec: OfferedCodec, kind: OfferedMedia['kind'], flow: Flow): SdpFormatProblem | null {
   const { clockRate, channels, fmtp } = codec
-  const name = nameOf(codec, kind)
+  const name = codecNameOf(codec, kind)
   if (name === 'opus') {
     if (clockRate === 48_000 && channels === 2) return null
     return { offered: `opus/${clockRate}/${channels}`, served: 'opus/48000/2' }
@@ -44,13 +44,13 @@ export const modeOf = ({ fmtp }: OfferedCodec): string | null => fmtp.get('packe
  * An explicit 0 is believed. A viewer without the parameter, such as GStreamer with its usual caps, reads FU-A all the same; the
  * answer repeats its format as it is, as RFC 6184 section 8.2.2 demands.
  */
-const modeProblem = (codec: OfferedCodec, flow: Flow): FormatProblem | null =>
+const modeProblem = (codec: OfferedCodec, flow: Flow): SdpFormatProblem | null =>
   parameterProblem('packetization-mode', modeOf(codec) ?? '1', flow === 'publish' ? ['1', '0'] : ['1'])
 
 /** Longer values are cut: they are repeated to the sender of the offer. */
 const MAX_SHOWN = 20
 
-const parameterProblem = (name: string, value: string, served: readonly string[]): FormatProblem | null =>
+const parameterProblem = (name: string, value: string, served: readonly string[]): SdpFormatProblem | null =>
   served.includes(value)
     ? null
     : { offered: `${name}=${value.slice(0, MAX_SHOWN)}`, served: `${name}=${served.join(' or ')}` }

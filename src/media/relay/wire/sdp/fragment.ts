@@ -1,10 +1,10 @@
 import { ok, type Result } from '../../../../base/result.ts'
 import { type Candidate, candidateLines, type HostAddress, parseCandidate } from './candidate.ts'
-import { all, first, has, malformed, readSections, type SdpRefusal } from './lines.ts'
+import { attributesOf, first, has, malformed, readSections, type SdpRefusal } from './lines.ts'
 import { isPwd, isUfrag } from './offer.ts'
 
 /** Candidates that come later, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). */
-export interface Fragment {
+export interface SdpFragment {
   /** Other than those of the offer when ICE is restarted. Null when left out. */
   readonly iceUfrag: string | null
   readonly icePwd: string | null
@@ -15,7 +15,7 @@ export interface Fragment {
 const MAX_CANDIDATES = 64
 
 /** Reads a fragment. Everything is bundled, so candidates of all m-lines count as one list. */
-export function parseFragment(text: string): Result<Fragment, SdpRefusal> {
+export function parseFragment(text: string): Result<SdpFragment, SdpRefusal> {
   const sections = readSections(text)
   if (!sections.ok) return sections
   const parts = [sections.value.session, ...sections.value.media]
@@ -28,7 +28,7 @@ export function parseFragment(text: string): Result<Fragment, SdpRefusal> {
     iceUfrag,
     icePwd,
     candidates: parts
-      .flatMap((part) => all(part, 'candidate'))
+      .flatMap((part) => attributesOf(part, 'candidate'))
       .slice(0, MAX_CANDIDATES)
       .map(parseCandidate)
       .filter((candidate) => candidate !== null),

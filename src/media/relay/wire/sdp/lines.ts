@@ -19,20 +19,20 @@ export const malformed = (problem: string): { ok: false; error: SdpRefusal } => 
 export const unservable = (problem: string): { ok: false; error: SdpRefusal } => err({ status: 406, problem })
 
 /** The attributes of the session or of one m-line: values by name, in their order. A flag such as `sendonly` has ''. */
-export interface Section {
+export interface SdpSection {
   /** What follows `m=`; '' for the session. */
   readonly media: string
   readonly attributes: ReadonlyMap<string, readonly string[]>
 }
 
 export interface Sections {
-  readonly session: Section
-  readonly media: readonly Section[]
+  readonly session: SdpSection
+  readonly media: readonly SdpSection[]
 }
 
-export const first = (section: Section, name: string): string | undefined => section.attributes.get(name)?.[0]
-export const all = (section: Section, name: string): readonly string[] => section.attributes.get(name) ?? []
-export const has = (section: Section, name: string): boolean => section.attributes.has(name)
+export const first = (section: SdpSection, name: string): string | undefined => section.attributes.get(name)?.[0]
+export const attributesOf = (section: SdpSection, name: string): readonly string[] => section.attributes.get(name) ?? []
+export const has = (section: SdpSection, name: string): boolean => section.attributes.has(name)
 
 /** Splits SDP (RFC 8866 section 9) or a fragment of it into its sections, within bounds. */
 export function readSections(text: string): Result<Sections, SdpRefusal> {
@@ -60,7 +60,7 @@ function readLine(line: string, section: OpenSection, media: OpenSection[]): str
   return null
 }
 
-class OpenSection implements Section {
+class OpenSection implements SdpSection {
   readonly media: string
   readonly attributes = new Map<string, string[]>()
   #count = 0

@@ -1,6 +1,6 @@
 import { ok, type Result } from '../../../../base/result.ts'
 import { type Candidate, parseCandidate } from './candidate.ts'
-import { all, first, has, malformed, type SdpRefusal, type Section } from './lines.ts'
+import { attributesOf, first, has, malformed, type SdpRefusal, type SdpSection } from './lines.ts'
 
 /** One m-line of an offer. */
 export interface OfferedMedia {
@@ -55,7 +55,7 @@ const MAX_CANDIDATES = 64
 const DIRECTIONS = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] as const
 
 /** Reads a section. `isBundled`: whether the BUNDLE group names it. */
-export function readMedia(section: Section, isBundled: boolean): Result<OfferedMedia, SdpRefusal> {
+export function readMedia(section: SdpSection, isBundled: boolean): Result<OfferedMedia, SdpRefusal> {
   const match = /^([a-z]{1,32}) (\d{1,5})(?:\/\d+)? (\S{1,64})((?: \S{1,64}){1,256})$/.exec(section.media)
   const mid = first(section, 'mid') ?? ''
   if (match === null) return malformed(`The m-line of mid ${mid} is malformed.`)
@@ -79,7 +79,7 @@ export function readMedia(section: Section, isBundled: boolean): Result<OfferedM
     rtxPairs: readRtxPairs(section),
     msid: first(section, 'msid') ?? '',
     reducedSize: has(section, 'rtcp-rsize'),
-    candidates: all(section, 'candidate')
+    candidates: attributesOf(section, 'candidate')
       .slice(0, MAX_CANDIDATES)
       .map(parseCandidate)
       .filter((one) => one !== null),
@@ -87,10 +87,10 @@ export function readMedia(section: Section, isBundled: boolean): Result<OfferedM
 }
 
 /** Those with an rtpmap, in the order of the m-line. Static payload types without one are none that we serve. */
-function readCodecs(section: Section, formats: readonly string[]): OfferedCodec[] {
-  const maps = byPayloadType(all(section, 'rtpmap'))
-  const fmtps = byPayloadType(all(section, 'fmtp'))
-  const feedback = all(section, 'rtcp-fb').map(splitAtSpace)
+function readCodecs(section: SdpSection, formats: readonly string[]): OfferedCodec[] {
+  const maps = byPayloadType(attributesOf(section, 'rtpmap'))
+  const fmtps = byPayloadType(attributesOf(section, 'fmtp'))
+  const feedback = attributesOf(section, 'rtcp-fb').map(splitAtSpace)
   return [...new Set(formats)].slice(0, MAX_CODECS).flatMap((format) => {
     const payloadType = /^\d{1,3}$/.test(format) ? Number(format) : 128
     const match = /^([\w.-]{1,32})\/(\d{1,6})(?:\/(\d{1,2}))?$/.exec(maps.get(format) ?? '')
@@ -127,8 +127,8 @@ const readParameters = (text: string): Map<string, string> =>
   )
 
 /** RFC 8285 section 8; one that is switched off in the direction of the offer is left out. */
-function readExtensions(section: Section): OfferedExtension[] {
-  return all(section, 'extmap')
+function readExtensions(section: SdpSection): OfferedExtension[] {
+  return attributesOf(section, 'extmap')
     .slice(0, MAX_EXTENSIONS)
     .flatMap((value) => {
       const match = /^(\d{1,3})(?:\/(\w+))? (\S{1,255})/.exec(value)
@@ -138,25 +138,25 @@ function readExtensions(section: Section): OfferedExtension[] {
 }
 
 /** `a=simulcast:send h;m,n;~l` names them in order; alternatives count by their first, a paused one counts. */
-function readRids(section: Section): string[] {
+function readRids(section: SdpSection): string[] {
   const declared = new Set(
-    all(section, 'rid').flatMap((value) => /^([A-Za-z0-9_-]{1,32}) send(?: |$)/.exec(value)?.[1] ?? []),
+    attributesOf(section, 'rid').flatMap((value) => /^([A-Za-z0-9_-]{1,32}) send(?: |$)/.exec(value)?.[1] ?? []),
   )
   const list = /(?:^| )send (\S+)/.exec(first(section, 'simulcast') ?? '')?.[1] ?? ''
   const names = list.split(';').map((layer) => (layer.split(',')[0] ?? '').replace(/^~/, ''))
   return [...new Set(names)].filter((name) => declared.has(name)).slice(0, MAX_RIDS)
 }
 
-const readSsrcs = (section: Section): number[] =>
-  [...new Set(all(section, 'ssrc').map((value) => splitAtSpace(value)[0]))]
+const readSsrcs = (section: SdpSection): number[] =>
+  [...new Set(attributesOf(section, 'ssrc').map((value) => splitAtSpace(value)[0]))]
     .filter(isSsrc)
     .slice(0, MAX_SSRCS)
     .map(Number)
 
 const isSsrc = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= 0xffffffff
 
-const readRtxPairs = (section: Section): { media: number; rtx: number }[] =>
-  all(section, 'ssrc-group')
+const readRtxPairs = (section: SdpSection): { media: number; rtx: number }[] =>
+  attributesOf(section, 'ssrc-group')
     .slice(0, MAX_SSRCS)
     .flatMap((value) => {
       const [semantics, media = '', rtx = ''] = value.split(' ')

@@ -1,9 +1,18 @@
 import { ok, type Result } from '../../../../base/result.ts'
-import { all, first, has, malformed, readSections, type SdpRefusal, type Section, unservable } from './lines.ts'
+import {
+  attributesOf,
+  first,
+  has,
+  malformed,
+  readSections,
+  type SdpRefusal,
+  type SdpSection,
+  unservable,
+} from './lines.ts'
 import { type OfferedMedia, readMedia } from './media.ts'
 
 /** An offer that can be answered: everything in it on one bundled transport (RFC 9725 section 4.4, RFC 8829). */
-export interface Offer {
+export interface SdpOffer {
   readonly iceUfrag: string
   readonly icePwd: string
   readonly fingerprint: Fingerprint
@@ -19,7 +28,7 @@ export interface Fingerprint {
 }
 
 /** Reads an SDP offer of WHIP or WHEP. Whatever the text is, this neither throws nor takes long. */
-export function parseOffer(text: string): Result<Offer, SdpRefusal> {
+export function parseOffer(text: string): Result<SdpOffer, SdpRefusal> {
   if (!/^v=0[\r\n]/.test(text)) return malformed('The body is not SDP: it does not begin with v=0.')
   const sections = readSections(text)
   if (!sections.ok) return sections
@@ -42,15 +51,15 @@ export function parseOffer(text: string): Result<Offer, SdpRefusal> {
 }
 
 /** The mids of the first BUNDLE group, or null. */
-function readBundle(session: Section): string[] | null {
-  const group = all(session, 'group').find((value) => /^BUNDLE( |$)/.test(value))
+function readBundle(session: SdpSection): string[] | null {
+  const group = attributesOf(session, 'group').find((value) => /^BUNDLE( |$)/.test(value))
   const mids = group?.split(' ').slice(1).filter(Boolean) ?? []
   return mids.length === 0 ? null : mids
 }
 
-const midOf = (section: Section): string => first(section, 'mid') ?? ''
+const midOf = (section: SdpSection): string => first(section, 'mid') ?? ''
 
-function checkBundle(bundle: readonly string[], media: readonly Section[]): string | null {
+function checkBundle(bundle: readonly string[], media: readonly SdpSection[]): string | null {
   const mids = media.map(midOf)
   if (mids.some((mid) => !/^[\w.+~-]{1,64}$/.test(mid)))
     return 'Every m-line must have an a=mid of 1 to 64 letters, digits and characters of "_.+~-".'
@@ -61,17 +70,17 @@ function checkBundle(bundle: readonly string[], media: readonly Section[]): stri
 
 /** ICE and DTLS of the bundle: of its first m-line or of the session (RFC 9143 section 7.1, RFC 8839 section 5.4). */
 function withTransport(
-  session: Section,
-  sections: readonly Section[],
+  session: SdpSection,
+  sections: readonly SdpSection[],
   bundle: readonly string[],
   media: readonly OfferedMedia[],
-): Result<Offer, SdpRefusal> {
+): Result<SdpOffer, SdpRefusal> {
   const tagged = sections.find((section) => midOf(section) === bundle[0]) ?? session
   const iceUfrag = first(tagged, 'ice-ufrag') ?? first(session, 'ice-ufrag') ?? ''
   const icePwd = first(tagged, 'ice-pwd') ?? first(session, 'ice-pwd') ?? ''
   if (!isUfrag(iceUfrag) || !isPwd(icePwd))
     return malformed('The offer must have a valid a=ice-ufrag and a valid a=ice-pwd (RFC 8839 section 5.4).')
-  const hashes = has(tagged, 'fingerprint') ? all(tagged, 'fingerprint') : all(session, 'fingerprint')
+  const hashes = has(tagged, 'fingerprint') ? attributesOf(tagged, 'fingerprint') : attributesOf(session, 'fingerprint')
   const fingerprint = hashes.map(readFingerprint).find((hash) => hash !== null)
   if (fingerprint === undefined || fingerprint === null) {
     return malformed('The offer must have a valid a=fingerprint in sha-256, sha-384 or sha-512.')

@@ -10,17 +10,17 @@ import {
 } from './choose.ts'
 import { type SdpRefusal, unservable } from './lines.ts'
 import type { OfferedMedia } from './media.ts'
-import type { Offer } from './offer.ts'
+import type { SdpOffer } from './offer.ts'
 import { publishProblem, viewProblem } from './problems.ts'
 
 /** One entry for each m-line of the offer: how it will be answered; null: rejected. */
-export type Plan = readonly (ChosenCodec | null)[]
+export type SdpPlan = readonly (ChosenCodec | null)[]
 
 /**
  * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
  * whose video cannot be taken is refused: a broadcast without its picture would give no reason.
  */
-export function planPublish(offer: Offer, wanted: VideoCodec | null): Result<Plan, SdpRefusal> {
+export function planPublish(offer: SdpOffer, wanted: VideoCodec | null): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
   const needsVideo = wanted !== null || hasOpen(offer, 'video', isSending)
   const isTaken = needsVideo ? answers(offer, plan, 'video') : answers(offer, plan, 'audio')
@@ -31,7 +31,7 @@ export function planPublish(offer: Offer, wanted: VideoCodec | null): Result<Pla
  * A viewer gets the wanted video and audio, each in the first m-line that takes it. An offer that asks for video and cannot
  * decode the stream's is refused: a black picture with sound would give no reason.
  */
-export function planView(offer: Offer, wanted: WantedTracks): Result<Plan, SdpRefusal> {
+export function planView(offer: SdpOffer, wanted: WantedTracks): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => {
     const track = media.kind === 'video' ? wanted.video : wanted.audio
     return track === null ? null : chooseForViewer(media, track)
@@ -41,7 +41,7 @@ export function planView(offer: Offer, wanted: WantedTracks): Result<Plan, SdpRe
   return isTaken ? ok(plan) : unservable(viewProblem(offer, wanted, answers(offer, plan, 'audio')))
 }
 
-function firstOfEachKind(offer: Offer, choose: (media: OfferedMedia) => ChosenCodec | null): Plan {
+function firstOfEachKind(offer: SdpOffer, choose: (media: OfferedMedia) => ChosenCodec | null): SdpPlan {
   const done = new Set<string>()
   return offer.media.map((media) => {
     const chosen = media.kind === 'other' || done.has(media.kind) ? null : choose(media)
@@ -50,8 +50,8 @@ function firstOfEachKind(offer: Offer, choose: (media: OfferedMedia) => ChosenCo
   })
 }
 
-const hasOpen = (offer: Offer, kind: string, flows: (media: OfferedMedia) => boolean): boolean =>
+const hasOpen = (offer: SdpOffer, kind: string, flows: (media: OfferedMedia) => boolean): boolean =>
   offer.media.some((media) => media.kind === kind && media.isOpen && flows(media))
 
-const answers = (offer: Offer, plan: Plan, kind: 'video' | 'audio'): boolean =>
+const answers = (offer: SdpOffer, plan: SdpPlan, kind: 'video' | 'audio'): boolean =>
   offer.media.some((media, index) => media.kind === kind && plan[index] !== null)

@@ -1,8 +1,8 @@
 import type { VideoCodec } from '../../../frame.ts'
 import { isReceiving, isSending, type WantedTrack, type WantedTracks } from './choose.ts'
-import { type FormatProblem, type Flow, formatProblem, nameOf } from './format.ts'
+import { type SdpFormatProblem, type Flow, formatProblem, codecNameOf } from './format.ts'
 import type { OfferedMedia } from './media.ts'
-import type { Offer } from './offer.ts'
+import type { SdpOffer } from './offer.ts'
 
 type Kind = 'video' | 'audio'
 type Name = VideoCodec | 'opus'
@@ -12,7 +12,7 @@ const TITLES: Readonly<Record<Name, string>> = { h264: 'H264', vp8: 'VP8', vp9: 
 const SERVED: Readonly<Record<Kind, string>> = { video: 'H264, VP8, VP9 or AV1', audio: 'Opus' }
 
 /** Why nothing that an offer sends can be taken, or not the video that it sends or that was asked for. */
-export function publishProblem(offer: Offer, wanted: VideoCodec | null): string {
+export function publishProblem(offer: SdpOffer, wanted: VideoCodec | null): string {
   const sends = offer.media.filter((media) => media.kind !== 'other' && isSending(media))
   if (sends.length === 0) return 'The offer sends nothing: no audio or video of it is sendonly or sendrecv.'
   const open = sends.filter(({ isOpen }) => isOpen)
@@ -32,7 +32,7 @@ function notPublished(open: readonly OfferedMedia[], wanted: VideoCodec): string
 }
 
 /** Why an offer gets nothing of a stream, or not the video that it asks for; `hasAudio`: it would get the audio. */
-export function viewProblem(offer: Offer, { video, audio }: WantedTracks, hasAudio: boolean): string {
+export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, hasAudio: boolean): string {
   if (video === null && audio === null) return 'The stream has no audio or video that WebRTC can carry.'
   const receives = offer.media.filter((media) => media.kind !== 'other' && isReceiving(media))
   if (receives.length === 0) return 'The offer receives nothing: no audio or video of it is recvonly or sendrecv.'
@@ -54,7 +54,7 @@ function notWatched(open: readonly OfferedMedia[], kind: Kind, track: WantedTrac
 function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name: Name | null): string | null {
   for (const { codecs } of open.filter((media) => media.kind === kind)) {
     for (const codec of codecs) {
-      const found = nameOf(codec, kind)
+      const found = codecNameOf(codec, kind)
       const problem = found === null || (name !== null && found !== name) ? null : formatProblem(codec, kind, flow)
       if (found !== null && problem !== null) return describe(found, problem)
     }
@@ -62,5 +62,5 @@ function wrongFormat(open: readonly OfferedMedia[], kind: Kind, flow: Flow, name
   return null
 }
 
-const describe = (name: Name, { offered, served }: FormatProblem): string =>
+const describe = (name: Name, { offered, served }: SdpFormatProblem): string =>
   `${TITLES[name]} with ${offered}, and only ${served} is served`

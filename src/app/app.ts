@@ -1,0 +1,190 @@
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { addressList } from '../base/addressList.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
+import { openCountryDatabase } from '../base/geoip.ts'
+import { loadOrCreateKeyFile } from '../base/keyfile.ts'
+import type { Logger } from '../base/log.ts'
+import { systemRandom, type Random } from '../base/random.ts'
+import { SampledLog } from '../base/sampledLog.ts'
+import { Sealer } from '../base/sealer.ts'
+import { AccessRecorder } from '../services/accessRecorder.ts'
+import { ensureAccount } from '../commands/accounts/accounts.ts'
+import { LastUses } from '../services/lastUses.ts'
+import type { Context } from '../commands/context.ts'
+import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
+import { openTokenValue } from '../commands/tokens/tokenValue.ts'
+import { sealingKeyFile, storageUrl } from '../config/places.ts'
+import type { Config } from '../config/schema.ts'
+import type { Mac } from '../core/pages/cursor.ts'
+import { SessionSlots } from '../core/sessions/slots.ts'
+import { checkTarget } from '../core/webhooks/target.ts'
+import { serviceJobs } from '../jobs/retention.ts'
+import { startJobs } from '../jobs/timers.ts'
+import { SessionRegistry } from '../media/sessionRegistry.ts'
+import { notifyingStore } from '../store/notifying.ts'
+import { AccessCache } from '../store/cached.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+import { DatabaseTime } from '../store/time.ts'
+import { Tally } from '../base/tally.ts'
+import { refuseViewerKey } from '../base/viewerKey.ts'
+
+/** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
+export interface App {
+  readonly config: Config
+  readonly ctx: Context
+  /** Signs list cursors; the same on every node that has the same sealing key. */
+  readonly sign: Mac
+  /** The sealing key, to derive others from. */
+  readonly key: Buffer
+  /** Says `news` when this process has committed something to deliver, and `live` with each change of a live resource. */
+  readonly news: EventEmitter
+  /** Writes what waits and closes the store. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Something about this machine or its configuration that keeps Sluice from starting; the message says what to do. */
+export class CannotStart extends Error {
+  override readonly name = 'CannotStart'
+}
+
+export interface AppOptions {
+  config: Config
+  log: Logger
+  /** In place of one that is set by the database: it is taken as it is. */
+  clock?: Clock
+  /** Of this machine; it may be wrong. */
+  machineClock?: Clock
+  random?: Random
+}
+
+/** A clock that is further off is worth a line in the log. */
+const WRONG_CLOCK_MS = 2_000
+
+/** Joins the rooms. The one place that knows them all. */
+export async function openApp(options: AppOptions): Promise<App> {
+  const { config, log, random = systemRandom } = options
+  mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
+  const key = sealingKey(config, random)
+  const sealer = new Sealer([key], random)
+  const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
+  const news = new EventEmitter()
+  const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
+  const store = notifyingStore(opened, () => news.emit('news'))
+  const time = await timeOf(opened, options)
+  const clock = options.clock ?? time.clock
+  const cache = new AccessCache({
+    store,
+    clock,
+    log,
+    openValue: (valueSealed) => openTokenValue({ sealer }, { valueSealed }),
+    maxEntries: config.access.cacheTokens,
+    staleMs: config.access.staleSeconds * 1000,
+  })
+  const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
+  const live = new SessionRegistry()
+  const ctx: Context = {
+    store,
+    cache,
+    clock,
+    time,
+    random,
+    log,
+    sampled: sampledLogs(log, clock),
+    sealer,
+    recorder,
+    deliveries: new Tally(),
+    policy: { rtmpIpFilters: config.rtmp.ipFilters },
+    countryOf: (address) => countries?.countryOf(address.text) ?? null,
+    hasCountries: () => countries !== null,
+    sessions: live,
+    isProxy: addressList(config.server.trustedProxies),
+    slots: new SessionSlots(config.sessions),
+    streamsOnAir: (account, stream) => live.onAir(account, stream),
+    lastUses: new LastUses(),
+    checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
+    sign: cursorMac(key),
+    channelSettings: { ...config.live, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
+    channelChanged: (change) => news.emit('live', change),
+  }
+  await ensureAccount(ctx)
+  await cache.start()
+  const unfollow = followChanges(ctx)
+  await refreshRemoteFeeds(ctx)
+  const jobs = startJobs(clock, log, [
+    ...serviceJobs(ctx, jobSettings(config)),
+    { name: 'set the clock by the database', everyMs: 5000, run: () => time.look() },
+    { name: 'reload the country database', everyMs: 5000, run: async () => countries?.reload() },
+  ])
+  let closing: Promise<void> | null = null
+  const close = async (): Promise<void> => {
+    await jobs.stop()
+    unfollow()
+    await cache.stop()
+    await recorder.flush()
+    await ctx.lastUses
+      .flush(store)
+      .catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
+    await store.close()
+  }
+  return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
+}
+
+const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
+  accessLogDays: config.access.log.retentionDays,
+  auditDays: config.audit.retentionDays,
+  deliveryDays: config.webhooks.deliveryRetentionDays,
+  sessionDays: config.sessions.retentionDays,
+  usageDays: config.analytics.retentionDays,
+  runDays: config.live.runRetentionDays,
+  bindingFlushMs: config.bindings.flushSeconds * 1000,
+})
+
+/** Some 200 MB a day, if somebody asks without end. */
+const LINES_PER_MINUTE = 600
+
+function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
+  const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
+  return { refusals: sampled(), answers: sampled(), encoders: sampled() }
+}
+
+async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {
+  const time = new DatabaseTime(store, machineClock)
+  await time.look()
+  const aheadMs = -time.offsetMs
+  if (Math.abs(aheadMs) > WRONG_CLOCK_MS) {
+    log.warn({ aheadMs }, 'the clock of this machine is not that of the database, which is used; set both with NTP')
+  }
+  return time
+}
+
+function sealingKey(config: Config, random: Random): Buffer {
+  if (config.secrets.sealingKey !== '') return Buffer.from(config.secrets.sealingKey, 'base64')
+  const file = loadOrCreateKeyFile(sealingKeyFile(config), random)
+  if (!file.ok) throw new CannotStart(file.error)
+  return file.value
+}
+
+function openCountries(path: string, log: Logger): ReturnType<typeof openCountryDatabase> {
+  try {
+    return openCountryDatabase(path, log)
+  } catch (error) {
+    throw new CannotStart(`geoip.database: ${path} cannot be read as an MMDB file: ${(error as Error).message}`)
+  }
+}
+
+/** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
+function cursorMac(key: Buffer): Mac {
+  const derived = derivedKey(key, 'sluice list cursors')
+  return (data) => createHmac('sha256', derived).update(data).digest()
+}
+
+/** A key for one purpose, derived from the sealing key (RFC 5869). */
+export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
+  createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
+
+/** Where encoders push to: as configured, or this machine. Port 0, any that is free, is for tests. */
+const rtmpUrlOf = ({ live: sessions, rtmp }: Config): string =>
+  sessions.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`

@@ -1,0 +1,70 @@
+import { derivedKey, type App } from './app.ts'
+import type { Logger } from '../base/log.ts'
+import type { Sendfile } from '../base/sendfile.ts'
+import type { ChannelChange } from '../commands/context.ts'
+import { Playbacks } from '../commands/channels/playback.ts'
+import { ServedBytesCounter } from '../commands/channels/servedBytes.ts'
+import type { Viewers } from '../commands/channels/viewers.ts'
+import { openSendfile } from '../edge/http/media/transferProof.ts'
+import type { PlaybackOptions } from '../edge/http/channels/playback.ts'
+import { SegmentCache } from '../edge/http/channels/segmentCache.ts'
+import { SegmentTimes } from '../edge/http/channels/segmentTimes.ts'
+import { startJobs } from '../jobs/timers.ts'
+
+/** A crash loses at most this much of counting. */
+const COUNT_EVERY_MS = 5000
+const SWEEP_EVERY_MS = 5000
+
+export interface Playback {
+  readonly options: PlaybackOptions
+  /** Writes what was counted. */
+  stop(): Promise<void>
+}
+
+/**
+ * Serves what the engines of this node write, until it is stopped.
+ * @param folderOf where an engine writes
+ * @param viewers counts them
+ */
+export async function startPlayback(
+  { ctx, key, news, config }: App,
+  folderOf: (engineId: string) => string,
+  viewers: Viewers,
+): Promise<Playback> {
+  const playbacks = new Playbacks(ctx)
+  const served = new ServedBytesCounter(ctx, viewers)
+  const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
+  const segments = new SegmentCache(ctx.clock, sendfile)
+  const forget = (change: ChannelChange): void => playbacks.forget(change)
+  news.on('live', forget)
+  const jobs = startJobs(ctx.clock, ctx.log, [
+    { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
+    { name: 'forget segments', everyMs: SWEEP_EVERY_MS, run: async () => segments.sweep() },
+  ])
+  return {
+    options: {
+      playbacks,
+      served,
+      segments,
+      times: new SegmentTimes(),
+      sendfile,
+      folderOf,
+      key: derivedKey(key, 'sluice playback tickets'),
+      claim: config.live.viewerClaim,
+    },
+    async stop() {
+      news.off('live', forget)
+      await jobs.stop()
+      segments.clear()
+      await served.flush()
+    },
+  }
+}
+
+/** Null, with a line in the log, where there is none. */
+async function sendfileFor(log: Logger): Promise<Sendfile | null> {
+  const opened = await openSendfile()
+  if (opened.ok) return opened.value
+  log.info({}, `${opened.error} Segments are copied.`)
+  return null
+}

@@ -1,0 +1,49 @@
+import { sha256 } from '../../base/crypto.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, notFound, type Failure } from '../../core/errors.ts'
+import type { StoredCredential } from '../../store/store.ts'
+import { checkName } from './accounts.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+
+/** A Basic credential of the live API with its secret, which is shown this once and kept only as SHA-256. */
+export interface FreshCredential {
+  credential: StoredCredential
+  /** `key:secret`, as it goes base64-encoded into `Authorization: Basic`. */
+  value: string
+}
+
+export async function createCredential(
+  ctx: Context,
+  actor: Actor,
+  name: string,
+  scope: StoredCredential['scope'],
+): Promise<Result<FreshCredential, Failure>> {
+  const problem = checkName(name)
+  if (problem !== null) return err(failure('bad_request', `name ${problem}`))
+  const nowMs = ctx.clock.now()
+  const key = `sk${ctx.random.bytes(12).toString('hex')}`
+  const secret = ctx.random.bytes(32).toString('base64url')
+  const draft = { accountId: actor.accountId, name, key, scope, createdAtMs: nowMs }
+  const credential = await ctx.store.transaction(async (tx) => {
+    const stored = await tx.credentials.insert({ ...draft, secretHash: sha256(secret) })
+    await audit(tx, actor, nowMs, { action: 'credential.create', subject: String(stored.id), after: { name, scope } })
+    return stored
+  })
+  return ok({ credential, value: `${key}:${secret}` })
+}
+
+export async function deleteCredential(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  const nowMs = ctx.clock.now()
+  const found = await ctx.store.transaction(async (tx) => {
+    const before = await tx.credentials.get(actor.accountId, id)
+    if (!before) return false
+    await tx.credentials.delete(id)
+    await tx.changes.append({ kind: 'credential', accountId: actor.accountId, id, atMs: nowMs })
+    await audit(tx, actor, nowMs, { action: 'credential.delete', subject: String(id), before: { name: before.name } })
+    return true
+  })
+  return found ? ok(true) : err(notFound('credentialId', `No credential with id: ${id}`))
+}
+
+export const listCredentials = (ctx: Context, accountId: string): Promise<StoredCredential[]> =>
+  ctx.store.read.credentials.list(accountId)

@@ -1,0 +1,70 @@
+import { sha256 } from '../../base/crypto.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, notFound, type Failure } from '../../core/errors.ts'
+import { Conflict, type ApiSecret } from '../../store/store.ts'
+import { checkName } from './accounts.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+
+/** An API secret with its value, which is shown this once and kept only as SHA-256. */
+export interface FreshSecret {
+  secret: ApiSecret
+  value: string
+}
+
+const noSecret = (id: number): Failure => notFound('secretId', `No API secret with id: ${id}`)
+
+/** 32 random bytes; base64url so that it needs no quoting in a shell or a header. */
+const newValue = (ctx: Context): string => ctx.random.bytes(32).toString('base64url')
+
+export async function createSecret(ctx: Context, actor: Actor, name: string): Promise<Result<FreshSecret, Failure>> {
+  const problem = checkName(name)
+  if (problem !== null) return err(failure('bad_request', `name ${problem}`))
+  const value = newValue(ctx)
+  const nowMs = ctx.clock.now()
+  const draft = { accountId: actor.accountId, name, hint: value.slice(-4), createdAtMs: nowMs, refreshedAtMs: null }
+  try {
+    const secret = await ctx.store.transaction(async (tx) => {
+      const stored = await tx.secrets.insert({ ...draft, hash: sha256(value) })
+      await audit(tx, actor, nowMs, { action: 'secret.create', subject: String(stored.id), after: { name } })
+      return stored
+    })
+    return ok({ secret, value })
+  } catch (error) {
+    if (error instanceof Conflict) return err(failure('conflict', `An API secret named ${name} exists already`))
+    throw error
+  }
+}
+
+/** Gives a secret a new value. Requests with the old one are refused from the answer on. */
+export async function refreshSecret(ctx: Context, actor: Actor, id: number): Promise<Result<FreshSecret, Failure>> {
+  const value = newValue(ctx)
+  const nowMs = ctx.clock.now()
+  const hint = value.slice(-4)
+  const secret = await ctx.store.transaction(async (tx) => {
+    const before = await tx.secrets.get(actor.accountId, id)
+    if (!before) return undefined
+    await tx.secrets.replace(id, sha256(value), hint, nowMs)
+    await tx.changes.append({ kind: 'secret', accountId: actor.accountId, id, atMs: nowMs })
+    await audit(tx, actor, nowMs, { action: 'secret.refresh', subject: String(id) })
+    return { ...before, hint, refreshedAtMs: nowMs }
+  })
+  ctx.cache.forgetSecrets()
+  return secret ? ok({ secret, value }) : err(noSecret(id))
+}
+
+export async function deleteSecret(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  const nowMs = ctx.clock.now()
+  const found = await ctx.store.transaction(async (tx) => {
+    const before = await tx.secrets.get(actor.accountId, id)
+    if (!before) return false
+    await tx.secrets.delete(id)
+    await tx.changes.append({ kind: 'secret', accountId: actor.accountId, id, atMs: nowMs })
+    await audit(tx, actor, nowMs, { action: 'secret.delete', subject: String(id), before: { name: before.name } })
+    return true
+  })
+  ctx.cache.forgetSecrets()
+  return found ? ok(true) : err(noSecret(id))
+}
+
+export const listSecrets = (ctx: Context, accountId: string): Promise<ApiSecret[]> =>
+  ctx.store.read.secrets.list(accountId)

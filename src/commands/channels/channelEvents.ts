@@ -1,0 +1,62 @@
+import { ok } from '../../base/result.ts'
+import { readers, readPageQuery } from '../../core/channels/listQuery.ts'
+import { moment } from '../../core/channels/moments.ts'
+import {
+  eventIdOf,
+  CHANNEL_EVENTS,
+  type ChannelEventName,
+  channelEventBody,
+  type StoredChannelEvent,
+} from '../../core/channels/webhooks/events.ts'
+import type { EventEntry } from '../../core/channels/webhooks/schema.ts'
+import type { ChannelEvent } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../pages.ts'
+import { type ChannelResult, channelPage } from './shared.ts'
+
+interface EventFilters {
+  startDate: number
+  endDate: number
+  type: readonly ChannelEventName[]
+  sortDirection: 'asc' | 'desc'
+}
+
+/** One page of what happened to the channels of an account, whether a webhook wanted it or not; newest first by default. */
+export async function listChannelEvents(
+  ctx: Context,
+  accountId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<EventEntry>> {
+  const read = readPageQuery<EventFilters>(query, {
+    startDate: moment,
+    endDate: moment,
+    type: readers.someOf(CHANNEL_EVENTS),
+    sortDirection: readers.oneOf(['asc', 'desc']),
+  })
+  if (!read.ok) return read
+  const { limit, cursor, filters } = read.value
+  const { startDate: fromMs, endDate: untilMs, type: types, sortDirection = 'desc' } = filters
+  const wanted = {
+    accountId,
+    descending: sortDirection === 'desc',
+    ...(types ? { types } : {}),
+    ...(fromMs === undefined ? {} : { fromMs }),
+    ...(untilMs === undefined ? {} : { untilMs }),
+  }
+  const page = await channelPage(ctx, {
+    scope: {
+      list: 'channel_events',
+      filters: { accountId, startDate: fromMs, endDate: untilMs, type: types?.join(), sortDirection },
+    },
+    limit,
+    cursor,
+    keyOf: (row: ChannelEvent) => [row.atMs, row.id],
+    read: (position, count) => ctx.store.read.channelEvents.page({ ...wanted, limit: count, ...newestAfter(position) }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toEntry) }) : page
+}
+
+function toEntry({ id, accountId, atMs, type, data }: ChannelEvent): EventEntry {
+  const body = channelEventBody({ name: type, accountId, atMs, ...(JSON.parse(data) as StoredChannelEvent) })
+  return { id: eventIdOf(id), timestamp: new Date(atMs).toISOString(), type, requestData: JSON.parse(body) as unknown }
+}

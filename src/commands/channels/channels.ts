@@ -1,0 +1,167 @@
+import { err, ok } from '../../base/result.ts'
+import { readCreateChannel, readUpdateChannel, toChannelRecord } from '../../core/channels/channel.ts'
+import type { ChannelRecord } from '../../core/channels/channelSchema.ts'
+import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
+import { readChannelQuery } from '../../core/channels/listQuery.ts'
+import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
+import { Conflict, type Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../pages.ts'
+import { forgetTarget } from './schedules/forgetTargets.ts'
+import { addChildren, type Children, childrenOf, type ChildRecords, checkChildren, toChildRecords } from './children.ts'
+import {
+  emitChange,
+  type ChannelResult,
+  checked,
+  isId,
+  channelPage,
+  newId,
+  auditChange,
+  withChannel,
+} from './shared.ts'
+
+/** Makes a channel with everything that its body asks for. Nothing is written when any of it is wrong. */
+export async function createChannel(
+  ctx: Context,
+  actor: Actor,
+  body: unknown,
+): ChannelResult<ChannelRecord & ChildRecords> {
+  const read = checked(readCreateChannel(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const id = newId(ctx, 'ch')
+  const channel: Channel = {
+    ...read.value.rules,
+    id,
+    accountId: actor.accountId,
+    status: 'stopped',
+    createdAtMs: nowMs,
+  }
+  const children = childrenOf(ctx, channel, read.value)
+  const made = await writeChannel(ctx, actor, channel, children)
+  if (!made.ok) return made
+  ctx.channelChanged({ kind: 'channel', what: 'created', accountId: actor.accountId, id })
+  return ok({ ...toChannelRecord(channel), ...toChildRecords(ctx, children) })
+}
+
+function writeChannel(ctx: Context, actor: Actor, channel: Channel, children: Children): ChannelResult<true> {
+  return unlessTaken(() =>
+    ctx.store.transaction(async (tx) => {
+      const sound = await checkChildren(tx, channel.accountId, children)
+      if (!sound.ok) return sound
+      await tx.channels.insert(channel)
+      await auditChange(tx, actor, channel.createdAtMs, objectOf(channel), {
+        verb: 'created',
+        after: auditView(channel),
+      })
+      await addChildren(tx, actor, channel.createdAtMs, children)
+      return ok(true)
+    }),
+  )
+}
+
+export async function readChannel(ctx: Context, accountId: string, id: string): ChannelResult<ChannelRecord> {
+  const channel = isId(id) ? await ctx.store.read.channels.get(accountId, id) : undefined
+  return channel ? ok(toChannelRecord(channel)) : err(noSuch('channel', id))
+}
+
+/** Edits what the body names. A new `timeout` counts from the next start, or for the one that is running. */
+export async function updateChannel(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<ChannelRecord> {
+  const patch = checked(readUpdateChannel(body))
+  if (!patch.ok) return patch
+  const nowMs = ctx.clock.now()
+  const changed = await unlessTaken(() =>
+    ctx.store.transaction((tx) =>
+      withChannel(tx, actor.accountId, id, async (before) => {
+        const after = { ...before, ...patch.value }
+        await tx.channels.replace(after)
+        const states = { before: auditView(before), after: auditView(after) }
+        await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+        return ok(after)
+      }),
+    ),
+  )
+  if (!changed.ok) return changed
+  ctx.channelChanged({ kind: 'channel', what: 'updated', accountId: actor.accountId, id })
+  return ok(toChannelRecord(changed.value))
+}
+
+/** Deletes a channel that does not run, with all that belongs to it; schedulers no longer name it. */
+export async function deleteChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction(async (tx) => {
+    const schedulers = isId(id) ? await tx.schedulers.lockNaming(actor.accountId, id) : []
+    return withChannel(tx, actor.accountId, id, async (channel): ChannelResult<true> => {
+      const running = (await tx.engines.ofChannel(id)).find(({ status }) => !isIdle(status))
+      if (running || !isIdle(channel.status)) return err(stillRuns(channel, running))
+      await emitPartChanges(tx, channel, nowMs)
+      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: id })
+      await tx.channels.delete(id)
+      await auditChange(tx, actor, nowMs, objectOf(channel), { verb: 'deleted', before: auditView(channel) })
+      return ok(true)
+    })
+  })
+  if (gone.ok) ctx.channelChanged({ kind: 'channel', what: 'deleted', accountId: actor.accountId, id })
+  return gone
+}
+
+/** What goes with its channel is told of as if it had been deleted alone. */
+async function emitPartChanges(tx: Tx, channel: Channel, atMs: number): Promise<void> {
+  const { id: channelId, name: channelName, accountId } = channel
+  const tell = (type: 'ingest' | 'engine' | 'distribution', { id, name }: { id: string; name: string }, verb: string) =>
+    emitChange(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
+  for (const ingest of await tx.ingests.ofChannel(channelId)) await tell('ingest', ingest, 'deleted')
+  for (const engine of await tx.engines.ofChannel(channelId)) {
+    await tell('engine', engine, 'deleting')
+    await tell('engine', engine, 'deleted')
+  }
+  for (const one of await tx.distributions.ofChannel(channelId)) await tell('distribution', one, 'deleted')
+}
+
+/** One page of channels, newest first. */
+export async function listChannels(
+  ctx: Context,
+  accountId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<ChannelRecord>> {
+  const read = readChannelQuery(query)
+  if (!read.ok) return read
+  const { limit, cursor, filters } = read.value
+  const { status: statuses, id: ids, ...texts } = filters
+  const wanted = { ...texts, ...(statuses ? { statuses } : {}), ...(ids ? { ids } : {}) }
+  const named = { ...texts, status: statuses?.join(), id: ids?.join() }
+  const page = await channelPage(ctx, {
+    scope: { list: 'channels', filters: { accountId, ...named } },
+    limit,
+    cursor,
+    keyOf: (row: Channel) => [row.createdAtMs, row.id],
+    read: (position, most) =>
+      ctx.store.read.channels.page({ accountId, ...wanted, limit: most, ...newestAfter(position) }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toChannelRecord) }) : page
+}
+
+/** Turns the collision of an external id into a refusal. */
+async function unlessTaken<T>(work: () => ChannelResult<T>): ChannelResult<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Conflict)) throw error
+    const which = 'Another channel of this account has one of these externalIds'
+    return err(refusal('external_id_taken', `${which}; find it with GET /v2/channels?externalId=…`))
+  }
+}
+
+function stillRuns(channel: Channel, engine: Engine | undefined): ChannelFailure {
+  const what = engine ? `its engine ${engine.id} is ${engine.status}` : `it is ${channel.status}`
+  return refusal('channel_running', `The channel runs (${what}); stop it first: POST /v2/channels/${channel.id}/stop`)
+}
+
+const objectOf = ({ id, name }: Channel) => ({ type: 'channel', id, name }) as const
+
+const auditView = ({ name, externalIds, timeoutSeconds }: Channel) => ({ name, externalIds, timeoutSeconds })

@@ -1,0 +1,199 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import {
+  type NewDistribution,
+  readCreateDistribution,
+  readUpdateDistribution,
+  toDistributionRecord,
+  toKeyRecord,
+} from '../../core/channels/distribution.ts'
+import type { DistributionRecord } from '../../core/channels/distributionSchema.ts'
+import { type ChannelFailure, noSuch, validationFailed } from '../../core/channels/errors.ts'
+import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import type { Channel, Distribution } from '../../core/channels/types.ts'
+import type { DistributionKey, Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import type { KeysetPage } from '../pages.ts'
+import { newKey } from './distributionKey.ts'
+import {
+  type ChannelResult,
+  checked,
+  isId,
+  channelPage,
+  newId,
+  auditChange,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
+
+interface Made {
+  distribution: Distribution
+  keys: DistributionKey[]
+}
+
+/** Makes a way to play a channel. */
+export async function createDistribution(
+  ctx: Context,
+  actor: Actor,
+  channelId: string,
+  body: unknown,
+): ChannelResult<DistributionRecord> {
+  const read = checked(readCreateDistribution(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<Made> => {
+      const free = room('distributions', await tx.distributions.ofChannel(channelId))
+      if (!free.ok) return free
+      const sound = await checkEngines(tx, channelId, read.value.rules.engineIds)
+      if (!sound.ok) return sound
+      const fresh = newDistribution(ctx, channel, read.value)
+      await addDistribution(tx, actor, nowMs, fresh)
+      return ok(fresh)
+    }),
+  )
+  return answered(ctx, made, 'created')
+}
+
+export async function readDistribution(ctx: Context, accountId: string, id: string): ChannelResult<DistributionRecord> {
+  const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
+  if (!distribution) return err(noSuch('distribution', id))
+  return ok(toDistributionRecord(distribution, await keysOf(ctx, id)))
+}
+
+/** Edits what the body names. It counts at once, for those who watch too. */
+export async function updateDistribution(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<DistributionRecord> {
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (before): ChannelResult<Made> => {
+      const rules = checked(readUpdateDistribution(body, before))
+      if (!rules.ok) return rules
+      const sound = await checkEngines(tx, before.channelId, rules.value.engineIds)
+      if (!sound.ok) return sound
+      const distribution = { ...before, ...rules.value, updatedAtMs: nowMs }
+      await tx.distributions.replace(distribution)
+      const states = { before: auditView(before), after: auditView(distribution) }
+      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'updated', ...states })
+      await recordSwitch(tx, actor, nowMs, before, distribution)
+      return ok({ distribution, keys: await tx.distributionKeys.list(id) })
+    }),
+  )
+  return answered(ctx, made, 'updated')
+}
+
+/** Being switched on or off is news of its own. */
+async function recordSwitch(
+  tx: Tx,
+  actor: Actor,
+  atMs: number,
+  before: Distribution,
+  after: Distribution,
+): Promise<void> {
+  if (before.enabled === after.enabled) return
+  await auditChange(tx, actor, atMs, objectOf(after), { verb: after.enabled ? 'enabled' : 'disabled' })
+}
+
+export async function deleteDistribution(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<true> => {
+      await tx.distributions.delete(id)
+      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'deleted', before: auditView(distribution) })
+      return ok(true)
+    }),
+  )
+  if (gone.ok) ctx.channelChanged({ kind: 'distribution', what: 'deleted', accountId: actor.accountId, id })
+  return gone
+}
+
+/** One page of the distributions of a channel, by name. */
+export async function listDistributions(
+  ctx: Context,
+  accountId: string,
+  channelId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<DistributionRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  if (!channel) return err(noSuch('channel', channelId))
+  const page = await channelPage(ctx, {
+    scope: { list: 'distributions', filters: { channelId } },
+    ...read.value,
+    keyOf: (row: Distribution) => [row.name, row.id],
+    read: ([name, id], limit) => {
+      const after = typeof name === 'string' && typeof id === 'string' ? { after: { name, id } } : {}
+      return ctx.store.read.distributions.page({ channelId, limit, ...after })
+    },
+  })
+  if (!page.ok) return page
+  const data: DistributionRecord[] = []
+  for (const row of page.value.data) data.push(toDistributionRecord(row, await keysOf(ctx, row.id)))
+  return ok({ ...page.value, data })
+}
+
+export function newDistribution(ctx: Context, channel: Channel, { rules, keys }: NewDistribution): Made {
+  const nowMs = ctx.clock.now()
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const { id: channelId, accountId } = channel
+  const distribution = { ...rules, ...times, id: newId(ctx, 'di'), accountId, channelId }
+  return { distribution, keys: keys.map((key) => newKey(ctx, distribution, key)) }
+}
+
+export async function addDistribution(tx: Tx, actor: Actor, atMs: number, made: Made): Promise<void> {
+  const { distribution, keys } = made
+  await tx.distributions.insert(distribution)
+  for (const key of keys) await tx.distributionKeys.insert(key)
+  const after = { ...auditView(distribution), keys: keys.map(toKeyRecord) }
+  await auditChange(tx, actor, atMs, objectOf(distribution), { verb: 'created', after })
+}
+
+export const distributionPart = (tx: Tx, id: string) => ({
+  what: 'distribution',
+  id,
+  get: (accountId: string, distributionId: string) => tx.distributions.get(accountId, distributionId),
+})
+
+export const objectOf = ({ id, name, channelId }: Distribution) =>
+  ({ type: 'distribution', id, name, channelId }) as const
+
+/** Only engines of the same channel can feed it. */
+async function checkEngines(
+  tx: Tx,
+  channelId: string,
+  engineIds: readonly string[],
+): Promise<Result<true, ChannelFailure>> {
+  const known = engineIds.length === 0 ? [] : await tx.engines.ofChannel(channelId)
+  const unknown = engineIds.filter((id) => !known.some((engine) => engine.id === id))
+  if (unknown.length === 0) return ok(true)
+  const text = `must be engines of the channel ${channelId}; these are not: ${unknown.slice(0, 3).join(', ')}`
+  return err(validationFailed({ 'endpoints.engineIds': [text] }))
+}
+
+const keysOf = async (ctx: Context, id: string) => (await ctx.store.read.distributionKeys.list(id)).map(toKeyRecord)
+
+function answered(
+  ctx: Context,
+  made: Result<Made, ChannelFailure>,
+  what: 'created' | 'updated',
+): Result<DistributionRecord, ChannelFailure> {
+  if (!made.ok) return made
+  const { distribution, keys } = made.value
+  ctx.channelChanged({ kind: 'distribution', what, accountId: distribution.accountId, id: distribution.id })
+  return ok(toDistributionRecord(distribution, keys.map(toKeyRecord)))
+}
+
+function auditView({
+  id: _id,
+  accountId: _account,
+  createdAtMs: _made,
+  updatedAtMs: _changed,
+  ...rules
+}: Distribution) {
+  return rules
+}

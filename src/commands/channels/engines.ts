@@ -1,0 +1,236 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import {
+  type NewEngine,
+  readCreateEngine,
+  readCreateEngineOfIngest,
+  readUpdateEngine,
+  toEngineRecord,
+} from '../../core/channels/engine.ts'
+import type { EngineRecord } from '../../core/channels/engineSchema.ts'
+import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../core/channels/errors.ts'
+import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { type Channel, type Engine, isIdle } from '../../core/channels/types.ts'
+import type { ChildListQuery, Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../pages.ts'
+import { forgetTarget } from './schedules/forgetTargets.ts'
+import { hasLadder, noLadder } from './ladders.ts'
+import {
+  emitChange,
+  type ChannelResult,
+  checked,
+  isId,
+  channelPage,
+  newId,
+  auditChange,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
+
+/** Makes an engine of a channel, stopped. */
+export async function createEngine(
+  ctx: Context,
+  actor: Actor,
+  channelId: string,
+  body: unknown,
+): ChannelResult<EngineRecord> {
+  const read = checked(readCreateEngine(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const made = await ctx.store.transaction((tx) =>
+    withChannel(tx, actor.accountId, channelId, (channel) => insertEngine(ctx, tx, actor, channel, read.value)),
+  )
+  return answered(ctx, made, 'created')
+}
+
+/** Makes an engine that takes its media from this ingest. */
+export async function createEngineOfIngest(
+  ctx: Context,
+  actor: Actor,
+  ingestId: string,
+  body: unknown,
+): ChannelResult<EngineRecord> {
+  const read = checked(readCreateEngineOfIngest(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const made = await ctx.store.transaction((tx) => {
+    const ingest = { what: 'ingest', id: ingestId, get: (account: string, id: string) => tx.ingests.get(account, id) }
+    return withPart(tx, actor, ingest, (_ingest, channel) =>
+      insertEngine(ctx, tx, actor, channel, { ...read.value, ingestId }),
+    )
+  })
+  return answered(ctx, made, 'created')
+}
+
+async function insertEngine(
+  ctx: Context,
+  tx: Tx,
+  actor: Actor,
+  channel: Channel,
+  rules: NewEngine,
+): ChannelResult<Engine> {
+  const free = room('engines', await tx.engines.ofChannel(channel.id))
+  if (!free.ok) return free
+  const sound = await checkNames(tx, channel, rules)
+  if (!sound.ok) return sound
+  const engine = newEngine(ctx, channel, rules)
+  await addEngine(tx, actor, engine.createdAtMs, engine)
+  return ok(engine)
+}
+
+export async function readEngine(ctx: Context, accountId: string, id: string): ChannelResult<EngineRecord> {
+  const engine = isId(id) ? await ctx.store.read.engines.get(accountId, id) : undefined
+  return engine ? ok(toEngineRecord(engine)) : err(noSuch('engine', id))
+}
+
+/** Edits an engine. What it works on can change only while it does not run. */
+export async function updateEngine(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<EngineRecord> {
+  const patch = checked(readUpdateEngine(body, ctx.channelSettings))
+  if (!patch.ok) return patch
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, enginePart(tx, id), async (before, channel): ChannelResult<Engine> => {
+      const after = { ...before, ...patch.value, updatedAtMs: nowMs }
+      if (!isIdle(before.status) && !worksAlike(before, after)) return err(stillRuns(before))
+      const sound = await checkNames(tx, channel, after)
+      if (!sound.ok) return sound
+      await tx.engines.replace(after)
+      const states = { before: auditView(before), after: auditView(after) }
+      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+      return ok(after)
+    }),
+  )
+  return answered(ctx, made, 'updated')
+}
+
+/** Deletes an engine that does not run; distributions that it fed and schedulers that name it go on without it. */
+export async function deleteEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction(async (tx) => {
+    const named = isId(id) ? await tx.engines.get(actor.accountId, id) : undefined
+    const schedulers = named ? await tx.schedulers.lockNaming(actor.accountId, named.channelId) : []
+    return withPart(tx, actor, enginePart(tx, id), async (engine): ChannelResult<true> => {
+      if (!isIdle(engine.status)) return err(stillRuns(engine))
+      for (const distribution of await tx.distributions.ofChannel(engine.channelId)) {
+        const engineIds = distribution.engineIds.filter((other) => other !== id)
+        if (engineIds.length < distribution.engineIds.length)
+          await tx.distributions.replace({ ...distribution, engineIds })
+      }
+      await emitChange(tx, { accountId: actor.accountId, atMs: nowMs }, objectOf(engine), 'deleting')
+      await forgetTarget(tx, actor, nowMs, schedulers, { channelId: engine.channelId, engineId: id })
+      await tx.engines.delete(id)
+      await auditChange(tx, actor, nowMs, objectOf(engine), { verb: 'deleted', before: auditView(engine) })
+      return ok(true)
+    })
+  })
+  if (gone.ok) ctx.channelChanged({ kind: 'engine', what: 'deleted', accountId: actor.accountId, id })
+  return gone
+}
+
+/** One page of the engines of a channel, newest first. */
+export async function listEngines(
+  ctx: Context,
+  accountId: string,
+  channelId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<EngineRecord>> {
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  return channel ? page(ctx, query, { channelId }) : err(noSuch('channel', channelId))
+}
+
+/** One page of the engines that take their media from this ingest, newest first. */
+export async function listEnginesOfIngest(
+  ctx: Context,
+  accountId: string,
+  ingestId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<EngineRecord>> {
+  const ingest = isId(ingestId) ? await ctx.store.read.ingests.get(accountId, ingestId) : undefined
+  return ingest ? page(ctx, query, { ingestId }) : err(noSuch('ingest', ingestId))
+}
+
+async function page(
+  ctx: Context,
+  query: Record<string, unknown>,
+  parent: { channelId: string } | { ingestId: string },
+): ChannelResult<KeysetPage<EngineRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const list = 'ingestId' in parent ? 'ingest_engines' : 'engines'
+  const found = await channelPage(ctx, {
+    scope: { list, filters: { ...parent } },
+    ...read.value,
+    keyOf: (row: Engine) => [row.createdAtMs, row.id],
+    read: (position, limit) => {
+      const wanted: ChildListQuery = { ...parent, limit, ...newestAfter(position) }
+      return ctx.store.read.engines.page(wanted)
+    },
+  })
+  return found.ok ? ok({ ...found.value, data: found.value.data.map(toEngineRecord) }) : found
+}
+
+export function newEngine(ctx: Context, channel: Channel, rules: NewEngine): Engine {
+  const nowMs = ctx.clock.now()
+  return {
+    ...rules,
+    id: newId(ctx, 'en'),
+    accountId: channel.accountId,
+    channelId: channel.id,
+    status: 'stopped',
+    statusMessage: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+}
+
+export async function addEngine(tx: Tx, actor: Actor, atMs: number, engine: Engine): Promise<void> {
+  await tx.engines.insert(engine)
+  await auditChange(tx, actor, atMs, objectOf(engine), { verb: 'created', after: auditView(engine) })
+}
+
+/** Are the ingest and the ladder there that the engine names? */
+async function checkNames(tx: Tx, channel: Channel, rules: NewEngine): Promise<Result<true, ChannelFailure>> {
+  const wrong: Record<string, string[]> = {}
+  const ingests = rules.ingestId === null ? [] : await tx.ingests.ofChannel(channel.id)
+  if (rules.ingestId !== null && !ingests.some(({ id }) => id === rules.ingestId)) {
+    wrong['ingestId'] = [`must be an ingest of the channel ${channel.id}`]
+  }
+  if (!(await hasLadder(tx, channel.accountId, rules.abrLadderId))) {
+    wrong['quality.abrLadderId'] = [noLadder(rules.abrLadderId)]
+  }
+  return Object.keys(wrong).length === 0 ? ok(true) : err(validationFailed(wrong))
+}
+
+/** Is it the same work, whatever it is called? */
+const worksAlike = (a: Engine, b: Engine): boolean =>
+  a.ingestId === b.ingestId && a.region === b.region && a.abrLadderId === b.abrLadderId
+
+const stillRuns = ({ id, status }: Engine): ChannelFailure =>
+  refusal('engine_running', `The engine is ${status}; stop it first: POST /v2/engines/${id}/stop`)
+
+const enginePart = (tx: Tx, id: string) => ({
+  what: 'engine',
+  id,
+  get: (accountId: string, engineId: string) => tx.engines.get(accountId, engineId),
+})
+
+function answered(
+  ctx: Context,
+  made: Result<Engine, ChannelFailure>,
+  what: 'created' | 'updated',
+): Result<EngineRecord, ChannelFailure> {
+  if (!made.ok) return made
+  const { accountId, id } = made.value
+  ctx.channelChanged({ kind: 'engine', what, accountId, id })
+  return ok(toEngineRecord(made.value))
+}
+
+const objectOf = ({ id, name, channelId }: Engine) => ({ type: 'engine', id, name, channelId }) as const
+
+const auditView = ({ name, channelId, ingestId, region, abrLadderId, priority }: Engine) => ({
+  name,
+  channelId,
+  ingestId,
+  region,
+  abrLadderId,
+  priority,
+})

@@ -1,0 +1,211 @@
+import { newSecret, sha256 } from '../../base/crypto.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
+import { type NewIngest, readCreateIngest, readUpdateIngest, toIngestRecord } from '../../core/channels/ingest.ts'
+import type { IngestRecord } from '../../core/channels/ingestSchema.ts'
+import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { type Channel, type Engine, isIdle, isPush } from '../../core/channels/types.ts'
+import type { StoredIngest, Tx } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../pages.ts'
+import {
+  type ChannelResult,
+  checked,
+  isId,
+  channelPage,
+  newId,
+  type ChannelReader,
+  auditChange,
+  room,
+  withChannel,
+  withPart,
+} from './shared.ts'
+
+const SECRET_CONTEXT = 'ingest:secret'
+/** 128 bits, as 32 characters that every encoder takes. */
+const KEY_BYTES = 16
+
+/** Makes an ingest of a channel. A push gets its address and its stream key. */
+export async function createIngest(
+  ctx: Context,
+  actor: Actor,
+  channelId: string,
+  body: unknown,
+): ChannelResult<IngestRecord> {
+  const read = checked(readCreateIngest(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<StoredIngest> => {
+      const free = room('ingests', await tx.ingests.ofChannel(channelId))
+      if (!free.ok) return free
+      const ingest = newIngest(ctx, channel, read.value)
+      await addIngest(tx, actor, nowMs, ingest)
+      return ok(ingest)
+    }),
+  )
+  return answered(ctx, made, 'created')
+}
+
+export async function readIngest(ctx: Context, reader: ChannelReader, id: string): ChannelResult<IngestRecord> {
+  const ingest = isId(id) ? await ctx.store.read.ingests.get(reader.accountId, id) : undefined
+  return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
+}
+
+/** Edits an ingest. Where its media comes from can change only while no engine takes it. */
+export async function updateIngest(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<IngestRecord> {
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
+      const source = { type: before.type, url: isPush(before.type) ? null : openSecret(ctx, before) }
+      const patch = checked(readUpdateIngest(body, source, ctx.channelSettings))
+      if (!patch.ok) return patch
+      const { url, ...rules } = patch.value
+      const isMoved = rules.type !== undefined || url !== undefined || rules.region !== undefined
+      const busy = isMoved ? (await usersOf(tx, before)).find(({ status }) => !isIdle(status)) : undefined
+      if (busy) return err(inUse(`its engine ${busy.id} is ${busy.status}; stop it first`))
+      const after = { ...before, ...rules, ...secretAfter(ctx, before, patch.value) }
+      await tx.ingests.replace(after)
+      const isElsewhere = url !== undefined && url !== source.url
+      const states = {
+        before: auditView(before),
+        after: { ...auditView(after), ...(isElsewhere ? { sourceChanged: true } : {}) },
+      }
+      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
+      return ok(after)
+    }),
+  )
+  return answered(ctx, made, 'updated')
+}
+
+/** Deletes an ingest that no engine is connected to. */
+export async function deleteIngest(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, ingestPart(tx, id), async (ingest): ChannelResult<true> => {
+      const users = await usersOf(tx, ingest)
+      const names = users.slice(0, 5).map((engine) => engine.id)
+      if (users.length > 0) return err(inUse(`delete or reconnect its engines first: ${names.join(', ')}`))
+      await tx.ingests.delete(id)
+      await auditChange(tx, actor, nowMs, objectOf(ingest), { verb: 'deleted', before: auditView(ingest) })
+      return ok(true)
+    }),
+  )
+  if (gone.ok) ctx.channelChanged({ kind: 'ingest', what: 'deleted', accountId: actor.accountId, id })
+  return gone
+}
+
+/** Gives a push another stream key. Whoever publishes with the old one is cut off, and refused from then on. */
+export async function rotateKey(ctx: Context, actor: Actor, id: string): ChannelResult<IngestRecord> {
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, ingestPart(tx, id), async (before): ChannelResult<StoredIngest> => {
+      if (!isPush(before.type)) {
+        return err(refusal('ingest_without_key', `Only push ingests have a stream key; this one is ${before.type}`))
+      }
+      const after = { ...before, ...seal(ctx, newSecret(ctx.random, KEY_BYTES), true) }
+      await tx.ingests.replace(after)
+      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'key_rotated' })
+      return ok(after)
+    }),
+  )
+  return answered(ctx, made, 'key_rotated')
+}
+
+/** One page of the ingests of a channel, newest first. */
+export async function listIngests(
+  ctx: Context,
+  reader: ChannelReader,
+  channelId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<IngestRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(reader.accountId, channelId) : undefined
+  if (!channel) return err(noSuch('channel', channelId))
+  const page = await channelPage(ctx, {
+    scope: { list: 'ingests', filters: { channelId } },
+    ...read.value,
+    keyOf: (row: StoredIngest) => [row.createdAtMs, row.id],
+    read: (position, limit) => ctx.store.read.ingests.page({ channelId, limit, ...newestAfter(position) }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
+}
+
+/** The ingest that this stream key belongs to: what an encoder that connects wants to feed. */
+export const findByStreamKey = (ctx: Pick<Context, 'store'>, streamKey: string): Promise<StoredIngest | undefined> =>
+  ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
+
+/** Where a pull takes its media from. Throws when it was sealed with a key that this node does not have. */
+export const sourceOf = (ctx: Pick<Context, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
+
+export function newIngest(ctx: Context, channel: Channel, rules: NewIngest): StoredIngest {
+  const { url, ...shown } = rules
+  const push = isPush(rules.type)
+  return {
+    ...shown,
+    id: newId(ctx, 'in'),
+    accountId: channel.accountId,
+    channelId: channel.id,
+    createdAtMs: ctx.clock.now(),
+    ...seal(ctx, push ? newSecret(ctx.random, KEY_BYTES) : (url ?? ''), push),
+  }
+}
+
+export async function addIngest(tx: Tx, actor: Actor, atMs: number, ingest: StoredIngest): Promise<void> {
+  await tx.ingests.insert(ingest)
+  await auditChange(tx, actor, atMs, objectOf(ingest), { verb: 'created', after: auditView(ingest) })
+}
+
+export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =>
+  toIngestRecord(ingest, openSecret(ctx, ingest), ctx.channelSettings)
+
+const shownTo = (ctx: Context, { seesSecrets }: ChannelReader, ingest: StoredIngest): IngestRecord =>
+  seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.channelSettings)
+
+/** A change of the type needs another kind of secret; a push keeps its key. */
+function secretAfter(
+  ctx: Context,
+  before: StoredIngest,
+  { type = before.type, url }: Partial<NewIngest>,
+): Partial<Pick<StoredIngest, 'secretSealed' | 'keyHash'>> {
+  if (isPush(type)) return isPush(before.type) ? {} : seal(ctx, newSecret(ctx.random, KEY_BYTES), true)
+  return url === undefined || url === null ? {} : seal(ctx, url, false)
+}
+
+function seal(ctx: Context, secret: string, isKey: boolean): Pick<StoredIngest, 'secretSealed' | 'keyHash'> {
+  return { secretSealed: ctx.sealer.seal(secret, SECRET_CONTEXT), keyHash: isKey ? sha256(secret) : null }
+}
+
+function openSecret({ sealer }: Pick<Context, 'sealer'>, { secretSealed }: StoredIngest): string {
+  const opened = sealer.open(secretSealed, SECRET_CONTEXT)
+  if (!opened.ok) throw new Error(`an ingest's secret cannot be opened with this node's sealing key: ${opened.error}`)
+  return opened.value.toString('utf8')
+}
+
+const ingestPart = (tx: Tx, id: string) => ({
+  what: 'ingest',
+  id,
+  get: (accountId: string, ingestId: string) => tx.ingests.get(accountId, ingestId),
+})
+
+const usersOf = async (tx: Tx, { id, channelId }: StoredIngest): Promise<Engine[]> =>
+  (await tx.engines.ofChannel(channelId)).filter(({ ingestId }) => ingestId === id)
+
+const inUse = (why: string): ChannelFailure => refusal('ingest_in_use', `The ingest is in use: ${why}`)
+
+function answered(
+  ctx: Context,
+  made: Result<StoredIngest, ChannelFailure>,
+  what: 'created' | 'updated' | 'key_rotated',
+): Result<IngestRecord, ChannelFailure> {
+  if (!made.ok) return made
+  const { accountId, id } = made.value
+  ctx.channelChanged({ kind: 'ingest', what, accountId, id })
+  return ok(ingestRecord(ctx, made.value))
+}
+
+const objectOf = ({ id, name, channelId }: StoredIngest) => ({ type: 'ingest', id, name, channelId }) as const
+
+/** What an audit row shows. Where a source is stays sealed: keys stand in any part of an address. */
+const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })

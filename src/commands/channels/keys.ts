@@ -1,0 +1,122 @@
+import { err, ok } from '../../base/result.ts'
+import { readCreateKey, toKeyRecord } from '../../core/channels/distribution.ts'
+import type { KeyRecord } from '../../core/channels/distributionSchema.ts'
+import { noSuch, refusal } from '../../core/channels/errors.ts'
+import { readPlainQuery } from '../../core/channels/listQuery.ts'
+import { KEYS_MAX } from '../../core/channels/types.ts'
+import type { DistributionKey } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import type { KeysetPage } from '../pages.ts'
+import { newKey } from './distributionKey.ts'
+import { distributionPart, objectOf } from './distributions.ts'
+import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './shared.ts'
+
+/** Adds a key that viewers' tokens are verified with. The first one closes the distribution to viewers without a token. */
+export async function createKey(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<KeyRecord> {
+  const read = checked(readCreateKey(body, ctx.channelSettings))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const made = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeyRecord> => {
+      const there = await tx.distributionKeys.list(id)
+      if (there.length >= KEYS_MAX) {
+        return err(refusal('too_many_keys', `A distribution has at most ${KEYS_MAX} keys; delete one first`))
+      }
+      const key = newKey(ctx, distribution, read.value)
+      await tx.distributionKeys.insert(key)
+      await auditChange(tx, actor, nowMs, objectOf(distribution), {
+        verb: 'security.key.added',
+        after: toKeyRecord(key),
+      })
+      return ok(toKeyRecord(key))
+    }),
+  )
+  return changed(ctx, actor, id, made)
+}
+
+/** One page of the keys of a distribution, newest first, without their values. */
+export async function listKeys(
+  ctx: Context,
+  accountId: string,
+  id: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<KeyRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const keys = await keysOf(ctx, accountId, id)
+  if (!keys.ok) return keys
+  const page = await shortPage(ctx, keys.value, {
+    scope: { list: 'distribution_keys', filters: { distributionId: id } },
+    ...read.value,
+    direction: 'desc',
+    keyOf: (row) => [row.createdAtMs, row.id],
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map(toKeyRecord) }) : page
+}
+
+export async function readKey(ctx: Context, accountId: string, id: string, keyId: string): ChannelResult<KeyRecord> {
+  const keys = await keysOf(ctx, accountId, id)
+  if (!keys.ok) return keys
+  const key = keys.value.find((one) => one.id === keyId)
+  return key ? ok(toKeyRecord(key)) : err(noSuch('key', keyId))
+}
+
+async function keysOf(ctx: Context, accountId: string, id: string): ChannelResult<DistributionKey[]> {
+  const distribution = isId(id) ? await ctx.store.read.distributions.get(accountId, id) : undefined
+  return distribution ? ok(await ctx.store.read.distributionKeys.list(id)) : err(noSuch('distribution', id))
+}
+
+/** What the deletion of keys has come to. */
+export interface KeysDeleted {
+  /** What the person who did it has to know; null: nothing. */
+  readonly warning: string | null
+}
+
+const STAYS_CLOSED =
+  'This was the last key: nobody can watch until a key is added; DELETE of security/keys opens the distribution to all'
+const IS_OPEN = 'This distribution has no key: everybody can watch it without a token'
+
+/**
+ * Deletes one key; tokens that were signed with it are refused from then on. Without the last one the distribution stays
+ * closed: a key is deleted because it is known to the wrong people, or to put another in its place.
+ */
+export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): ChannelResult<KeysDeleted> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
+      const keys = await tx.distributionKeys.list(id)
+      const key = keys.find((one) => one.id === keyId)
+      if (!key) return err(noSuch('key', keyId))
+      await tx.distributionKeys.delete(keyId)
+      const isLast = keys.length === 1
+      if (isLast) await tx.distributions.replace({ ...distribution, closedWithoutKey: true, updatedAtMs: nowMs })
+      await auditChange(tx, actor, nowMs, objectOf(distribution), {
+        verb: 'security.key.deleted',
+        before: toKeyRecord(key),
+      })
+      return ok({ warning: isLast ? STAYS_CLOSED : null })
+    }),
+  )
+  return changed(ctx, actor, id, gone)
+}
+
+/** Deletes all keys, which opens the distribution to viewers without a token. */
+export async function deleteKeys(ctx: Context, actor: Actor, id: string): ChannelResult<KeysDeleted> {
+  const nowMs = ctx.clock.now()
+  const gone = await ctx.store.transaction((tx) =>
+    withPart(tx, actor, distributionPart(tx, id), async (distribution): ChannelResult<KeysDeleted> => {
+      const keys = await tx.distributionKeys.list(id)
+      for (const key of keys) await tx.distributionKeys.delete(key.id)
+      await tx.distributions.replace({ ...distribution, closedWithoutKey: false, updatedAtMs: nowMs })
+      const before = keys.map(toKeyRecord)
+      await auditChange(tx, actor, nowMs, objectOf(distribution), { verb: 'security.keys.deleted', before })
+      return ok({ warning: IS_OPEN })
+    }),
+  )
+  return changed(ctx, actor, id, gone)
+}
+
+function changed<T extends { ok: boolean }>(ctx: Context, actor: Actor, id: string, done: T): T {
+  if (done.ok) ctx.channelChanged({ kind: 'distribution', what: 'updated', accountId: actor.accountId, id })
+  return done
+}

@@ -1,0 +1,202 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Span } from '../../core/channels/analytics.ts'
+import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
+import { readPageQuery } from '../../core/channels/listQuery.ts'
+import { measuredReaders, measuredSpan, readMeasuredQuery } from '../../core/channels/measuredQuery.ts'
+import type { EnginePace } from '../../core/channels/runs/load.ts'
+import type { EngineMonitoring, IngestMonitoring } from '../../core/channels/monitoringSchema.ts'
+import { type Engine, type Ingest, isPush } from '../../core/channels/types.ts'
+import type { Newest, Node } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { type KeysetPage, newestAfter } from '../pages.ts'
+import type { EncodingLoad } from './runs/encodingLoad.ts'
+import type { Measured } from './runs/measured.ts'
+import { INGEST_PROTOCOLS } from './monitoring.ts'
+import { type ChannelResult, checked, isId, channelPage } from './shared.ts'
+
+// What only the node knows that has the encoder or runs the engine; every other one refuses, and names it.
+
+type Query = Record<string, unknown>
+
+/** Who asks whom, and where it was measured. */
+export interface Asking {
+  readonly ctx: Context
+  readonly measured: Measured
+  /** Null: no engines run here. */
+  readonly load: Pick<EncodingLoad, 'paceOf'> | null
+  readonly accountId: string
+}
+
+/** Whether the source of an ingest is there, and what came in. */
+export const monitorIngest = (asking: Asking, id: string, query: Query) =>
+  monitorOne(asking, { kind: 'ingest', id, query }, ofIngest, () =>
+    asking.ctx.store.read.ingests.get(asking.accountId, id),
+  )
+
+/** What an engine makes. */
+export const monitorEngine = (asking: Asking, id: string, query: Query) =>
+  monitorOne(asking, { kind: 'engine', id, query }, ofEngine, () =>
+    asking.ctx.store.read.engines.get(asking.accountId, id),
+  )
+
+async function monitorOne<P, M>(
+  asking: Asking,
+  { kind, id, query }: { kind: 'ingest' | 'engine'; id: string; query: Query },
+  of: (asking: Asking, part: P, span: Span) => ChannelResult<M>,
+  read: () => Promise<P | undefined>,
+): ChannelResult<M> {
+  const span = checked(readMeasuredQuery(query, asking.ctx.clock.now()))
+  if (!span.ok) return span
+  const part = isId(id) ? await read() : undefined
+  return part ? of(asking, part, span.value) : err(noSuch(kind, id))
+}
+
+/** One page of the same of all ingests of a channel, newest first. */
+export const monitorIngests = (asking: Asking, channelId: string, query: Query) =>
+  monitorAll(asking, { list: 'monitored_ingests', channelId, query }, ofIngest, (wanted) =>
+    asking.ctx.store.read.ingests.page(wanted),
+  )
+
+/** One page of the same of all engines of a channel, newest first. */
+export const monitorEngines = (asking: Asking, channelId: string, query: Query) =>
+  monitorAll(asking, { list: 'monitored_engines', channelId, query }, ofEngine, (wanted) =>
+    asking.ctx.store.read.engines.page(wanted),
+  )
+
+async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
+  asking: Asking,
+  { list, channelId, query }: { list: string; channelId: string; query: Query },
+  of: (asking: Asking, part: P, span: Span) => ChannelResult<M>,
+  read: (wanted: Newest & { channelId: string }) => Promise<P[]>,
+): ChannelResult<KeysetPage<M>> {
+  const { ctx, accountId } = asking
+  const asked = readPageQuery<{ start: number; end: number }>(query, measuredReaders)
+  if (!asked.ok) return asked
+  const { limit, cursor, filters } = asked.value
+  const span = checked(measuredSpan(filters, ctx.clock.now()))
+  if (!span.ok) return span
+  const channel = isId(channelId) ? await ctx.store.read.channels.get(accountId, channelId) : undefined
+  if (!channel) return err(noSuch('channel', channelId))
+  const page = await channelPage(ctx, {
+    scope: { list, filters: { channelId, ...filters } },
+    limit,
+    cursor,
+    keyOf: (part: P) => [part.createdAtMs, part.id],
+    read: (position, count) => read({ channelId, limit: count, ...newestAfter(position) }),
+  })
+  if (!page.ok) return page
+  const data: M[] = []
+  for (const part of page.value.data) {
+    const measured = await of(asking, part, span.value)
+    if (!measured.ok) return measured
+    data.push(measured.value)
+  }
+  return ok({ ...page.value, data })
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString()
+
+async function ofIngest({ ctx, measured }: Asking, ingest: Ingest, span: Span): ChannelResult<IngestMonitoring> {
+  const { id, type, region } = ingest
+  const nowMs = ctx.clock.now()
+  const { sinceMs, samples } = measured.ingest(id, span.fromMs, span.untilMs)
+  const here = sinceMs === null ? await isNowhereElse(ctx, measured, ingest) : ok(true)
+  if (!here.ok) return here
+  const note = noteOf(type, sinceMs !== null && !(await isUsed(ctx, ingest)))
+  const up = sinceMs === null ? {} : { started: isoOf(sinceMs), uptime: Math.floor((nowMs - sinceMs) / 1000) }
+  return ok({
+    id,
+    status: sinceMs === null ? 'disconnected' : 'connected',
+    protocol: INGEST_PROTOCOLS[type],
+    ...up,
+    ...(note === null ? {} : { note }),
+    metrics: samples.map(({ atMs, bitrate, address: ip }) => ({
+      time: isoOf(atMs),
+      packetLoss: null,
+      rtt: null,
+      bitrate: { total: bitrate },
+      location: { ip, region },
+    })),
+  })
+}
+
+const UNMEASURED =
+  'ffmpeg reads this source and does not report its bit rate, packet loss or round trip; see the engines that use it'
+const UNUSED = 'No engine that uses this ingest runs: what the encoder sends is thrown away until one is started'
+
+function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
+  if (!isPush(type)) return UNMEASURED
+  return isUnused ? UNUSED : null
+}
+
+/** Does an engine run that takes its media from there? */
+export async function isUsed({ store }: Pick<Context, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
+  const engines = await store.read.engines.ofChannel(channelId)
+  return engines.some(({ ingestId, status }) => ingestId === id && status !== 'stopped' && status !== 'stopping')
+}
+
+async function ofEngine(
+  { ctx, measured, load }: Asking,
+  { id, status }: Engine,
+  span: Span,
+): ChannelResult<EngineMonitoring> {
+  const here = await runsNowhereElse(ctx, measured, id)
+  if (!here.ok) return here
+  const renditions = measured.renditions(id, span.fromMs, span.untilMs)
+  const pace = load?.paceOf(id) ?? null
+  return ok({
+    id,
+    status,
+    ...(pace === null ? {} : { encoder: encoderOf(pace) }),
+    renditions: renditions.map(({ name, samples }) => ({
+      name,
+      metrics: samples.map(({ atMs, framerate, bitrate }) => ({ time: isoOf(atMs), framerate, bitrate })),
+    })),
+  })
+}
+
+const encoderOf = ({ speed, lagMs, droppedFrames, cores, isOverloaded, leftOut }: EnginePace) => ({
+  speed: inHundredths(speed),
+  lagSeconds: inHundredths(lagMs === null ? null : lagMs / 1000),
+  droppedFrames,
+  cores: inHundredths(cores),
+  overloaded: isOverloaded,
+  leftOut: [...leftOut],
+})
+
+const inHundredths = (value: number | null): number | null => (value === null ? null : Math.round(value * 100) / 100)
+
+type Here = Result<true, ChannelFailure>
+
+/** A source that is not here may be at the node that runs an engine of it, or, where none runs, an encoder at any. */
+async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
+  const engines = await ctx.store.read.engines.ofChannel(channelId)
+  const own = engines.filter(({ ingestId }) => ingestId === id)
+  for (const engine of own) {
+    const here = await runsNowhereElse(ctx, measured, engine.id)
+    if (!here.ok) return here
+  }
+  const runsHere = own.some(({ status }) => status !== 'stopped')
+  const others = isPush(type) && !runsHere ? await otherNodes(ctx, measured) : []
+  if (others.length === 0) return ok(true)
+  const places = others.slice(0, 8).map(nameOf).join(', ')
+  return err(refusal('at_another_node', `No encoder pushes to ${id} at this node; one may at another: ${places}`))
+}
+
+async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Promise<Here> {
+  const state = await ctx.store.read.engineStates.get(id)
+  if (!state?.node || state.node === measured.node || state.isExpired) return ok(true)
+  const of = state.node
+  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => of.startsWith(`${place}#${pid}#`))
+  const where = node ? nameOf(node) : machineOf(of)
+  return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
+}
+
+async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
+  const all = await ctx.store.read.nodes.list()
+  return all.filter(({ place, pid, isExpired }) => !isExpired && !node.startsWith(`${place}#${pid}#`))
+}
+
+const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`
+
+const machineOf = (place: string): string => place.split(':')[0] ?? ''

@@ -1,0 +1,46 @@
+import { err, ok } from '../../base/result.ts'
+import { noSuch } from '../../core/channels/errors.ts'
+import type { ChannelMonitoring } from '../../core/channels/monitoringSchema.ts'
+import type { IngestType } from '../../core/channels/types.ts'
+import type { Context } from '../context.ts'
+import type { Viewers } from './viewers.ts'
+import { type ChannelResult, isId } from './shared.ts'
+
+export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
+  'rtmp-push': 'rtmp',
+  'rtmp-pull': 'rtmp',
+  'srt-pull': 'srt',
+}
+
+/** How a channel and all of its parts are, in one answer: at most 1000 of each. */
+export async function monitorChannel(
+  ctx: Context,
+  viewers: Pick<Viewers, 'of'>,
+  accountId: string,
+  id: string,
+): ChannelResult<ChannelMonitoring> {
+  const { read } = ctx.store
+  const channel = isId(id) ? await read.channels.get(accountId, id) : undefined
+  if (!channel) return err(noSuch('channel', id))
+  const [ingests, engines, distributions] = await Promise.all([
+    read.ingests.ofChannel(id),
+    read.engines.ofChannel(id),
+    read.distributions.ofChannel(id),
+  ])
+  return ok({
+    id,
+    name: channel.name,
+    status: channel.status,
+    ingests: ingests.map((ingest) => ({ id: ingest.id, protocol: INGEST_PROTOCOLS[ingest.type] })),
+    engines: engines.map(({ id: engineId, status, statusMessage: message }) => ({
+      id: engineId,
+      status,
+      ...(message === null ? {} : { statusMessage: message }),
+    })),
+    distributions: distributions.map((one) => ({
+      id: one.id,
+      status: one.enabled ? 'enabled' : 'disabled',
+      viewers: viewers.of(one.id),
+    })),
+  })
+}

@@ -1,0 +1,106 @@
+import { Recent } from '../../../base/recent.ts'
+import {
+  type IngestSample,
+  MEASURED_MS,
+  type MeterReading,
+  type MeteredConnection,
+  type RenditionSample,
+} from '../../../core/channels/runs/measured.ts'
+import type { Context } from '../../context.ts'
+import { Viewers } from '../viewers.ts'
+
+/** A sample a second at most, and a few more. */
+const SAMPLE_MS = 1000
+const SAMPLES_MAX = MEASURED_MS / SAMPLE_MS + 20
+
+interface Connection {
+  readonly sinceMs: number
+}
+
+interface MeasuredIngest {
+  /** Those that are open; a source that is dialled has one for each engine. */
+  readonly connections: Set<Connection>
+  readonly samples: Recent<IngestSample>
+}
+
+type MeasuredEngine = Map<number, { readonly name: string; readonly samples: Recent<RenditionSample> }>
+
+/** What this node has measured in the last minutes, in memory. */
+export class Measured implements MeterReading {
+  /** Of this process, as engines know it. */
+  readonly node: string
+  /** Of distributions, at this node. */
+  readonly viewers: Viewers
+  readonly #clock: Context['clock']
+  readonly #ingests = new Map<string, MeasuredIngest>()
+  readonly #engines = new Map<string, MeasuredEngine>()
+
+  constructor({ clock }: Pick<Context, 'clock'>, node: string) {
+    this.#clock = clock
+    this.node = node
+    this.viewers = new Viewers({ clock })
+  }
+
+  /** Sources that answer. */
+  get connectedIngests(): number {
+    return [...this.#ingests.values()].filter(({ connections }) => connections.size > 0).length
+  }
+
+  segment(engineId: string, { index, name }: { index: number; name: string }, sample: RenditionSample): void {
+    const engine = this.#engines.get(engineId) ?? new Map()
+    if (engine.size === 0) this.#forgetOld()
+    const known = engine.get(index)
+    const rendition =
+      known?.name === name ? known : { name, samples: new Recent<RenditionSample>(MEASURED_MS, SAMPLES_MAX) }
+    rendition.samples.add(sample)
+    this.#engines.set(engineId, engine.set(index, rendition))
+  }
+
+  connected(ingestId: string, address: string | null): MeteredConnection {
+    this.#forgetOld()
+    const ingest = this.#ingests.get(ingestId) ?? {
+      connections: new Set(),
+      samples: new Recent(MEASURED_MS, SAMPLES_MAX),
+    }
+    this.#ingests.set(ingestId, ingest)
+    const connection = { sinceMs: this.#clock.now() }
+    ingest.connections.add(connection)
+    let last = { atMs: connection.sinceMs, bytes: 0 }
+    return {
+      received: (bytes) => {
+        const atMs = this.#clock.now()
+        if (atMs - last.atMs < SAMPLE_MS) return
+        const bitrate = Math.round(((bytes - last.bytes) * 8000) / (atMs - last.atMs))
+        ingest.samples.add({ atMs, bitrate, address })
+        last = { atMs, bytes }
+      },
+      ended: () => void ingest.connections.delete(connection),
+    }
+  }
+
+  /** By the order of the ladder; empty where nothing was made in the last minutes. */
+  renditions(engineId: string, fromMs: number, untilMs: number): { name: string; samples: RenditionSample[] }[] {
+    return [...(this.#engines.get(engineId) ?? [])]
+      .sort(([a], [b]) => a - b)
+      .map(([, { name, samples }]) => ({ name, samples: samples.within(fromMs, untilMs) }))
+  }
+
+  /** `sinceMs`: since when its source answers; null when it does not, here. */
+  ingest(ingestId: string, fromMs: number, untilMs: number): { sinceMs: number | null; samples: IngestSample[] } {
+    const found = this.#ingests.get(ingestId)
+    const [oldest = null] = [...(found?.connections ?? [])].map(({ sinceMs }) => sinceMs)
+    return { sinceMs: oldest, samples: found?.samples.within(fromMs, untilMs) ?? [] }
+  }
+
+  /** What has come to its end, and was measured too long ago to be asked for. */
+  #forgetOld(): void {
+    const since = this.#clock.now() - MEASURED_MS
+    const isOld = ({ lastAtMs }: { lastAtMs: number | null }): boolean => (lastAtMs ?? 0) < since
+    for (const [id, { connections, samples }] of this.#ingests) {
+      if (connections.size === 0 && isOld(samples)) this.#ingests.delete(id)
+    }
+    for (const [id, engine] of this.#engines) {
+      if ([...engine.values()].every(({ samples }) => isOld(samples))) this.#engines.delete(id)
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { err, ok } from '../../../base/result.ts'
+import type { Cause } from '../../../core/channels/runs/engine.ts'
+import { noSuch, refusal } from '../../../core/channels/errors.ts'
+import type { AbrLadder, Channel, Engine } from '../../../core/channels/types.ts'
+import type { Tx } from '../../../store/store.ts'
+import { type Actor, audit, type Context } from '../../context.ts'
+import { ladderOf } from '../ladders.ts'
+import { type ChannelResult, isId, withChannel, withPart } from '../shared.ts'
+import type { EncodingLoad } from './encodingLoad.ts'
+import { stepEngine } from './step.ts'
+
+/**
+ * A sentence when the node that is asked will probably not keep up with what a start begins; null when it will, and when
+ * there is nothing to start. Reads only.
+ */
+export async function warningOfStart(
+  ctx: Context,
+  load: Pick<EncodingLoad, 'warningFor'>,
+  accountId: string,
+  of: { readonly channelId: string } | { readonly engineId: string },
+): Promise<string | null> {
+  const begun: { engineId: string; ladder: AbrLadder }[] = []
+  for (const engine of await enginesOf(ctx, accountId, of)) {
+    const begins = engine.ingestId !== null && (engine.status === 'stopped' || engine.status === 'stopping')
+    const ladder = begins ? await ladderOf(ctx, accountId, engine.abrLadderId) : undefined
+    if (ladder) begun.push({ engineId: engine.id, ladder })
+  }
+  return load.warningFor(begun)
+}
+
+async function enginesOf(
+  { store: { read } }: Context,
+  accountId: string,
+  of: { readonly channelId: string } | { readonly engineId: string },
+): Promise<readonly Engine[]> {
+  if ('engineId' in of) {
+    const engine = isId(of.engineId) ? await read.engines.get(accountId, of.engineId) : undefined
+    return engine ? [engine] : []
+  }
+  const channel = isId(of.channelId) ? await read.channels.get(accountId, of.channelId) : undefined
+  return channel ? read.engines.ofChannel(channel.id) : []
+}
+
+/** Starts every engine of a channel that has an ingest. Those that run go on as they are. */
+export function startChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  return onChannel(ctx, actor, id, 'channel.start', async (tx, channel) => {
+    const engines = (await tx.engines.ofChannel(id)).filter(({ ingestId }) => ingestId !== null)
+    if (engines.length === 0) {
+      return err(refusal('engine_not_ready', 'This channel has no engine with an ingest, so there is nothing to start'))
+    }
+    return stepEngines(ctx, tx, channel, engines, { kind: 'start', cause: await causeOf(tx, actor) })
+  })
+}
+
+/** Stops every engine of a channel. */
+export function stopChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  return onChannel(ctx, actor, id, 'channel.stop', async (tx, channel) =>
+    stepEngines(ctx, tx, channel, await tx.engines.ofChannel(id), { kind: 'stop', cause: await causeOf(tx, actor) }),
+  )
+}
+
+export function startEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  return onEngine(ctx, actor, id, 'engine.start', async (tx, engine, channel) =>
+    engine.ingestId === null
+      ? err(refusal('engine_not_ready', 'This engine has no ingest, so there is nothing that it could work on'))
+      : stepEngines(ctx, tx, channel, [engine], { kind: 'start', cause: await causeOf(tx, actor) }),
+  )
+}
+
+export function stopEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  return onEngine(ctx, actor, id, 'engine.stop', async (tx, engine, channel) =>
+    stepEngines(ctx, tx, channel, [engine], { kind: 'stop', cause: await causeOf(tx, actor) }),
+  )
+}
+
+/**
+ * Tells every one of the engines the same, in a transaction that has locked the channel. What a scheduler runs, and a person
+ * starts once more, is kept when the scheduler is through with it.
+ */
+export async function stepEngines(
+  ctx: Context,
+  tx: Tx,
+  channel: Channel,
+  engines: readonly Engine[],
+  order: { readonly kind: 'start' | 'stop'; readonly cause: Cause },
+): ChannelResult<true> {
+  const keeps = order.kind === 'start' && order.cause.type !== 'scheduler'
+  for (const { id } of engines) {
+    await stepEngine(ctx, tx, channel, id, order)
+    if (keeps) await keepRun(tx, id, order.cause)
+  }
+  return ok(true)
+}
+
+async function keepRun(tx: Tx, engineId: string, { id }: Cause): Promise<void> {
+  const runId = (await tx.engineStates.get(engineId))?.runId ?? null
+  const run = runId === null ? undefined : await tx.runs.get(runId)
+  if (run?.start.type === 'scheduler' && run.endedAtMs === null) await tx.runs.keep(run.id, id)
+}
+
+/** Which credential or person it was, and what it is called. */
+async function causeOf(tx: Tx, { name: id, accountId }: Actor): Promise<Cause> {
+  const credential = Number(/^credential:(\d+)$/.exec(id)?.[1] ?? Number.NaN)
+  const name = Number.isSafeInteger(credential) ? (await tx.credentials.get(accountId, credential))?.name : undefined
+  return { type: id.startsWith('user:') ? 'dashboard' : 'api', id, ...(name === undefined ? {} : { name }) }
+}
+
+async function onChannel(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  action: string,
+  work: (tx: Tx, channel: Channel) => ChannelResult<true>,
+): ChannelResult<true> {
+  const done = await ctx.store.transaction((tx) =>
+    withChannel(tx, actor.accountId, id, async (channel) => {
+      const worked = await work(tx, channel)
+      if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
+      return worked
+    }),
+  )
+  if (done.ok) ctx.channelChanged({ kind: 'channel', what: 'updated', accountId: actor.accountId, id })
+  return done
+}
+
+async function onEngine(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  action: string,
+  work: (tx: Tx, engine: Engine, channel: Channel) => ChannelResult<true>,
+): ChannelResult<true> {
+  if (!isId(id)) return err(noSuch('engine', id))
+  const done = await ctx.store.transaction((tx) => {
+    const part = { what: 'engine', id, get: (account: string, engineId: string) => tx.engines.get(account, engineId) }
+    return withPart(tx, actor, part, async (engine, channel) => {
+      const worked = await work(tx, engine, channel)
+      if (worked.ok) await audit(tx, actor, ctx.clock.now(), { action, subject: id })
+      return worked
+    })
+  })
+  if (done.ok) ctx.channelChanged({ kind: 'engine', what: 'updated', accountId: actor.accountId, id })
+  return done
+}

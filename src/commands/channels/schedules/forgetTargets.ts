@@ -1,0 +1,35 @@
+import { withoutTarget } from '../../../core/channels/schedules/targets.ts'
+import type { Scheduler, Tx } from '../../../store/store.ts'
+import type { Actor } from '../../context.ts'
+import { auditChange } from '../shared.ts'
+import { emitSchedulerEvent } from './occurrences.ts'
+
+/**
+ * Takes a channel or an engine that is deleted out of the schedulers that name it. One that is left with nothing to start is
+ * through. `schedulers` were locked before the channel, as they are when they are due: in that order nobody waits for ever.
+ */
+export async function forgetTarget(
+  tx: Tx,
+  actor: Actor,
+  nowMs: number,
+  schedulers: readonly Scheduler[],
+  gone: { readonly channelId: string; readonly engineId?: string },
+): Promise<void> {
+  for (const before of schedulers) {
+    const channels = withoutTarget(before.channels, gone)
+    if (channels.length === before.channels.length && channels.every((one, at) => one === before.channels[at])) continue
+    const isThrough = channels.length === 0
+    const through = { status: 'terminated', occurrence: null, nextAtMs: null } as const
+    const after: Scheduler = { ...before, channels, updatedAtMs: nowMs, ...(isThrough ? through : {}) }
+    await tx.schedulers.replace(after)
+    const states = { before: { channels: before.channels }, after: { channels } }
+    await auditChange(
+      tx,
+      actor,
+      nowMs,
+      { type: 'scheduler', id: after.id, name: after.name },
+      { verb: 'updated', ...states },
+    )
+    if (isThrough) await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+  }
+}

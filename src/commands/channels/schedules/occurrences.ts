@@ -1,0 +1,129 @@
+import type { Cause } from '../../../core/channels/runs/engine.ts'
+import type { Channel, Engine } from '../../../core/channels/types.ts'
+import { advance } from '../../../core/channels/schedules/advance.ts'
+import { planOf } from '../../../core/channels/schedules/plan.ts'
+import type { ChannelEventName } from '../../../core/channels/webhooks/events.ts'
+import type { Scheduler, Tx } from '../../../store/store.ts'
+import type { Context } from '../../context.ts'
+import { stepEngines } from '../runs/start.ts'
+import { emitChannelEvent } from '../webhooks/emit.ts'
+
+/** Schedulers that are looked at in one round. */
+const AT_ONCE = 50
+
+/**
+ * Begins and ends what is due. Any number of nodes may do it at once: each scheduler's row is locked while it is decided
+ * and its engines are started, so one of them acts and the others find nothing to do.
+ */
+export async function runSchedulers(ctx: Context): Promise<void> {
+  const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
+  for (const { accountId, id } of due) {
+    await ctx.store.transaction((tx) => runScheduler(ctx, tx, accountId, id))
+    ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
+  }
+}
+
+async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string): Promise<void> {
+  const nowMs = ctx.clock.now()
+  const scheduler = await tx.schedulers.lock(accountId, id)
+  if (!scheduler || scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return
+  const plan = planOf(scheduler)
+  if (!plan.ok) {
+    // It was sound when it was written; the zone may have left the database since.
+    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler can no longer be understood')
+    return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
+  }
+  const { state: standing, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
+  const after = { ...scheduler, ...standing, nextAtMs: nextMs }
+  await tx.schedulers.replace(after)
+  const reason = scheduler.enabled ? 'the server was not running' : 'the scheduler was disabled'
+  await tx.schedulers.skip(skipped.map((one) => ({ ...one, schedulerId: id, atMs: nowMs, reason })))
+  for (const { do: what, occurrence } of steps) {
+    if (what === 'end') await endOccurrence(ctx, tx, after)
+    else if ((await beginOccurrence(ctx, tx, after)) === 0) {
+      ctx.log.warn({ scheduler: id }, `a scheduler has begun, and ${NOTHING_READY}`)
+      await tx.schedulers.skip([{ ...occurrence, schedulerId: id, atMs: nowMs, reason: NOTHING_READY }])
+    }
+  }
+  if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+}
+
+/** Why an active scheduler starts nothing. */
+const NOTHING_READY = 'none of its channels has an engine with an ingest'
+
+/** Why a scheduler would start nothing now; null when it would start something. */
+export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<string | null> {
+  let isReady = false
+  await onChannels(tx, scheduler, async (_channel, engines) => {
+    isReady ||= engines.some(({ ingestId }) => ingestId !== null)
+  })
+  return isReady ? null : NOTHING_READY
+}
+
+/**
+ * Starts what the scheduler names, and tells webhooks. What is gone meanwhile is passed over.
+ * @returns how many engines were there to be started
+ */
+export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<number> {
+  let count = 0
+  await onChannels(tx, scheduler, async (channel, engines) => {
+    const ready = engines.filter(({ ingestId }) => ingestId !== null)
+    count += ready.length
+    await stepEngines(ctx, tx, channel, ready, { kind: 'start', cause: causeOf(scheduler) })
+  })
+  const data = count === 0 ? { message: NOTHING_READY } : null
+  await emitSchedulerEvent(tx, scheduler, 'scheduler.active', ctx.clock.now(), data)
+  return count
+}
+
+/**
+ * Stops what schedulers have started, unless another one that is active wants it. What people started runs on, also if a
+ * scheduler had started it before them.
+ */
+export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
+  const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
+  await onChannels(tx, scheduler, async (channel, engines) => {
+    const mine: Engine[] = []
+    for (const engine of engines) {
+      const isWanted = others.some((other) => covers(other, channel.id, engine.id))
+      if (!isWanted && (await wasScheduled(tx, engine.id))) mine.push(engine)
+    }
+    await stepEngines(ctx, tx, channel, mine, { kind: 'stop', cause: causeOf(scheduler) })
+  })
+}
+
+const causeOf = ({ id, name }: Scheduler): Cause => ({ type: 'scheduler', id, name })
+
+async function onChannels(
+  tx: Tx,
+  { accountId, channels }: Scheduler,
+  work: (channel: Channel, engines: readonly Engine[]) => Promise<void>,
+): Promise<void> {
+  // In one order everywhere, so that two transactions never wait for each other.
+  const targets = [...channels].sort((a, b) => (a.channelId < b.channelId ? -1 : 1))
+  for (const { channelId, engineIds } of targets) {
+    const channel = await tx.channels.lock(accountId, channelId)
+    if (!channel) continue
+    const engines = await tx.engines.ofChannel(channelId)
+    await work(channel, engineIds ? engines.filter(({ id }) => engineIds.includes(id)) : engines)
+  }
+}
+
+const covers = ({ channels }: Scheduler, channelId: string, engineId: string): boolean =>
+  channels.some((one) => one.channelId === channelId && (one.engineIds?.includes(engineId) ?? true))
+
+async function wasScheduled(tx: Tx, engineId: string): Promise<boolean> {
+  const runId = (await tx.engineStates.get(engineId))?.runId ?? null
+  const run = runId === null ? undefined : await tx.runs.get(runId)
+  return run?.start.type === 'scheduler' && run.keptBy === null
+}
+
+export function emitSchedulerEvent(
+  tx: Tx,
+  { id, accountId, name }: Scheduler,
+  event: Extract<ChannelEventName, `scheduler.${string}`>,
+  atMs: number,
+  data: { readonly message: string } | null = null,
+): Promise<void> {
+  return emitChannelEvent(tx, { accountId, atMs }, { name: event, object: { type: 'scheduler', id, name }, data })
+}

@@ -1,0 +1,277 @@
+import { err, ok, type Result } from '../../../base/result.ts'
+import { type ChannelFailure, noSuch, refusal, validationFailed } from '../../../core/channels/errors.ts'
+import { beginByHand, endByHand, reconcile } from '../../../core/channels/schedules/advance.ts'
+import { nextOccurrence, occurrencesFrom, type SchedulePlan } from '../../../core/channels/schedules/plan.ts'
+import {
+  futurePlan,
+  readCreateScheduler,
+  readSchedulerQuery,
+  readUpdateScheduler,
+  type SchedulerRules,
+  validPlan,
+  type ScheduleTarget,
+} from '../../../core/channels/schedules/requests.ts'
+import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts'
+import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
+import type { Actor, Context } from '../../context.ts'
+import type { KeysetPage } from '../../pages.ts'
+import { type ChannelResult, checked, isId, channelPage, newId, auditChange } from '../shared.ts'
+import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
+
+const SCHEDULERS_MAX = 1000
+const SKIPS_SHOWN = 20
+
+/** Makes a scheduler whose first occurrence lies in the future. */
+export async function createScheduler(ctx: Context, actor: Actor, body: unknown): ChannelResult<SchedulerRecord> {
+  const nowMs = ctx.clock.now()
+  const read = checked(readCreateScheduler(body, nowMs))
+  if (!read.ok) return read
+  const { rules, plan } = read.value
+  const { state: standing, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
+  const times = { nextAtMs, createdAtMs: nowMs, updatedAtMs: nowMs }
+  const scheduler = { ...rules, ...standing, ...times, id: newId(ctx, 'sc'), accountId: actor.accountId }
+  return ctx.store.transaction(async (tx): ChannelResult<SchedulerRecord> => {
+    const known = await checkTargets(tx, actor.accountId, rules.channels)
+    if (!known.ok) return known
+    if ((await tx.schedulers.count(actor.accountId)) >= SCHEDULERS_MAX) {
+      return err(refusal('too_many', `There are ${SCHEDULERS_MAX} schedulers, the most`))
+    }
+    await tx.schedulers.insert(scheduler)
+    await auditChange(tx, actor, nowMs, objectOf(scheduler), { verb: 'created', after: rules })
+    return ok(toRecord(scheduler))
+  })
+}
+
+export async function readScheduler(ctx: Context, accountId: string, id: string): ChannelResult<SchedulerRecord> {
+  const scheduler = isId(id) ? await ctx.store.read.schedulers.get(accountId, id) : undefined
+  if (!scheduler) return err(noSuch('scheduler', id))
+  return ok(toRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
+}
+
+/** Fields that belong to the occurrence which is under way. */
+const LOCKED = ['startDate', 'startTime', 'timeZone', 'channels'] as const
+
+/** Edits a scheduler. What is under way keeps its beginning and its channels; what is over cannot be edited. */
+export async function updateScheduler(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<SchedulerRecord> {
+  const patch = checked(readUpdateScheduler(body))
+  if (!patch.ok) return patch
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction((tx) =>
+    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<SchedulerRecord> => {
+      const edited = edit(before, patch.value, nowMs)
+      if (!edited.ok) return edited
+      const known = patch.value.channels ? await checkTargets(tx, actor.accountId, patch.value.channels) : ok(true)
+      if (!known.ok) return known
+      await tx.schedulers.replace(edited.value)
+      const states = { before: rulesOf(before), after: rulesOf(edited.value) }
+      await auditChange(tx, actor, nowMs, objectOf(edited.value), { verb: 'updated', ...states })
+      return ok(toRecord(edited.value))
+    }),
+  )
+}
+
+function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number): Result<Scheduler, ChannelFailure> {
+  if (before.status === 'terminated') return err(isOver(before))
+  const after = { ...before, ...patch, updatedAtMs: nowMs }
+  const active = before.status === 'active'
+  const locked = LOCKED.filter((field) => patch[field] !== undefined)
+  const otherKind = (after.recurrence === null) !== (before.recurrence === null)
+  if (active && (locked.length > 0 || otherKind)) {
+    const fields = [...locked, ...(otherKind ? ['recurrence'] : [])].join(', ')
+    return err(refusal('scheduler_active', `The scheduler "${before.name}" is active; stop it to change ${fields}`))
+  }
+  const moves = !active && (patch.startDate ?? patch.startTime ?? patch.timeZone) !== undefined
+  const plan = moves ? futurePlan(after, nowMs) : validPlan(after)
+  if (!plan.ok) return err(validationFailed(plan.error))
+  const occurrence = before.occurrence && sameOccurrence(plan.value, before.occurrence)
+  const { state: standing, nextMs } = reconcile(plan.value, {
+    occurrence,
+    seenUntilMs: Math.max(nowMs, before.seenUntilMs),
+  })
+  return ok({ ...after, ...standing, nextAtMs: nextMs })
+}
+
+/** What is under way, with the end that it has now. */
+function sameOccurrence(
+  plan: SchedulePlan,
+  now: NonNullable<Scheduler['occurrence']>,
+): NonNullable<Scheduler['occurrence']> {
+  for (const one of occurrencesFrom(plan, now.startMs)) {
+    if (one.startMs === now.startMs) return one
+    if (one.startMs > now.startMs) break
+  }
+  return now
+}
+
+/** Deletes a scheduler that is not active. */
+export function deleteScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction((tx) =>
+    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+      if (before.status === 'active') return err(isActive(before, 'stop it first'))
+      await tx.schedulers.delete(id)
+      await auditChange(tx, actor, nowMs, objectOf(before), { verb: 'deleted', before: rulesOf(before) })
+      return ok(true)
+    }),
+  )
+}
+
+/** Begins the next occurrence now. It ends when it would have ended anyway. */
+export async function startScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const done = await ctx.store.transaction((tx) =>
+    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+      if (before.status === 'active') return err(isActive(before, 'it was started already'))
+      if (before.status === 'terminated') return err(isOver(before))
+      const plan = validPlan(before)
+      if (!plan.ok) return err(validationFailed(plan.error))
+      const nothing = await nothingToBegin(tx, before)
+      if (nothing !== null) return err(refusal('engine_not_ready', `There is nothing to start: ${nothing}`))
+      const { state: standing, nextMs } = beginByHand(plan.value, before, nowMs)
+      const after = { ...before, ...standing, nextAtMs: nextMs }
+      await tx.schedulers.replace(after)
+      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'start' })
+      await beginOccurrence(ctx, tx, after)
+      return ok(true)
+    }),
+  )
+  if (done.ok) wake(ctx, actor, id)
+  return done
+}
+
+/** Ends what is under way. It is not begun again; the next occurrence is. */
+export async function stopScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  const done = await ctx.store.transaction((tx) =>
+    withScheduler(tx, actor.accountId, id, async (before): ChannelResult<true> => {
+      if (before.status !== 'active') {
+        return err(refusal('scheduler_not_active', `The scheduler "${before.name}" is ${before.status}, not active`))
+      }
+      const plan = validPlan(before)
+      if (!plan.ok) return err(validationFailed(plan.error))
+      const { state: standing, nextMs } = endByHand(plan.value, before, nowMs)
+      const after = { ...before, ...standing, nextAtMs: nextMs }
+      await tx.schedulers.replace(after)
+      await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'stop' })
+      if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
+      await endOccurrence(ctx, tx, after)
+      return ok(true)
+    }),
+  )
+  if (done.ok) wake(ctx, actor, id)
+  return done
+}
+
+/** One page of schedulers: newest first, or as `sortBy` says. */
+export async function listSchedulers(
+  ctx: Context,
+  accountId: string,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<SchedulerRecord>> {
+  const read = readSchedulerQuery(query)
+  if (!read.ok) return read
+  const { limit, cursor, filters } = read.value
+  const sortBy: SchedulerSort = filters.sortBy ?? 'createdAt'
+  const { status: statuses, sortDirection = sortBy === 'createdAt' ? 'desc' : 'asc' } = filters
+  const wanted = { accountId, sortBy, descending: sortDirection === 'desc', ...(statuses ? { statuses } : {}) }
+  const page = await channelPage(ctx, {
+    scope: { list: 'schedulers', filters: { accountId, sortBy, sortDirection, status: statuses?.join() } },
+    limit,
+    cursor,
+    keyOf: (row: Scheduler) => [sortKey(row, sortBy), row.id],
+    read: ([key, id], count) =>
+      ctx.store.read.schedulers.page({
+        ...wanted,
+        limit: count,
+        ...(key !== undefined && key !== null && typeof id === 'string' ? { after: { key, id } } : {}),
+      }),
+  })
+  return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => toRecord(row)) }) : page
+}
+
+const sortKey = (row: Scheduler, by: SchedulerSort): string | number => (by === 'createdAt' ? row.createdAtMs : row[by])
+
+async function withScheduler<T>(
+  tx: Tx,
+  accountId: string,
+  id: string,
+  work: (scheduler: Scheduler) => ChannelResult<T>,
+): ChannelResult<T> {
+  const scheduler = isId(id) ? await tx.schedulers.lock(accountId, id) : undefined
+  return scheduler ? work(scheduler) : err(noSuch('scheduler', id))
+}
+
+/** Everything that is named must be there. */
+async function checkTargets(tx: Tx, accountId: string, targets: readonly ScheduleTarget[]): ChannelResult<true> {
+  const errors: Record<string, string[]> = {}
+  for (const [index, { channelId, engineIds }] of targets.entries()) {
+    const channel = isId(channelId) ? await tx.channels.get(accountId, channelId) : undefined
+    if (!channel) errors[`channels[${index}].channelId`] = [`there is no channel ${channelId}`]
+    const engines = channel ? (await tx.engines.ofChannel(channelId)).map(({ id }) => id) : []
+    const missing = channel ? (engineIds?.filter((id) => !engines.includes(id)) ?? []) : []
+    if (missing.length > 0) errors[`channels[${index}].engineIds`] = [`the channel has no engine ${missing.join(', ')}`]
+  }
+  return Object.keys(errors).length === 0 ? ok(true) : err(validationFailed(errors))
+}
+
+const wake = (ctx: Context, { accountId }: Actor, id: string): void =>
+  ctx.channelChanged({ kind: 'scheduler', what: 'updated', accountId, id })
+
+const isActive = ({ name }: Scheduler, how: string): ChannelFailure =>
+  refusal('scheduler_active', `The scheduler "${name}" is active: ${how}`)
+
+const isOver = ({ name }: Scheduler): ChannelFailure =>
+  refusal('scheduler_terminated', `The scheduler "${name}" is through: nothing of it is to come`)
+
+const objectOf = ({ id, name }: Scheduler) => ({ type: 'scheduler', id, name }) as const
+
+const rulesOf = (one: SchedulerRules): SchedulerRules => ({
+  name: one.name,
+  enabled: one.enabled,
+  channels: one.channels,
+  timeZone: one.timeZone,
+  startDate: one.startDate,
+  startTime: one.startTime,
+  endDate: one.endDate,
+  endTime: one.endTime,
+  recurrence: one.recurrence,
+})
+
+const dateOf = (ms: number): string => new Date(ms).toISOString()
+
+function toRecord(one: Scheduler, skips?: readonly SkippedOccurrence[]): SchedulerRecord {
+  const { endDate, endTime, recurrence } = one
+  const plan = one.status === 'terminated' ? undefined : validPlan(one)
+  const next = plan?.ok ? nextOccurrence(plan.value, one.seenUntilMs) : undefined
+  return {
+    id: one.id,
+    name: one.name,
+    enabled: one.enabled,
+    status: one.status,
+    startDate: one.startDate,
+    startTime: one.startTime,
+    ...(endDate === null ? {} : { endDate }),
+    ...(endTime === null ? {} : { endTime }),
+    ...(recurrence === null ? {} : { recurrence }),
+    timeZone: one.timeZone,
+    channels: one.channels.map(({ channelId, engineIds }) =>
+      engineIds ? { channelId, engineIds: [...engineIds] } : { channelId },
+    ),
+    channelIds: one.channels.map(({ channelId }) => channelId),
+    ...(next ? { nextStart: dateOf(next.startMs) } : {}),
+    ...(skips ? { skipped: skips.map(toSkip) } : {}),
+    createdAt: dateOf(one.createdAtMs),
+    updatedAt: dateOf(one.updatedAtMs),
+  }
+}
+
+const toSkip = ({ startMs, endMs, reason }: SkippedOccurrence) => ({
+  start: dateOf(startMs),
+  ...(endMs === null ? {} : { end: dateOf(endMs) }),
+  reason,
+})

@@ -1,0 +1,168 @@
+import { err, ok } from '../../../base/result.ts'
+import { noSuch, refusal } from '../../../core/channels/errors.ts'
+import { readPlainQuery } from '../../../core/channels/listQuery.ts'
+import {
+  type ChannelWebhookRules,
+  readCreateChannelWebhook,
+  readUpdateChannelWebhook,
+  toChannelWebhookRecord,
+} from '../../../core/channels/webhooks/rules.ts'
+import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
+import type { LiveWebhook, Tx } from '../../../store/store.ts'
+import type { Actor, Context } from '../../context.ts'
+import { type KeysetPage, newestAfter } from '../../pages.ts'
+import { type ChannelResult, checked, isId, channelPage, newId, type ChannelReader, auditChange } from '../shared.ts'
+import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
+
+/** Every event is held against every webhook of its account, so there is an end to them. */
+const WEBHOOKS_MAX = 1000
+
+/** Makes a webhook; unless the body says otherwise it is not active yet. */
+export async function createChannelWebhook(
+  ctx: Context,
+  actor: Actor,
+  body: unknown,
+): ChannelResult<ChannelWebhookRecord> {
+  const read = checked(readCreateChannelWebhook(body, ctx.checkTarget))
+  if (!read.ok) return read
+  const nowMs = ctx.clock.now()
+  const webhook = {
+    ...read.value,
+    id: newId(ctx, 'wh'),
+    accountId: actor.accountId,
+    ...newWebhookSecret(ctx),
+    failuresInRow: 0,
+    disabled: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+  return ctx.store.transaction(async (tx): ChannelResult<ChannelWebhookRecord> => {
+    if ((await tx.channelWebhooks.count(actor.accountId)) >= WEBHOOKS_MAX) {
+      return err(refusal('too_many', `There are ${WEBHOOKS_MAX} webhooks, the most`))
+    }
+    await tx.channelWebhooks.insert(webhook)
+    await recordChange(tx, actor, nowMs, webhook, { verb: 'created', after: rulesOf(webhook) })
+    return ok(toChannelWebhookRecord(webhook, nowMs))
+  })
+}
+
+export async function readChannelWebhook(
+  ctx: Context,
+  reader: ChannelReader,
+  id: string,
+): ChannelResult<ChannelWebhookRecord> {
+  const webhook = await find(ctx, reader.accountId, id)
+  return webhook ? ok(toChannelWebhookRecord(webhook, ctx.clock.now(), reader.seesSecrets)) : err(noSuch('webhook', id))
+}
+
+/** The secret that its callbacks are signed with. */
+export async function readChannelWebhookSecret(
+  ctx: Context,
+  reader: ChannelReader,
+  id: string,
+): ChannelResult<{ secret: string }> {
+  if (!reader.seesSecrets) {
+    return err(refusal('insufficient_scope', 'This credential may not read secrets (its scope is read)'))
+  }
+  const webhook = await find(ctx, reader.accountId, id)
+  return webhook ? ok({ secret: openWebhookSecret(ctx, webhook) }) : err(noSuch('webhook', id))
+}
+
+/** Gives a webhook another secret, which counts for everything that is sent from then on. */
+export async function rotateChannelWebhookSecret(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+): ChannelResult<{ secret: string }> {
+  const fresh = newWebhookSecret(ctx)
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): ChannelResult<{ secret: string }> => {
+    const before = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('webhook', id))
+    await tx.channelWebhooks.replace({ ...before, ...fresh, updatedAtMs: nowMs })
+    await recordChange(tx, actor, nowMs, before, { verb: 'secret_rotated' })
+    return ok({ secret: openWebhookSecret(ctx, fresh) })
+  })
+}
+
+/** Edits a webhook. What waits for one that is deactivated is given up. */
+export async function updateChannelWebhook(
+  ctx: Context,
+  actor: Actor,
+  id: string,
+  body: unknown,
+): ChannelResult<ChannelWebhookRecord> {
+  const patch = checked(readUpdateChannelWebhook(body, ctx.checkTarget))
+  if (!patch.ok) return patch
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): ChannelResult<ChannelWebhookRecord> => {
+    const before = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
+    if (!before) return err(noSuch('webhook', id))
+    const changed = { ...before, ...patch.value, updatedAtMs: nowMs }
+    const isFresh = patch.value.active === true || changed.url !== before.url
+    const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
+    await tx.channelWebhooks.replace(after)
+    if (before.disabled && isFresh) await tx.deliveries.resume(before.lane, before.disabled.untilMs, nowMs)
+    if (before.active && !after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
+    const states = { before: rulesOf(before), after: rulesOf(after) }
+    await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })
+    return ok(toChannelWebhookRecord(after, nowMs))
+  })
+}
+
+/** Deletes a webhook that is not active. Its log cannot be read any more. */
+export function deleteChannelWebhook(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
+  const nowMs = ctx.clock.now()
+  return ctx.store.transaction(async (tx): ChannelResult<true> => {
+    const webhook = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined
+    if (!webhook) return err(noSuch('webhook', id))
+    if (webhook.active) {
+      const how = 'deactivate it first (PATCH with "active": false)'
+      return err(refusal('webhook_active', `The webhook "${webhook.name}" is active: ${how}`))
+    }
+    await tx.webhooks.delete(webhook.lane)
+    await recordChange(tx, actor, nowMs, webhook, { verb: 'deleted', before: rulesOf(webhook) })
+    return ok(true)
+  })
+}
+
+/** One page of webhooks, newest first. */
+export async function listChannelWebhooks(
+  ctx: Context,
+  { accountId, seesSecrets }: ChannelReader,
+  query: Record<string, unknown>,
+): ChannelResult<KeysetPage<ChannelWebhookRecord>> {
+  const read = readPlainQuery(query)
+  if (!read.ok) return read
+  const page = await channelPage(ctx, {
+    scope: { list: 'live_webhooks', filters: { accountId } },
+    ...read.value,
+    keyOf: (row: LiveWebhook) => [row.createdAtMs, row.id],
+    read: (position, limit) => ctx.store.read.channelWebhooks.page({ accountId, limit, ...newestAfter(position) }),
+  })
+  const nowMs = ctx.clock.now()
+  if (!page.ok) return page
+  return ok({ ...page.value, data: page.value.data.map((row) => toChannelWebhookRecord(row, nowMs, seesSecrets)) })
+}
+
+const find = async (ctx: Context, accountId: string, id: string): Promise<LiveWebhook | undefined> =>
+  isId(id) ? ctx.store.read.channelWebhooks.get(accountId, id) : undefined
+
+function recordChange(
+  tx: Tx,
+  actor: Actor,
+  atMs: number,
+  { id, name }: Pick<LiveWebhook, 'id' | 'name'>,
+  change: { verb: string; before?: unknown; after?: unknown },
+): Promise<void> {
+  return auditChange(tx, actor, atMs, { type: 'webhook', id, name }, change)
+}
+
+/** What an audit row shows. */
+const rulesOf = ({ name, url, events, description, active }: ChannelWebhookRules): ChannelWebhookRules => ({
+  name,
+  url,
+  events,
+  description,
+  active,
+})

@@ -1,0 +1,164 @@
+import { timeOrderedId } from '../../base/ids.ts'
+import type { Leases, Node, NewNode } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { endSession, noteFeeds, emitEnd, writeLateEnds } from '../sessions/close.ts'
+import { writeTotals } from '../sessions/count.ts'
+import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
+
+export interface NodeOptions {
+  /** The same at each start of this machine with this data directory, and at no other. */
+  readonly place: string
+  readonly pid: number
+  /** Where clients reach it; null: nobody is sent here. */
+  readonly url: string | null
+  /** Is this process of the same place running? */
+  readonly isRunning: (pid: number) => boolean
+  /** How long others believe that this node lives after its lease was renewed. */
+  readonly leaseMs: number
+  /** Renews the lease, beside all that is written here. */
+  readonly leases: Leases
+}
+
+export interface ServingNode {
+  /** Writes what was counted. Every few seconds. */
+  count(): Promise<void>
+  /** Ends what is to be ended, and learns what other nodes do. Every few seconds. */
+  reconcile(): Promise<void>
+  /** Gives up nodes that are dead, with their sessions and feeds. */
+  sweep(): Promise<void>
+  /** Ends every session, then leaves. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** Begins to hold sessions. What earlier processes of this place left open is ended with the last time known. */
+export async function startNode(ctx: Context, options: NodeOptions): Promise<ServingNode> {
+  const node = new HoldingNode(ctx, options)
+  await node.sweep()
+  await node.register()
+  return node
+}
+
+/** Sessions that are ended in one transaction when their node is given up. */
+const GIVEN_UP_AT_ONCE = 2_000
+
+class HoldingNode implements ServingNode {
+  readonly #ctx: Context
+  readonly #options: NodeOptions
+  #isLost = false
+  #restarting: Promise<void> | null = null
+  #stopped: Promise<void> | null = null
+
+  constructor(ctx: Context, options: NodeOptions) {
+    this.#ctx = ctx
+    this.#options = options
+  }
+
+  async register(): Promise<void> {
+    const { place, pid, leaseMs, url, leases } = this.#options
+    const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
+    const node: NewNode = { id, place, pid, url }
+    await this.#ctx.store.transaction((tx) => tx.nodes.insert(node, leaseMs))
+    this.#ctx.sessions.node = id
+    this.#isLost = false
+    leases.keep({ kind: 'node', id, leaseMs }, () => this.#lost())
+  }
+
+  count(): Promise<void> {
+    return writeTotals(this.#ctx)
+  }
+
+  async reconcile(): Promise<void> {
+    if (this.#isLost) await this.#restart()
+    void writeLateEnds(this.#ctx)
+    await recheckLate(this.#ctx)
+    await endKicked(this.#ctx)
+    await refreshRemoteFeeds(this.#ctx)
+  }
+
+  async sweep(): Promise<void> {
+    for (const node of await this.#ctx.store.read.nodes.list()) {
+      if (node.id !== this.#ctx.sessions.node) await this.#judge(node)
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    await this.#restarting?.catch(() => undefined)
+    await endAll(this.#ctx, 'shutdown')
+    await this.#options.leases.release(this.#ctx.sessions.node)
+    await leave(this.#ctx)
+  }
+
+  #lost(): void {
+    this.#isLost = true
+    // What fails is done again when it is reconciled next.
+    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ reason: String(error) }, 'this node is lost still'))
+  }
+
+  #restart(): Promise<void> {
+    this.#restarting ??= this.#restartOnce().finally(() => {
+      this.#restarting = null
+    })
+    return this.#restarting
+  }
+
+  /** Others gave this node up and ended its sessions on record, so that they must end here as well. */
+  async #restartOnce(): Promise<void> {
+    if (this.#stopped) return
+    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'this process was taken for dead: its sessions are ended')
+    await endAll(this.#ctx, 'lost')
+    if (!this.#stopped) await this.register()
+  }
+
+  async #judge(node: Node): Promise<void> {
+    const { place, pid, isRunning, leaseMs } = this.#options
+    // At our own place it can be known at once. A process of our own number is an earlier life of ours.
+    const isKnownDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    if (isKnownDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
+      await giveUp(this.#ctx, node.id, isKnownDead)
+    }
+  }
+}
+
+async function endAll(ctx: Context, reason: string): Promise<void> {
+  await Promise.all(ctx.sessions.all().map((entry) => endSession(ctx, entry, reason)))
+  await writeLateEnds(ctx)
+}
+
+/** Nothing of this node is open any more, or what is could not be written and is given up with it. */
+async function leave(ctx: Context): Promise<void> {
+  const { node } = ctx.sessions
+  ctx.sessions.node = ''
+  if (ctx.sessions.leaving.size > 0) return
+  await ctx.store.transaction((tx) => tx.nodes.delete(node))
+}
+
+/**
+ * Feeds with their events and the first sessions in one transaction, so that every feed has one end, whoever sweeps and
+ * however often; the other sessions in more of them, so that none takes long. From the first on the node cannot come back,
+ * and until the last its row is there for whoever goes on when this node dies too.
+ */
+async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<void> {
+  const sum = { feeds: 0, sessions: 0 }
+  for (let isOver = false; !isOver; ) {
+    const ended = await ctx.store.transaction(async (tx) => {
+      const seenAtMs = await tx.nodes.giveUp(id, isKnownDead)
+      if (seenAtMs === undefined) return null
+      const feeds = await tx.feeds.endOfNode(id, seenAtMs)
+      for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
+      await noteFeeds(tx, feeds)
+      const sessions = await tx.sessions.endOfNode(id, { atMs: seenAtMs, reason: 'lost', limit: GIVEN_UP_AT_ONCE })
+      if (sessions < GIVEN_UP_AT_ONCE) await tx.nodes.delete(id)
+      return { feeds: feeds.length, sessions }
+    })
+    if (!ended) return
+    sum.feeds += ended.feeds
+    sum.sessions += ended.sessions
+    isOver = ended.sessions < GIVEN_UP_AT_ONCE
+  }
+  ctx.log.warn({ node: id, ...sum }, 'a process that is gone was swept up after')
+}

@@ -1,0 +1,134 @@
+import { recordingData } from '../../core/recordings/rules.ts'
+import type { RecordedTrack } from '../../core/recordings/types.ts'
+import type { ActiveFeed } from '../../media/sessionRegistry.ts'
+import type { StoredRecording, Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { emitRecording } from '../webhooks/emit.ts'
+
+/**
+ * What the recorder puts on record, each with its event in one transaction. Each is idempotent: the recorder repeats what
+ * it does not know the fate of.
+ */
+
+export interface BegunRecording {
+  readonly id: string
+  /** Where its files are. */
+  readonly place: string
+  readonly atMs: number
+  readonly tracks: readonly RecordedTrack[]
+}
+
+export async function beginRecording(
+  ctx: Context,
+  feed: ActiveFeed,
+  { id, place, atMs, tracks }: BegunRecording,
+): Promise<void> {
+  const { accountId, streamName, tokenId, feedId } = feed
+  const recording: StoredRecording = {
+    id,
+    accountId,
+    streamName,
+    tokenId,
+    feedId,
+    state: 'recording',
+    startedAtMs: atMs,
+    endedAtMs: null,
+    bytes: null,
+    durationMs: null,
+    tracks,
+    problem: null,
+    place,
+    node: ctx.sessions.node,
+  }
+  await ctx.store.transaction(async (tx) => {
+    await tx.recordings.insert(recording)
+    await emitRecording(
+      tx,
+      { accountId, atMs },
+      { type: 'recording', event: 'started', data: recordingData(recording) },
+    )
+  })
+}
+
+export interface EndedRecording {
+  /** When the last media came. */
+  readonly atMs: number
+  /** Why it ended before its feed; null: it did not. */
+  readonly problem: string | null
+}
+
+/** No more media comes; its file is being made. One that ended early is told of as an error at once: the rest is missing. */
+export const endRecording = (ctx: Context, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
+  change(ctx, id, async (tx, recording) => {
+    if (recording.state !== 'recording') return
+    const endedAtMs = Math.max(atMs, recording.startedAtMs)
+    const cause = problem === null ? {} : { problem: problem.slice(0, PROBLEM_MAX) }
+    const ended = { ...recording, ...cause, state: 'processing' as const, endedAtMs, node: ctx.sessions.node }
+    await tx.recordings.replace(ended)
+    if (problem !== null) await emitEvent(ctx, tx, ended, 'error')
+  })
+
+const PROBLEM_MAX = 1000
+
+export interface RecordedFile {
+  readonly bytes: number
+  readonly durationMs: number
+  readonly tracks: readonly RecordedTrack[]
+}
+
+/** Its file can be fetched. What ended it early stays on record. */
+export const completeRecording = (ctx: Context, id: string, file: RecordedFile): Promise<void> =>
+  finish(ctx, id, { ...file, state: 'completed' })
+
+/** There is no file, and why. */
+export const failRecording = (ctx: Context, id: string, problem: string): Promise<void> =>
+  finish(ctx, id, { state: 'error', problem: problem.slice(0, PROBLEM_MAX) })
+
+/** Its files are removed: the last of it goes. */
+export const forgetRecording = (ctx: Context, id: string): Promise<void> =>
+  change(ctx, id, async (tx, { state }) => {
+    if (state === 'deleting') await tx.recordings.delete(id)
+  })
+
+/** What is to be brought to an end at this place: whatever no living process is at. */
+export async function abandonedRecordings(
+  ctx: Context,
+  place: string,
+): Promise<Pick<StoredRecording, 'id' | 'state' | 'node'>[]> {
+  const unfinished = await ctx.store.read.recordings.unfinished(place)
+  if (unfinished.length === 0) return []
+  const alive = new Set((await ctx.store.read.nodes.list()).map((node) => node.id))
+  return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.sessions.node || !alive.has(node))
+}
+
+type End = Partial<RecordedFile> & ({ state: 'completed' } | { state: 'error'; problem: string })
+
+function finish(ctx: Context, id: string, end: End): Promise<void> {
+  return change(ctx, id, async (tx, recording) => {
+    if (recording.state !== 'processing') return
+    const ended = { ...recording, ...end, node: ctx.sessions.node }
+    await tx.recordings.replace(ended)
+    await emitEvent(ctx, tx, ended, end.state)
+  })
+}
+
+async function emitEvent(
+  ctx: Context,
+  tx: Tx,
+  recording: StoredRecording,
+  event: 'completed' | 'error',
+): Promise<void> {
+  const on = { accountId: recording.accountId, atMs: ctx.clock.now() }
+  await emitRecording(tx, on, { type: 'recording', event, data: recordingData(recording) })
+}
+
+async function change(
+  ctx: Context,
+  id: string,
+  work: (tx: Tx, recording: StoredRecording) => Promise<void>,
+): Promise<void> {
+  await ctx.store.transaction(async (tx) => {
+    const recording = await tx.recordings.lock(id)
+    if (recording) await work(tx, recording)
+  })
+}

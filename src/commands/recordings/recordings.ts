@@ -1,0 +1,88 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
+import type { Mac } from '../../core/pages/cursor.ts'
+import { readRecordingQuery, recordingData, toRecordingRecord } from '../../core/recordings/rules.ts'
+import type { StoredRecording } from '../../store/store.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+import { type KeysetPage, mapPage, paginate } from '../pages.ts'
+import { emitRecording } from '../webhooks/emit.ts'
+
+/** A recording as the interface shows it. */
+export type RecordingEntry = ReturnType<typeof toRecordingRecord>
+
+/** One page of the recordings of an account, newest first. */
+export async function listRecordings(
+  ctx: Context,
+  mac: Mac,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<KeysetPage<RecordingEntry>, Failure>> {
+  const read = readRecordingQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { cursor, limit, ...filter } = read.value
+  const page = await paginate(mac, {
+    scope: { list: 'recordings', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: StoredRecording) => [row.id],
+    read: ([after], most) =>
+      ctx.store.read.recordings.page({
+        accountId,
+        ...filter,
+        limit: most,
+        ...(typeof after === 'string' ? { after } : {}),
+      }),
+  })
+  return mapPage(page, toRecordingRecord)
+}
+
+export async function readRecording(
+  ctx: Context,
+  accountId: string,
+  id: string,
+): Promise<Result<RecordingEntry, Failure>> {
+  const recording = await ctx.store.read.recordings.get(accountId, id)
+  return recording ? ok(toRecordingRecord(recording)) : err(noRecording(id))
+}
+
+/** A recording whose file can be fetched, at the node that has it. */
+export async function finishedRecording(
+  ctx: Context,
+  accountId: string,
+  id: string,
+): Promise<Result<StoredRecording, Failure>> {
+  const recording = await ctx.store.read.recordings.get(accountId, id)
+  if (!recording) return err(noRecording(id))
+  if (recording.state !== 'completed')
+    return err(failure('conflict', `This recording is not complete: ${recording.state}`))
+  return ok(recording)
+}
+
+/**
+ * Deletes a recording that is over. From the answer on it is not shown and cannot be fetched; its files are removed by
+ * the node that has them (`forgetRecording`).
+ */
+export async function deleteRecording(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
+  const atMs = ctx.clock.now()
+  const { accountId } = actor
+  return ctx.store.transaction(async (tx): Promise<Result<true, Failure>> => {
+    const recording = await tx.recordings.lock(id)
+    if (recording?.accountId !== accountId || recording.state === 'deleting') return err(noRecording(id))
+    if (recording.state === 'recording' || recording.state === 'processing')
+      return err(failure('conflict', 'This recording is not complete; end the stream and wait until it is'))
+    const deleting = { ...recording, state: 'deleting' } as const
+    await tx.recordings.replace(deleting)
+    await emitRecording(tx, { accountId, atMs }, { type: 'recording', event: 'deleted', data: recordingData(deleting) })
+    await audit(tx, actor, atMs, { action: 'recording.delete', subject: id, before: toRecordingRecord(recording) })
+    return ok(true)
+  })
+}
+
+export const noRecording = (id: string): Failure => notFound('recordingId', `No recording with id: ${id.slice(0, 32)}`)
+
+/** Why a finished recording has no file at the place `here`: nodes share the database, not their disks. */
+export function noFile({ id, place }: StoredRecording, here: string): Failure {
+  if (place === here) return noRecording(id)
+  const [machine = ''] = place.split(':')
+  return failure('conflict', `The file of this recording is at another node, on ${machine}: fetch it there`)
+}

@@ -1,0 +1,141 @@
+import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
+import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { emitFeed } from '../webhooks/emit.ts'
+
+/** An edge that takes longer to cut a session is not waited for. */
+const CUT_MAX_MS = 5_000
+
+/** Media that came no longer ago than this has not stopped: it is counted once a second. */
+const PAUSE_MS = 2000
+
+/**
+ * Puts the end of a session on record: its last bytes and, for a publisher, the end of its feed with the event. For
+ * edges, when a connection is over for whatever reason. Idempotent; never rejects: when the store is away the end is
+ * written later, with the time of now or of the last media.
+ */
+export async function closeSession(ctx: Context, sessionId: string, reason: string): Promise<void> {
+  const entry = ctx.sessions.get(sessionId)
+  if (entry) {
+    const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
+    const atMs = Math.max(endedAtMs(entry, ctx.clock.now()), feed?.startedAtMs ?? entry.session.startedAtMs)
+    ctx.sessions.leaving.set(sessionId, { entry, reason: entry.ending?.reason ?? reason, atMs })
+    ctx.sessions.remove(sessionId)
+  }
+  const leaving = ctx.sessions.leaving.get(sessionId)
+  if (leaving) await record(ctx, leaving)
+}
+
+const isOf =
+  (sessionId: string) =>
+  (feed: { readonly sessionId: string }): boolean =>
+    feed.sessionId === sessionId
+
+/** When a session ends that is over now: a publisher whose media stopped before that ended with it. */
+export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs: number): number {
+  return mediaAtMs !== null && nowMs - mediaAtMs > PAUSE_MS ? mediaAtMs : nowMs
+}
+
+/** Ends a session from our side: cuts it at its edge, then closes it. Everybody who asks waits for the same end. */
+export function endSession(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+  // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
+  entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
+  return entry.ending.done
+}
+
+async function cutAndClose(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+  const giveUp = new AbortController()
+  const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
+    () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
+    () => undefined,
+  )
+  try {
+    await Promise.race([entry.cut(entry.session, reason), timeout])
+  } catch (error) {
+    ctx.log.error({ sessionId: entry.session.id, reason, err: error }, 'a session could not be cut')
+  } finally {
+    giveUp.abort()
+  }
+  await closeSession(ctx, entry.session.id, reason)
+}
+
+/** Writes ends that could not be written when they happened. */
+export async function writeLateEnds(ctx: Context): Promise<void> {
+  await Promise.all([...ctx.sessions.leaving.values()].map((leaving) => record(ctx, leaving)))
+}
+
+/**
+ * In the next batch: viewers leave together, thousands of them when a popular stream ends, and a transaction for each
+ * would keep the store from everything else. What went wrong was logged, and is tried again with the late ends.
+ */
+function record(ctx: Context, leaving: ClosingSession): Promise<void> {
+  const batches = ctx.sessions.ends[leaving.entry.session.action]
+  return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
+}
+
+/** @throws what kept all of them from being written */
+async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promise<void> {
+  try {
+    await ctx.store.transaction((tx) => end(tx, batch))
+  } catch (error) {
+    if (error instanceof StoreUnavailable) {
+      ctx.log.warn({ ends: batch.length, reason: error.message }, 'ends of sessions cannot be written now')
+      throw error
+    }
+    return writeApart(ctx, batch, error)
+  }
+  for (const { entry, reason } of batch) {
+    if (ctx.sessions.leaving.delete(entry.session.id)) ctx.sessions.counts.ended.add(reason)
+  }
+}
+
+/** One end that can never be written must not keep the others of its batch from it. */
+async function writeApart(ctx: Context, batch: readonly ClosingSession[], error: unknown): Promise<void> {
+  const [only] = batch
+  if (batch.length <= 1) {
+    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session cannot be written')
+    return
+  }
+  const half = Math.ceil(batch.length / 2)
+  await writeEnds(ctx, batch.slice(0, half))
+  await writeEnds(ctx, batch.slice(half))
+}
+
+/** The sessions last, because they add to the hours that all nodes share. */
+async function end(tx: Tx, batch: readonly ClosingSession[]): Promise<void> {
+  const ends = batch.map(toEnd)
+  const feeds = await tx.feeds.endOfSessions(ends)
+  for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
+  await noteFeeds(tx, feeds)
+  await tx.sessions.end(ends)
+}
+
+const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): SessionEnd => ({
+  id: session.id,
+  ...bytes,
+  atMs,
+  reason,
+})
+
+/** The event of a feed that ends, in the transaction that ends it. */
+export async function emitEnd(tx: Tx, feed: StoredFeed, atMs: number): Promise<void> {
+  const data = { ...feedData(feed), active: false, ended: atMs }
+  await emitFeed(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
+}
+
+/** Lets all nodes look again at what is on the air: once for all feeds of an account. */
+export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<void> {
+  const latest = new Map(ended.map(({ accountId, endedAtMs }) => [accountId, endedAtMs]))
+  for (const [accountId, atMs] of latest) await tx.changes.append({ kind: 'feed', accountId, id: 0, atMs })
+}
+
+/** What the events of a feed say of it. */
+export const feedData = (feed: StoredFeed) => ({
+  feedId: feed.feedId,
+  accountId: feed.accountId,
+  name: feed.streamName,
+  streamId: streamKey(feed.accountId, feed.streamName),
+  ...(feed.sourceId === null ? {} : { sourceId: feed.sourceId }),
+  tokenId: feed.tokenId,
+  started: feed.startedAtMs,
+})

@@ -1,0 +1,56 @@
+import type { Bytes } from '../../core/sessions/types.ts'
+import type { ActiveSession } from '../../media/sessionRegistry.ts'
+import type { Context } from '../context.ts'
+import { endSession, writeLateEnds } from './close.ts'
+
+/** Sessions in one transaction, which adds to the hours of their stream once. */
+const AT_ONCE = 1_000
+
+/**
+ * Totals of a session so far; they only rise. `silentMs`: how long ago a publisher's last media came. Synchronous and cheap:
+ * they are written every few seconds.
+ */
+export function countBytes(
+  ctx: Context,
+  sessionId: string,
+  { bytesIn, bytesOut, silentMs = 0 }: Bytes & { readonly silentMs?: number },
+): void {
+  const entry = ctx.sessions.get(sessionId) ?? ctx.sessions.leaving.get(sessionId)?.entry
+  if (!entry) return
+  const { bytes } = entry
+  const now = { bytesIn: Math.max(bytes.bytesIn, bytesIn), bytesOut: Math.max(bytes.bytesOut, bytesOut) }
+  ctx.sessions.counts.bytesIn += now.bytesIn - bytes.bytesIn
+  ctx.sessions.counts.bytesOut += now.bytesOut - bytes.bytesOut
+  if (entry.session.action === 'publish' && now.bytesIn > bytes.bytesIn) entry.mediaAtMs = ctx.clock.now() - silentMs
+  entry.bytes = now
+}
+
+/** Writes all that was counted, of those who have left as well. */
+export async function writeBytes(ctx: Context): Promise<void> {
+  await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
+}
+
+/**
+ * Writes what was counted since the last time of those who are on, and does not wait for the ends of others. Sessions that
+ * the store says have ended (another node gave this one up, say) are cut here too. However many ask for it while it is
+ * done, it is done once more.
+ */
+export function writeTotals(ctx: Context): Promise<void> {
+  return ctx.sessions.writing.add('totals', () => writeRisen(ctx))
+}
+
+async function writeRisen(ctx: Context): Promise<void> {
+  const risen = ctx.sessions.all().filter(({ bytes, written }) => bytes !== written)
+  for (let at = 0; at < risen.length; at += AT_ONCE) await writeSome(ctx, risen.slice(at, at + AT_ONCE))
+}
+
+async function writeSome(ctx: Context, entries: readonly ActiveSession[]): Promise<void> {
+  const totals = entries.map(({ session, bytes }) => ({ id: session.id, ...bytes }))
+  const sent = entries.map(({ bytes }) => bytes)
+  const gone = await ctx.store.transaction((tx) => tx.sessions.count(totals, ctx.clock.now()))
+  for (const [at, entry] of entries.entries()) entry.written = sent[at] ?? entry.written
+  for (const id of gone) {
+    const entry = ctx.sessions.get(id)
+    if (entry) void endSession(ctx, entry, 'lost')
+  }
+}

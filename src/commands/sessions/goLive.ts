@@ -1,0 +1,103 @@
+import { uuid } from '../../base/ids.ts'
+import type { FrameSource } from '../../media/frame.ts'
+import type { ActiveSession, ActiveFeed } from '../../media/sessionRegistry.ts'
+import type { StoredFeed, Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { emitFeed } from '../webhooks/emit.ts'
+import { tokenOf } from './admit.ts'
+import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
+
+/**
+ * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
+ * before this one starts, also in the events and their times, and its session is cut. With a token that is not
+ * `multisource` every feed of the stream is replaced. Undefined when the session is over; its media is to be dropped.
+ * @throws StoreUnavailable when the feed cannot be recorded: it is not on the air then
+ */
+export async function goLive(ctx: Context, sessionId: string, media: FrameSource): Promise<ActiveFeed | undefined> {
+  const entry = ctx.sessions.get(sessionId)
+  if (!entry || entry.ending) return undefined
+  const { accountId, streamName } = entry.session
+  const known = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
+  if (known) return known
+  const begun = await ctx.store.transaction((tx) => replace(ctx, tx, entry))
+  if (!begun) return undefined
+  for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
+  // Cut or replaced between the commit and this line: whoever did it has ended the feed in the store, or will.
+  if (isOver(ctx, sessionId)) return undefined
+  const token = tokenOf(entry.request.credential)
+  const { node: _node, ...facts } = begun.feed
+  const feed: ActiveFeed = {
+    ...facts,
+    record: token?.record === true,
+    thumbnails: token?.enableThumbnails === true,
+    media,
+  }
+  ctx.sessions.addFeed(feed)
+  return feed
+}
+
+interface Begun {
+  readonly feed: StoredFeed
+  readonly replaced: readonly StoredFeed[]
+}
+
+async function replace(ctx: Context, tx: Tx, { session, request }: ActiveSession): Promise<Begun | undefined> {
+  const token = tokenOf(request.credential)
+  if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
+  // A node that stood still and was given up meanwhile puts nothing on the air, and takes nothing from it.
+  if (!(await tx.nodes.lockShared(ctx.sessions.node))) return undefined
+  const open = await tx.feeds.lockOpen(session)
+  // Asked twice at once: the other call puts it on the air.
+  if (open.some((feed) => feed.sessionId === session.id)) return undefined
+  const feedId = uuid(ctx.random)
+  if (!(await tx.sessions.attach(session.id, feedId))) return undefined
+  const replaced = open.filter((feed) => !token.multisource || feed.sourceId === session.sourceId)
+  for (const old of replaced) await drop(tx, old, endOfReplaced(ctx, old))
+  const lastEnd = await tx.feeds.lastEnd(session)
+  const feed: StoredFeed = {
+    feedId,
+    sessionId: session.id,
+    accountId: session.accountId,
+    streamName: session.streamName,
+    sourceId: session.sourceId,
+    tokenId: session.tokenId,
+    secured: token.subscribeRequiresAuth,
+    startedAtMs: Math.max(ctx.clock.now(), session.startedAtMs, (lastEnd ?? 0) + 1),
+    node: ctx.sessions.node,
+  }
+  await tx.feeds.insert(feed)
+  await emitStart(tx, feed)
+  return { feed, replaced }
+}
+
+/** One whose media stopped before it was replaced ended then, where that is known: at the node that had it. */
+function endOfReplaced(ctx: Context, { sessionId, startedAtMs }: StoredFeed): number {
+  const nowMs = ctx.clock.now()
+  const entry = ctx.sessions.get(sessionId)
+  return Math.max(entry === undefined ? nowMs : endedAtMs(entry, nowMs), startedAtMs)
+}
+
+/** Its session is ended by the node that holds it, with its last bytes. */
+async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
+  await tx.feeds.end(old.feedId, atMs)
+  await emitEnd(tx, old, atMs)
+  await tx.sessions.kick({ accountId: old.accountId, id: old.sessionId }, 'replaced')
+  await tx.changes.append({ kind: 'kick', accountId: old.accountId, id: 0, atMs })
+}
+
+async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
+  const on = { accountId: feed.accountId, atMs: feed.startedAtMs }
+  await emitFeed(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
+  await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
+}
+
+const isOver = ({ sessions }: Context, sessionId: string): boolean => sessions.get(sessionId)?.ending !== null
+
+function dropReplaced(ctx: Context, sessionId: string): void {
+  const entry = ctx.sessions.get(sessionId)
+  if (!entry) return
+  const { accountId, streamName } = entry.session
+  const feed = ctx.sessions.feedsOf(accountId, streamName).find((one) => one.sessionId === sessionId)
+  if (feed) ctx.sessions.removeFeed(feed)
+  void endSession(ctx, entry, 'replaced')
+}

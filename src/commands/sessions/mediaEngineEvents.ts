@@ -1,0 +1,56 @@
+import type { MediaEngine } from '../../media/engine.ts'
+import type { Context } from '../context.ts'
+import { closeSession } from './close.ts'
+import { countBytes } from './count.ts'
+import { goLive } from './goLive.ts'
+
+/**
+ * Keeps the record of sessions true to what the media engine reports: a publisher whose transport is up goes live, bytes
+ * are counted, who is gone is closed. Returns the function that stops it.
+ */
+export function followEngine(ctx: Context, engine: MediaEngine): () => void {
+  const inOrder = perSession(ctx)
+  return engine.watch((event) => {
+    switch (event.kind) {
+      case 'connected':
+        ctx.sessions.get(event.sessionId)?.slot.connected()
+        return inOrder(event.sessionId, () => connected(ctx, engine, event.sessionId))
+      case 'bytes':
+        return countBytes(ctx, event.sessionId, event)
+      case 'ended':
+        return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
+      case 'died':
+        return ctx.log.warn({ detail: event.detail }, 'a media process died; its sessions are over')
+      case 'tracks':
+        return undefined
+    }
+  })
+}
+
+/** A feed that cannot be put on record is not on the air: its publisher is let go, and will come again. */
+async function connected(ctx: Context, engine: MediaEngine, sessionId: string): Promise<void> {
+  if (ctx.sessions.get(sessionId)?.session.action !== 'publish') return
+  try {
+    await goLive(ctx, sessionId, engine.tap(sessionId))
+  } catch (error) {
+    ctx.log.warn({ sessionId, reason: String(error) }, 'a feed could not be put on record')
+    await engine.end(sessionId)
+  }
+}
+
+type Step = () => Promise<void>
+
+/** Runs the steps of a session one after the other: who leaves while going live has gone live first. */
+function perSession(ctx: Context): (sessionId: string, step: Step) => void {
+  const last = new Map<string, Promise<void>>()
+  return (sessionId, step) => {
+    const before = last.get(sessionId) ?? Promise.resolve()
+    const done = before.then(step).catch((error: unknown) => {
+      ctx.log.error({ sessionId, err: error }, 'an event of the media engine was lost')
+    })
+    last.set(sessionId, done)
+    void done.then(() => {
+      if (last.get(sessionId) === done) last.delete(sessionId)
+    })
+  }
+}

@@ -1,0 +1,154 @@
+import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
+import { decide } from '../../core/access/decide.ts'
+import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
+import type { CachedToken, Changed } from '../../store/cached.ts'
+import { StoreUnavailable, type Stream } from '../../store/store.ts'
+import type { Context, StreamsOnAir } from '../context.ts'
+import { closeSession, endSession } from './close.ts'
+
+/** Feeds of other nodes that are kept in memory: all are read again at each change. Others are asked for one by one. */
+const FEEDS_MAX = 10_000
+
+type Refusal = Extract<Decision, { allowed: false }>
+
+/** Follows what changes, here and on other nodes, until the answered function is called. */
+export function followChanges(ctx: Context): () => void {
+  const kick = oneAtATime(() => endKicked(ctx))
+  const look = oneAtATime(() => refreshRemoteFeeds(ctx))
+  const recheck = oneAtATime(() => recheckAll(ctx))
+  const follow = async (changed: Changed): Promise<void> => {
+    if (changed.kind === 'token') return recheckToken(ctx, changed.id)
+    if (changed.kind === 'kick') return kick()
+    if (changed.kind === 'feed') return look()
+    await Promise.all([kick(), look(), recheck()])
+  }
+  return ctx.cache.onChange((changed) => {
+    follow(changed).catch((error: unknown) => {
+      // The timers do the same again, so nothing is lost but time.
+      ctx.log.warn({ changed, err: error }, 'a change could not be followed')
+    })
+  })
+}
+
+/** Thousands of changes may come at once: asked while it works, it works once more, however often it was asked. */
+function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
+  let running: Promise<void> | null = null
+  let again = false
+  const run = async (): Promise<void> => {
+    do {
+      again = false
+      await work()
+    } while (again)
+  }
+  return () => {
+    if (running) again = true
+    running ??= run().finally(() => {
+      running = null
+    })
+    return running
+  }
+}
+
+/** Ends the sessions of a token that it no longer admits. */
+async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
+  const entries = ctx.sessions.ofToken(tokenId)
+  if (entries.length === 0) return
+  try {
+    const token = await ctx.cache.tokenById(tokenId)
+    ctx.sessions.unchecked.delete(tokenId)
+    endRefused(ctx, entries, token)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    ctx.sessions.unchecked.add(tokenId)
+  }
+}
+
+/** Looks again at what could not be looked at when the store was away. */
+export async function recheckLate(ctx: Context): Promise<void> {
+  for (const tokenId of ctx.sessions.unchecked) await recheckToken(ctx, tokenId)
+}
+
+async function recheckAll(ctx: Context): Promise<void> {
+  const ids = new Set(ctx.sessions.all().map(({ session }) => session.tokenId))
+  for (const id of ids) if (id !== null) await recheckToken(ctx, id)
+}
+
+/** Nobody waits here for the ends: an edge that does not answer must not hold back the next change. */
+function endRefused(ctx: Context, entries: readonly ActiveSession[], token: CachedToken | undefined): void {
+  for (const entry of entries) {
+    const reason = reasonToEnd(ctx, entry, token)
+    if (reason !== null) void endSession(ctx, entry, reason)
+  }
+}
+
+/** Null: the session stays. */
+function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | undefined): string | null {
+  if (!token) return 'token_deleted'
+  if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
+  const { snapshot } = token
+  if (snapshot.version === entry.tokenVersion) return null
+  const problem = problemOfEdit(ctx, entry.request, snapshot)
+  if (problem !== null) return problem.code === 'token_revoked' ? 'token_revoked' : 'token_edited'
+  entry.tokenVersion = snapshot.version
+  return null
+}
+
+/** Why a token that was edited no longer admits what it has admitted before; null: it does, or its edits end nothing. */
+export function problemOfEdit(ctx: Context, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
+  const credential = asLiving(request.credential, snapshot)
+  const decision = decide({ ...request, credential }, ctx.policy, ctx.clock.now())
+  if (decision.allowed) return null
+  return decision.code === 'token_revoked' || snapshot.endSessionsOnUpdate ? decision : null
+}
+
+/** The same credential with the token of now. Expiry and a disabled token refuse new use only, so they are left out. */
+function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
+  const token = { ...snapshot, isActive: true, expiresAtMs: null }
+  if (credential.kind !== 'selfSigned') return { kind: 'token', token }
+  const claims = { ...credential.claims, expiresAtMs: Number.POSITIVE_INFINITY, notBeforeMs: null }
+  return { kind: 'selfSigned', token, claims }
+}
+
+/** Begins to end the sessions of this node that somebody asked to end. `done` resolves when they have ended. */
+export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<unknown> }> {
+  if (ctx.sessions.node === '') return { done: Promise.resolve() }
+  const { sessions } = ctx
+  // On record they stay until the store has their ends.
+  const kicked = await ctx.store.read.sessions.kicked(sessions.node, sessions.size + sessions.leaving.size)
+  const ends = kicked.map(({ id, reason }) => {
+    const entry = sessions.get(id)
+    return entry ? endSession(ctx, entry, reason) : closeSession(ctx, id, reason)
+  })
+  return { done: Promise.all(ends) }
+}
+
+/** Learns what is on the air at other nodes. */
+export async function refreshRemoteFeeds(ctx: Context): Promise<void> {
+  const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
+  const knowsAll = feeds.length <= FEEDS_MAX
+  if (!knowsAll && ctx.sessions.knowsAll)
+    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than are kept in memory')
+  ctx.sessions.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
+}
+
+/** The feed of one source at another node: from memory, or asked for where memory does not hold all of them. */
+export async function remoteFeed(
+  ctx: Context,
+  stream: Stream,
+  sourceId: string | null,
+): Promise<RemoteFeedRef | undefined> {
+  const { sessions, store } = ctx
+  const known = sessions.remote(stream.accountId, stream.streamName, sourceId)
+  if (known || sessions.knowsAll) return known
+  return chooseSource(await store.read.feeds.remoteOf(sessions.node, stream), sourceId)
+}
+
+type OnAir = ReturnType<StreamsOnAir>
+
+/** Is a stream on the air, at whatever node? At once, unless memory does not hold all feeds. */
+export function onAir(ctx: Context, accountId: string, streamName: string): OnAir | Promise<OnAir> {
+  const known = ctx.streamsOnAir(accountId, streamName)
+  if (known || ctx.sessions.knowsAll) return known
+  const found = ctx.store.read.feeds.remoteOf(ctx.sessions.node, { accountId, streamName })
+  return found.then((feeds) => (feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }))
+}

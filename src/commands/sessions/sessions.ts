@@ -1,0 +1,147 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { invalid, notFound, type Failure } from '../../core/errors.ts'
+import type { Mac } from '../../core/pages/cursor.ts'
+import { readSessionQuery, readStreamStop } from '../../core/sessions/sessionQuery.ts'
+import type { SessionScope, StoredSession, Tx } from '../../store/store.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+import { type KeysetPage, mapPage, paginate } from '../pages.ts'
+import { writeTotals } from './count.ts'
+import { endKicked } from './revoke.ts'
+
+/** Sessions that are asked to end in one transaction, and how many of those there may be: ten million viewers. */
+const KICKED_AT_ONCE = 2_000
+const KICK_BATCHES_MAX = 5_000
+
+export type SessionPage = KeysetPage<SessionEntry>
+
+/** A session as the interface shows it. */
+export type SessionEntry = ReturnType<typeof toEntry>
+
+/** One page of those who are on, on all nodes; newest first. */
+export async function listSessions(
+  ctx: Context,
+  mac: Mac,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<SessionPage, Failure>> {
+  const read = readSessionQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { cursor, limit, ...filter } = read.value
+  const page = await paginate(mac, {
+    scope: { list: 'sessions', filters: { accountId, ...filter } },
+    limit,
+    cursor,
+    keyOf: (row: StoredSession) => [row.id],
+    read: async ([after], most) => {
+      // So that the bytes of this node are those of now.
+      await writeTotals(ctx)
+      const position = typeof after === 'string' ? { after } : {}
+      return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
+    },
+  })
+  return mapPage(page, toEntry)
+}
+
+/** The latest of those who are on, newest first; bytes as the servers last wrote them. */
+export async function recentSessions(ctx: Context, accountId: string, limit: number): Promise<SessionEntry[]> {
+  return (await ctx.store.read.sessions.page({ accountId, limit })).map(toEntry)
+}
+
+/** Asks for the end of a session, on whatever node it is. */
+export async function kickSession(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
+  const { accountId } = actor
+  const found = await ctx.store.read.sessions.get(id)
+  if (found?.accountId !== accountId || found.endedAtMs !== null) {
+    return err(notFound('sessionId', `No session with id: ${id.slice(0, 32)}`))
+  }
+  await ctx.store.transaction(async (tx) => {
+    const kicked = await tx.sessions.kick({ accountId, id }, 'kicked')
+    if (!kicked) return
+    await notifyNodes(ctx, tx, accountId)
+    await audit(tx, actor, ctx.clock.now(), { action: 'session.end', subject: id, before: toEntry(kicked) })
+  })
+  const here = await endKicked(ctx)
+  await here.done
+  return ok(true)
+}
+
+/** What was ended: a stream or the account with everybody on it, or nothing, because nobody was. */
+export interface StopAnswer {
+  stoppingLevel: 'Account' | 'Stream' | 'None'
+}
+
+/** Asks for the end of everybody who publishes or views a stream, on all nodes. */
+export async function stopStream(ctx: Context, actor: Actor, body: unknown): Promise<Result<StopAnswer, Failure>> {
+  const read = readStreamStop(body)
+  if (!read.ok) return err(invalid(read.error))
+  const { accountId, streamName } = read.value
+  if (accountId !== actor.accountId) return err(notFound('streamId', 'No stream of this account has this id'))
+  const stopped = await stopAll(ctx, actor, { action: 'stream.stop', scope: { accountId, streamName } })
+  return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
+}
+
+/** Asks for the end of everybody who publishes or views a stream of the account, on all nodes. */
+export async function stopAllStreams(ctx: Context, actor: Actor): Promise<Result<StopAnswer, Failure>> {
+  const { accountId } = actor
+  const stopped = await stopAll(ctx, actor, { action: 'account.stop', scope: { accountId } })
+  return ok({ stoppingLevel: stopped ? 'Account' : 'None' })
+}
+
+interface Stopping {
+  readonly action: string
+  readonly scope: SessionScope
+}
+
+/**
+ * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement take longer than any
+ * statement may. The nodes begin with the first batch while the others are written. False: nobody was on.
+ */
+async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<boolean> {
+  const sessions = await ctx.store.read.sessions.count(stopping.scope)
+  let asked = 0
+  for (let batch = 0; batch < KICK_BATCHES_MAX; batch += 1) {
+    const count = await ctx.store.transaction(async (tx) => {
+      const kicked = await tx.sessions.kickAll(stopping.scope, 'stopped', KICKED_AT_ONCE)
+      if (kicked === 0) return 0
+      await notifyNodes(ctx, tx, actor.accountId)
+      if (batch === 0) await noteStop(ctx, tx, actor, stopping, Math.max(sessions, kicked))
+      return kicked
+    })
+    asked += count
+    if (count < KICKED_AT_ONCE) break
+  }
+  const here = await endKicked(ctx)
+  await here.done
+  return asked > 0
+}
+
+function noteStop(ctx: Context, tx: Tx, actor: Actor, { action, scope }: Stopping, sessions: number): Promise<void> {
+  const { accountId, streamName } = scope
+  const subject = streamName === undefined ? accountId : `${accountId}/${streamName}`
+  return audit(tx, actor, ctx.clock.now(), { action, subject, before: { sessions } })
+}
+
+const notifyNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
+  tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
+
+/** What is not known is left out. */
+function toEntry(row: StoredSession) {
+  return {
+    id: row.id,
+    action: row.action,
+    protocol: row.protocol,
+    streamName: row.streamName,
+    streamId: `${row.accountId}/${row.streamName}`,
+    ...(row.sourceId === null ? {} : { sourceId: row.sourceId }),
+    ...(row.feedId === null ? {} : { feedId: row.feedId }),
+    ...(row.tokenId === null ? {} : { tokenId: row.tokenId }),
+    ...(row.jti === null ? {} : { jti: row.jti }),
+    ...(row.trackingId === null ? {} : { trackingId: row.trackingId }),
+    address: row.address,
+    ...(row.origin === null ? {} : { origin: row.origin }),
+    ...(row.country === null ? {} : { country: row.country }),
+    startedOn: new Date(row.startedAtMs).toISOString(),
+    bytesIn: row.bytesIn,
+    bytesOut: row.bytesOut,
+  }
+}

@@ -1,0 +1,60 @@
+import { addressKey } from '../../core/access/address.ts'
+import type { Protocol } from '../../core/access/types.ts'
+import type { SessionSlot, SessionLimitCode, SlotRequest } from '../../core/sessions/slots.ts'
+import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
+import type { Context } from '../context.ts'
+
+/** In these the media connection comes up after the admission, or never. */
+const CONNECTS: ReadonlySet<Protocol> = new Set(['whip', 'whep'])
+
+/** A slot between the decision and the session: taken in the turn of the decision, released unless a session gets it. */
+export class SlotReservation {
+  readonly #ctx: Context
+  #slot: SessionSlot | null = null
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  /** Null: there is a slot, and it is taken. A decision that is made again keeps it. */
+  take(evaluation: Evaluation): SessionLimitCode | null {
+    if (this.#slot !== null) return null
+    const { slots, sessions } = this.#ctx
+    const request = requestOf(this.#ctx, evaluation)
+    const limit = slots.refusal(request, sessions.leaving.size)
+    if (limit === null) this.#slot = slots.take(request)
+    return limit
+  }
+
+  /** The slot is the session's from here on. */
+  give(): SessionSlot {
+    const slot = this.#slot
+    if (slot === null) throw new Error('a session needs a slot')
+    this.#slot = null
+    return slot
+  }
+
+  release(): void {
+    this.#slot?.release()
+    this.#slot = null
+  }
+}
+
+/** Asked before a viewer is decided on, so that a full node costs little. */
+export const limitBeforeDecision = (ctx: Context, attempt: AccessAttempt): SessionLimitCode | null =>
+  ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
+
+function requestOf(ctx: Context, { request, decision }: Evaluation): SlotRequest {
+  const { tokenId } = decision
+  const holder = tokenId === null ? { accountId: decision.allowed ? decision.accountId : '' } : { tokenId }
+  return { ...commonOf(ctx, request), holder }
+}
+
+const commonOf = (
+  { isProxy }: Context,
+  { action, protocol, address }: Pick<AccessAttempt, 'action' | 'protocol' | 'address'>,
+): Omit<SlotRequest, 'holder'> => ({
+  action,
+  addressKey: isProxy(address) ? null : addressKey(address),
+  connects: CONNECTS.has(protocol),
+})

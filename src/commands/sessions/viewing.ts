@@ -1,0 +1,67 @@
+import { type Session, streamKey } from '../../media/sessionRegistry.ts'
+import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { emitViewerConnection } from '../webhooks/emit.ts'
+
+/** Attempts on one stream are told of at most this often. */
+const QUIET_MS = 10_000
+/** So many streams may be tried in vain within `QUIET_MS`; who tries more names is guessing, and nobody is told. */
+const ATTEMPTS_MAX = 1000
+const DESERTED_AT_ONCE = 500
+
+/** Somebody tried to view a stream that nobody publishes. */
+export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<void> {
+  if (!isWorthTelling(ctx, stream)) return
+  const atMs = ctx.clock.now()
+  try {
+    await ctx.store.transaction(async (tx) => {
+      if (await tx.viewing.attempt(stream, atMs, QUIET_MS)) await emitEvent(tx, stream, 'ViewerAttempt', atMs)
+    })
+  } catch (error) {
+    // The viewer is refused anyway; that nobody is told of it must not make it a 500.
+    if (!(error instanceof StoreUnavailable)) throw error
+  }
+}
+
+/** Asks memory before the store, so that a flood of attempts costs nothing. */
+function isWorthTelling({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
+  const nowMs = clock.monotonic()
+  const key = streamKey(accountId, streamName)
+  const last = sessions.attempts.get(key)
+  if (last !== undefined && nowMs - last < QUIET_MS) return false
+  if (sessions.attempts.size >= ATTEMPTS_MAX) forgetOld(sessions.attempts, nowMs)
+  if (sessions.attempts.size >= ATTEMPTS_MAX) return false
+  sessions.attempts.set(key, nowMs)
+  return true
+}
+
+function forgetOld(attempts: Map<string, number>, nowMs: number): void {
+  for (const [key, atMs] of attempts) if (nowMs - atMs >= QUIET_MS) attempts.delete(key)
+}
+
+/** In the transaction that admits a viewer. */
+export async function noteViewer(tx: Tx, session: Session): Promise<void> {
+  if (await tx.viewing.begin(session)) await emitEvent(tx, session, 'FirstViewerConnection', session.startedAtMs)
+}
+
+/** Tells of streams whose last viewer left `idleMs` ago. Any node may do it, and only one does. Answers how many. */
+export async function emitIdleStreams(ctx: Context, idleMs: number): Promise<number> {
+  const atMs = ctx.clock.now()
+  const beforeMs = atMs - idleMs
+  let told = 0
+  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, DESERTED_AT_ONCE)) {
+    await ctx.store.transaction(async (tx) => {
+      if (!(await tx.viewing.desert(stream, beforeMs))) return
+      await emitEvent(tx, stream, 'NoActiveViewers', atMs)
+      told++
+    })
+  }
+  return told
+}
+
+type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'
+
+function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<number> {
+  const data = { name: streamName, accountId, streamId: streamKey(accountId, streamName) }
+  return emitViewerConnection(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
+}

@@ -1,0 +1,41 @@
+import type { TokenKind } from '../../core/tokens/types.ts'
+import { invalid, type Failure } from '../../core/errors.ts'
+import { readCreate, toRecord, type TokenRecord } from '../../core/tokens/rules.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+import { newTokenValue } from './tokenValue.ts'
+import { auditView } from './auditView.ts'
+
+/** Makes a publish or subscribe token from an untrusted body. Nothing is written when any field is wrong. */
+export async function createToken(
+  ctx: Context,
+  actor: Actor,
+  kind: TokenKind,
+  body: unknown,
+): Promise<Result<TokenRecord, Failure>> {
+  const read = readCreate(kind, body)
+  if (!read.ok) return err(invalid(read.error))
+  const { rules, expiresSeconds } = read.value
+  const nowMs = ctx.clock.now()
+  const { value, valueHash, valueSealed } = newTokenValue(ctx)
+  const draft = {
+    ...rules,
+    kind,
+    accountId: actor.accountId,
+    addedAtMs: nowMs,
+    expiresAtMs: expiresSeconds === null ? null : nowMs + expiresSeconds * 1000,
+    revokedBeforeMs: null,
+    valueHash,
+    valueSealed,
+  }
+  const token = await ctx.store.transaction(async (tx) => {
+    const stored = await tx.tokens.insert(draft)
+    await audit(tx, actor, nowMs, {
+      action: `${kind}_token.create`,
+      subject: String(stored.id),
+      after: auditView(stored),
+    })
+    return stored
+  })
+  return ok(toRecord(token, value))
+}

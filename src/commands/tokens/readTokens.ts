@@ -1,0 +1,109 @@
+import type { TokenKind } from '../../core/tokens/types.ts'
+import { compilePattern } from '../../core/access/streamName.ts'
+import { invalid, notFound, type Failure } from '../../core/errors.ts'
+import {
+  readListByNameQuery,
+  readListQuery,
+  toRecord,
+  type ListRequest,
+  type TokenRecord,
+} from '../../core/tokens/rules.ts'
+import { err, ok, type Result } from '../../base/result.ts'
+import type { StoredToken, TokenListQuery } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { openTokenValue } from './tokenValue.ts'
+
+/** The refusal for a token id that this account does not have. Another account's token looks exactly the same. */
+export const noToken = (kind: TokenKind, id: number | string): Failure =>
+  notFound('tokenId', `No ${kind} token with id: ${String(id).slice(0, 32)}`)
+
+export async function readToken(
+  ctx: Context,
+  accountId: string,
+  kind: TokenKind,
+  id: number,
+): Promise<Result<TokenRecord, Failure>> {
+  const token = await ctx.store.read.tokens.get(id)
+  if (!token || token.accountId !== accountId || token.kind !== kind) return err(noToken(kind, id))
+  return ok(toRecord(token, openTokenValue(ctx, token)))
+}
+
+export interface TokenPage {
+  records: TokenRecord[]
+  /** Of all that match, for `X-Total-Count`. */
+  total: number
+  page: number
+  itemsOnPage: number
+}
+
+/** One page of tokens, by page number as the interface has it. Ties in the order are broken by id. */
+export async function listTokens(
+  ctx: Context,
+  accountId: string,
+  kind: TokenKind,
+  query: Record<string, unknown>,
+): Promise<Result<TokenPage, Failure>> {
+  const read = readListQuery(query)
+  return read.ok ? ok(await page(ctx, accountId, kind, read.value)) : err(invalid(read.error))
+}
+
+/** As `listTokens`, for tokens whose label or exact stream name contains a text. */
+export async function listTokensByName(
+  ctx: Context,
+  accountId: string,
+  kind: TokenKind,
+  query: Record<string, unknown>,
+): Promise<Result<TokenPage, Failure>> {
+  const read = readListByNameQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { name, filterBy } = read.value
+  return ok(await page(ctx, accountId, kind, read.value, { text: name, in: filterBy }))
+}
+
+async function page(
+  ctx: Context,
+  accountId: string,
+  kind: TokenKind,
+  query: ListRequest,
+  match?: TokenListQuery['match'],
+): Promise<TokenPage> {
+  const filter = { accountId, kind, ...(match ? { match } : {}) }
+  const [total, tokens] = await Promise.all([
+    ctx.store.read.tokens.count(filter),
+    ctx.store.read.tokens.list({
+      ...filter,
+      sortBy: query.sortBy,
+      descending: query.descending,
+      offset: (query.page - 1) * query.itemsOnPage,
+      limit: query.itemsOnPage,
+    }),
+  ])
+  const records = tokens.map((token: StoredToken) => toRecord(token, openTokenValue(ctx, token)))
+  return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
+}
+
+/** Ids of the publish tokens that are on the air now, at any node; on one stream, or on any. Ascending. */
+export const activeTokenIds = (ctx: Context, accountId: string, streamName?: string): Promise<number[]> =>
+  ctx.store.read.feeds.tokenIds(accountId, streamName)
+
+/** Ids of the publish tokens that could publish a stream now: active, not expired and covering its name. Ascending. */
+export async function usableTokenIds(ctx: Context, accountId: string, streamName: string): Promise<number[]> {
+  return (await usableTokens(ctx, accountId, streamName)).map(({ id }) => id)
+}
+
+/** Would a feed on this stream, started now, be secured? True when any usable publish token that covers it says so. */
+export async function streamWouldBeSecured(ctx: Context, accountId: string, streamName: string): Promise<boolean> {
+  return (await usableTokens(ctx, accountId, streamName)).some(({ secured }) => secured)
+}
+
+async function usableTokens(ctx: Context, accountId: string, streamName: string) {
+  const usable = await ctx.store.read.tokens.usable(accountId, ctx.clock.now(), streamName)
+  return usable.filter(({ exact, patterns }) => exact || anyMatches(patterns, streamName))
+}
+
+function anyMatches(patterns: readonly string[], streamName: string): boolean {
+  return patterns.some((text) => {
+    const pattern = compilePattern(text)
+    return pattern.ok && pattern.value.matches(streamName)
+  })
+}

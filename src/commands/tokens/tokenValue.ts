@@ -1,0 +1,18 @@
+import { sha256 } from '../../base/crypto.ts'
+import type { Context } from '../context.ts'
+import type { StoredToken } from '../../store/store.ts'
+
+const CONTEXT = 'token:value'
+
+/** A fresh token value, 64 lower-case hex characters of 32 random bytes, with the two forms in which it is stored. */
+export function newTokenValue(ctx: Context): { value: string; valueHash: Uint8Array; valueSealed: Uint8Array } {
+  const value = ctx.random.bytes(32).toString('hex')
+  return { value, valueHash: sha256(value), valueSealed: ctx.sealer.seal(value, CONTEXT) }
+}
+
+/** The value of a stored token. Throws when it was sealed with a key that this node does not have. */
+export function openTokenValue(ctx: Pick<Context, 'sealer'>, token: Pick<StoredToken, 'valueSealed'>): string {
+  const opened = ctx.sealer.open(token.valueSealed, CONTEXT)
+  if (!opened.ok) throw new Error(`a token value cannot be opened with this node's sealing key: ${opened.error}`)
+  return opened.value.toString('ascii')
+}

@@ -1,0 +1,109 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, invalid, type Failure } from '../../core/errors.ts'
+import { readUsageQuery, type UsageParameters, type UsageQuestion } from '../../core/usage/query.ts'
+import * as report from '../../core/usage/report.ts'
+import type { UsageQuery } from '../../store/store.ts'
+import type { Context } from '../context.ts'
+import { writeBytes } from '../sessions/count.ts'
+
+/** Hours of streams under tracking ids multiply; a report with more rows would take the memory of the server. */
+const ROWS_MAX = 100_000
+
+/** A report: what it takes, what its sums are grouped by, and how they are shown. */
+export interface Report extends UsageParameters {
+  readonly groupBy: UsageQuery['groupBy']
+  readonly show: (rows: readonly report.UsageRow[], question: UsageQuestion) => unknown
+}
+
+type Rows = readonly report.UsageRow[]
+
+const trackingIdOf = (row: report.UsageRow): string => row.trackingId
+const streamNameOf = (row: report.UsageRow): string => row.streamName
+
+/** Every report under `/api/analytics`, by its path. */
+export const REPORTS = {
+  'account/total': { groupBy: [], show: (rows: Rows) => report.total(rows) },
+  'account/series': { groupBy: ['slot'], resolutions: ['Hour', 'Day', 'Month'], show: report.series },
+  'account/geo_total': { groupBy: ['country'], show: (rows: Rows) => ({ geo: report.byCountry(rows) }) },
+  'account/geo_series': {
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['slot', 'country'],
+    show: (rows: Rows, question) => ({ geo: report.bySlot(rows, question, report.byCountry) }),
+  },
+  'streams/total': {
+    names: 'streamNames',
+    groupBy: ['streamName'],
+    show: (rows: Rows, { names }) => report.byName(rows, names, streamNameOf, report.total),
+  },
+  'streams/series': {
+    names: 'streamNames',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['streamName', 'slot'],
+    show: (rows: Rows, question) =>
+      report.byName(rows, question.names, streamNameOf, (of) => report.series(of, question)),
+  },
+  'streams/geo_total': {
+    names: 'streamNames',
+    groupBy: ['streamName', 'country'],
+    show: (rows: Rows, { names }) => ({ geo: report.byName(rows, names, streamNameOf, report.byCountry) }),
+  },
+  'streams/geo_series': {
+    names: 'streamNames',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['streamName', 'slot', 'country'],
+    show: (rows: Rows, question) => ({
+      geo: report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, report.byCountry)),
+    }),
+  },
+  'tracking/total': {
+    names: 'trackingIds',
+    groupBy: ['trackingId', 'streamName'],
+    show: (rows: Rows, { names }) => report.byName(rows, names, trackingIdOf, report.perStream),
+  },
+  'tracking/series': {
+    names: 'trackingIds',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['trackingId', 'streamName', 'slot'],
+    show: (rows: Rows, question) =>
+      report.byName(rows, question.names, trackingIdOf, (of) => report.bySlot(of, question, report.perStream)),
+  },
+  'tracking/streams/total': {
+    names: 'streamNames',
+    groupBy: ['streamName', 'trackingId'],
+    show: (rows: Rows, { names }) => report.byName(rows, names, streamNameOf, report.perTrackingId),
+  },
+  'tracking/streams/series': {
+    names: 'streamNames',
+    resolutions: ['Hour', 'Day'],
+    groupBy: ['streamName', 'slot', 'trackingId'],
+    show: (rows: Rows, question) =>
+      report.byName(rows, question.names, streamNameOf, (of) => report.bySlot(of, question, report.perTrackingId)),
+  },
+} as const satisfies Record<string, Report>
+
+export type ReportName = keyof typeof REPORTS
+
+/** The bytes that were moved, as one of the reports; up to now, as far as this node counts them. */
+export async function analyse(
+  ctx: Context,
+  accountId: string,
+  name: ReportName,
+  query: Record<string, unknown>,
+): Promise<Result<unknown, Failure>> {
+  const wanted: Report = REPORTS[name]
+  const read = readUsageQuery(query, wanted)
+  if (!read.ok) return err(invalid(read.error))
+  const question = read.value
+  await writeBytes(ctx)
+  const rows = await ctx.store.read.usage.sum({
+    accountId,
+    fromMs: question.fromMs,
+    untilMs: question.untilMs,
+    groupBy: wanted.groupBy,
+    slot: question.resolution === 'Hour' ? 'hour' : 'day',
+    ...(wanted.names ? { [wanted.names]: question.names } : {}),
+    limit: ROWS_MAX + 1,
+  })
+  if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))
+  return ok(wanted.show(rows, question))
+}

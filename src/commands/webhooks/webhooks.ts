@@ -1,0 +1,129 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { failure, invalid, notFound, type Failure } from '../../core/errors.ts'
+import { readWebhookListQuery } from '../../core/webhooks/requests.ts'
+import { patched, readWebhookCreate, readWebhookUpdate, toWebhookRecord } from '../../core/webhooks/rules.ts'
+import type { WebhookRecord } from '../../core/webhooks/schema.ts'
+import type { Webhook } from '../../core/webhooks/types.ts'
+import type { StoredWebhook } from '../../store/store.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+
+/** Every event is held against every webhook of its account, so there is an end to them. */
+const WEBHOOKS_MAX = 1000
+
+const SECRET_BYTES = 32
+const SECRET_CONTEXT = 'webhook:secret'
+
+/** The refusal for a webhook id that this account does not have. Another account's webhook looks exactly the same. */
+export const noWebhook = (id: number | string): Failure =>
+  notFound('webhookId', `No webhook with id: ${String(id).slice(0, 32)}`)
+
+/** Makes a webhook from an untrusted body. Nothing is written when any field is wrong. */
+export async function createWebhook(
+  ctx: Context,
+  actor: Actor,
+  body: unknown,
+): Promise<Result<WebhookRecord, Failure>> {
+  const rules = readWebhookCreate(body, ctx.checkTarget)
+  if (!rules.ok) return err(invalid(rules.error))
+  const { accountId } = actor
+  const nowMs = ctx.clock.now()
+  const fresh = newWebhookSecret(ctx)
+  const made = await ctx.store.transaction(async (tx): Promise<Result<StoredWebhook, Failure>> => {
+    const others = await tx.webhooks.forAccount(accountId)
+    if (others.length >= WEBHOOKS_MAX) return err(failure('conflict', `There are ${WEBHOOKS_MAX} webhooks, the most`))
+    const health = { failuresInRow: 0, disabled: null }
+    const stored = await tx.webhooks.insert({ ...rules.value, ...health, ...fresh, accountId, addedAtMs: nowMs })
+    await audit(tx, actor, nowMs, { action: 'webhook.create', subject: String(stored.id), after: auditView(stored) })
+    return ok(stored)
+  })
+  return made.ok ? ok(recordOf(ctx, made.value)) : made
+}
+
+export async function readWebhook(
+  ctx: Context,
+  accountId: string,
+  id: number,
+): Promise<Result<WebhookRecord, Failure>> {
+  const webhook = await ctx.store.read.webhooks.get(accountId, id)
+  return webhook ? ok(recordOf(ctx, webhook)) : err(noWebhook(id))
+}
+
+/** One page in the order in which they were made, or the other way round. */
+export async function listWebhooks(
+  ctx: Context,
+  accountId: string,
+  query: Record<string, unknown>,
+): Promise<Result<WebhookRecord[], Failure>> {
+  const read = readWebhookListQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { startingId, ...page } = read.value
+  const from = startingId === undefined ? {} : { startingId }
+  const webhooks = await ctx.store.read.webhooks.list({ accountId, ...page, ...from })
+  return ok(webhooks.map((webhook) => recordOf(ctx, webhook)))
+}
+
+/** Edits a webhook; a new secret counts for everything that is sent from then on. */
+export async function updateWebhook(
+  ctx: Context,
+  actor: Actor,
+  id: number,
+  body: unknown,
+): Promise<Result<WebhookRecord, Failure>> {
+  const patch = readWebhookUpdate(body, ctx.checkTarget)
+  if (!patch.ok) return err(invalid(patch.error))
+  const { refreshSecret } = patch.value
+  const nowMs = ctx.clock.now()
+  const after = await ctx.store.transaction(async (tx) => {
+    const before = await tx.webhooks.lock(actor.accountId, id)
+    if (!before) return undefined
+    const { secretSealed } = refreshSecret ? newWebhookSecret(ctx) : before
+    const changed = { ...patched(before, patch.value), secretSealed }
+    await tx.webhooks.replace(changed)
+    await audit(tx, actor, nowMs, {
+      action: 'webhook.update',
+      subject: String(id),
+      before: auditView(before),
+      after: { ...auditView(changed), ...(refreshSecret ? { refreshSecret } : {}) },
+    })
+    return changed
+  })
+  return after ? ok(recordOf(ctx, after)) : err(noWebhook(id))
+}
+
+/** Deletes a webhook and what waits to be sent to it. What is under way ends by itself. */
+export async function deleteWebhook(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  const nowMs = ctx.clock.now()
+  const found = await ctx.store.transaction(async (tx) => {
+    const before = await tx.webhooks.lock(actor.accountId, id)
+    if (!before) return false
+    await tx.webhooks.delete(id)
+    await audit(tx, actor, nowMs, { action: 'webhook.delete', subject: String(id), before: auditView(before) })
+    return true
+  })
+  return found ? ok(true) : err(noWebhook(id))
+}
+
+/** A new secret, sealed: 32 random bytes in base64. */
+export function newWebhookSecret({
+  random,
+  sealer,
+}: Pick<Context, 'random' | 'sealer'>): Pick<StoredWebhook, 'secretSealed'> {
+  return { secretSealed: sealer.seal(random.bytes(SECRET_BYTES).toString('base64'), SECRET_CONTEXT) }
+}
+
+/**
+ * The secret of a stored webhook, base64. Throws when it was sealed with a key that this node does not have.
+ */
+export function openWebhookSecret(ctx: Pick<Context, 'sealer'>, webhook: Pick<StoredWebhook, 'secretSealed'>): string {
+  const opened = ctx.sealer.open(webhook.secretSealed, SECRET_CONTEXT)
+  if (!opened.ok) throw new Error(`a webhook's secret cannot be opened with this node's sealing key: ${opened.error}`)
+  return opened.value.toString('ascii')
+}
+
+const recordOf = (ctx: Context, webhook: StoredWebhook): WebhookRecord =>
+  toWebhookRecord(webhook, openWebhookSecret(ctx, webhook), ctx.clock.now())
+
+/** What an audit row shows of a webhook: the record as stored, without the secret in any form. */
+function auditView({ secretSealed: _secret, ...shown }: StoredWebhook): Webhook {
+  return shown
+}

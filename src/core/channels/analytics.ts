@@ -1,0 +1,193 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { Problems } from '../validation/problems.ts'
+import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
+import { type ValueReader, readers, readParameters } from './listQuery.ts'
+import { instant } from './moments.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** Lengths of what a report is cut into. Months are made of days. */
+const STEPS_MS = { '15min': 15 * MINUTE_MS, hour: 60 * MINUTE_MS, day: DAY_MS, month: DAY_MS } as const
+export const RESOLUTIONS = ['15min', 'hour', 'day', 'month'] as const
+export type Resolution = (typeof RESOLUTIONS)[number]
+
+const STREAMING_FORMATS = ['hls', 'hesp', 'hlsMpegTs'] as const
+
+/** The most slots of a report, and the most numbers in one. */
+export const SLOTS_MAX = 3000
+export const RECORDS_MAX = 50_000
+
+/** A time, half open. */
+export interface Span {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** A question for a report by time. `offsetMs`: where its days begin, east of UTC. */
+export interface SeriesQuestion<G extends string> extends Span {
+  readonly resolution: Resolution
+  readonly offsetMs: number
+  readonly groupBy: G
+  /** Only these distributions, or engines. */
+  readonly ids?: readonly string[]
+  /** Only what was streamed in these formats. */
+  readonly formats?: readonly string[]
+}
+
+/** What one report takes. The first way to group is that of whoever names none. */
+export interface SeriesParameters<G extends string> {
+  readonly groups: readonly [G, ...G[]]
+  /** The parameter that names what is asked about. */
+  readonly ids?: 'distributionIds' | 'engineIds'
+  readonly formats?: true
+}
+
+interface Given {
+  start: number
+  end: number
+  resolution: string
+  utcOffset: number
+  groupBy: string
+  distributionIds: readonly string[]
+  engineIds: readonly string[]
+  streamingFormats: readonly string[]
+}
+
+/** Reads the query of a report by time; all errors at once, nothing is clamped. */
+export function readSeriesQuery<G extends string>(
+  query: Record<string, unknown>,
+  takes: SeriesParameters<G>,
+): Result<SeriesQuestion<G>, ChannelFailure> {
+  const problems = new Problems()
+  const given = readParameters<Partial<Given>>(query, readersOf(takes), problems)
+  const span = spanOf(given, problems)
+  const resolution = RESOLUTIONS.find((one) => one === given.resolution)
+  if (query['resolution'] === undefined) problems.add('resolution', `is required, one of ${RESOLUTIONS.join(', ')}`)
+  if (span && resolution && slotCount(span, resolution) > SLOTS_MAX) {
+    problems.add('end', `is too far from start: a report has at most ${SLOTS_MAX} steps of ${resolution}`)
+  }
+  const ids = takes.ids && given[takes.ids]
+  const settled = problems.settle({
+    ...(span ?? { fromMs: 0, untilMs: 0 }),
+    resolution: resolution ?? 'hour',
+    offsetMs: (given.utcOffset ?? 0) * MINUTE_MS,
+    groupBy: takes.groups.find((group) => group === given.groupBy) ?? takes.groups[0],
+    ...(ids ? { ids } : {}),
+    ...(given.streamingFormats ? { formats: given.streamingFormats } : {}),
+  })
+  return settled.ok ? settled : err(validationFailed(settled.error))
+}
+
+/** Reads the query of a report over one time. */
+export function readSpanQuery(query: Record<string, unknown>): Result<Span, ChannelFailure> {
+  const problems = new Problems()
+  const given = readParameters<Partial<Given>>(query, { start: instant, end: instant }, problems)
+  const settled = problems.settle(spanOf(given, problems) ?? { fromMs: 0, untilMs: 0 })
+  return settled.ok ? settled : err(validationFailed(settled.error))
+}
+
+function readersOf<G extends string>({ groups, ids, formats }: SeriesParameters<G>) {
+  return {
+    start: instant,
+    end: instant,
+    resolution: readers.oneOf(RESOLUTIONS),
+    utcOffset,
+    groupBy: readers.oneOf(groups),
+    ...(ids ? { [ids]: readers.ids } : {}),
+    ...(formats ? { streamingFormats: readers.someOf(STREAMING_FORMATS) } : {}),
+  }
+}
+
+/** The zones of this world are 12 hours west to 14 hours east, in quarters of an hour. */
+const utcOffset: ValueReader<number> = (text) => {
+  const minutes = /^-?\d{1,3}$/.test(text) ? Number(text) : Number.NaN
+  const sound = minutes >= -720 && minutes <= 840 && minutes % 15 === 0
+  return sound ? ok(minutes) : err('must be minutes east of UTC, -720 to 840 in steps of 15')
+}
+
+export function spanOf({ start, end }: { start?: number; end?: number }, problems: Problems): Span | null {
+  for (const [name, value] of Object.entries({ start, end })) {
+    if (value === undefined && !problems.touches(name)) problems.add(name, 'is required')
+  }
+  if (start === undefined || end === undefined) return null
+  if (end <= start) problems.add('end', 'must be later than start; it is exclusive')
+  return { fromMs: start, untilMs: end }
+}
+
+/** At least as many as there are: months are taken for short ones. */
+const slotCount = ({ fromMs, untilMs }: Span, resolution: Resolution): number =>
+  (untilMs - fromMs) / (resolution === 'month' ? 28 * DAY_MS : STEPS_MS[resolution])
+
+/** How long the slots are that a store adds up for this; of a month, its days. */
+export const stepOf = (resolution: Resolution): number => STEPS_MS[resolution]
+
+type Cut = Pick<SeriesQuestion<string>, 'resolution' | 'offsetMs'>
+
+/** The beginning of the slot in which a moment falls. */
+export function slotAt(ms: number, { resolution, offsetMs }: Cut): number {
+  const local = ms + offsetMs
+  if (resolution !== 'month') return ms - (local % STEPS_MS[resolution])
+  const date = new Date(local)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - offsetMs
+}
+
+/** No month has more than 31 days, so 32 days later is in the next one. */
+export function slotAfter(slotMs: number, cut: Cut): number {
+  return cut.resolution === 'month' ? slotAt(slotMs + 32 * DAY_MS, cut) : slotMs + STEPS_MS[cut.resolution]
+}
+
+/** One number of a report. */
+export interface Amount {
+  readonly slotMs: number
+  readonly id: string
+  readonly amount: number
+}
+
+export interface SeriesRecord {
+  timestamp: string
+  records: { id: string; amount: number }[]
+}
+
+/** Every slot of the time in order, each with what there is of it, by id. */
+export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
+  const slots = new Map<number, Map<string, number>>()
+  for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
+    slots.set(ms, new Map())
+  }
+  for (const { slotMs, id, amount } of amounts) {
+    const slot = slots.get(slotAt(slotMs, question))
+    slot?.set(id, (slot.get(id) ?? 0) + amount)
+  }
+  return [...slots].map(([ms, records]) => ({
+    timestamp: new Date(ms).toISOString(),
+    records: [...records].map(([id, amount]) => ({ id, amount })).sort((a, b) => (a.id < b.id ? -1 : 1)),
+  }))
+}
+
+/** Somebody ran from `startedAtMs` to `endedAtMs`. */
+export interface RunTime {
+  readonly id: string
+  readonly startedAtMs: number
+  readonly endedAtMs: number
+}
+
+/** Milliseconds of every slot and id; a refusal when that is more than a report has. */
+export function runTimes(question: Span & Cut, runs: Iterable<RunTime>): Result<Amount[], ChannelFailure> {
+  const amounts: Amount[] = []
+  for (const { id, startedAtMs, endedAtMs } of runs) {
+    const [from, until] = [Math.max(startedAtMs, question.fromMs), Math.min(endedAtMs, question.untilMs)]
+    if (until <= from) continue
+    for (let slotMs = slotAt(from, question); slotMs < until; slotMs = slotAfter(slotMs, question)) {
+      const end = Math.min(until, slotAfter(slotMs, question))
+      amounts.push({ slotMs, id, amount: end - Math.max(from, slotMs) })
+      if (amounts.length > RECORDS_MAX) return err(tooMuch)
+    }
+  }
+  return ok(amounts)
+}
+
+export const tooMuch = refusal(
+  'validation_failed',
+  `end: the report would have more than ${RECORDS_MAX} numbers; ask for less time, or in larger steps`,
+)

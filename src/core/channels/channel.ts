@@ -1,0 +1,85 @@
+import type { Result } from '../../base/result.ts'
+import type { FieldErrors } from '../errors.ts'
+import { checkPlainText } from '../validation/canonical.ts'
+import { Problems } from '../validation/problems.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { type ChannelRecord, CreateChannel, TIMEOUT_EDIT_MIN, UpdateChannel } from './channelSchema.ts'
+import { type NewDistribution, readDistributionBody } from './distribution.ts'
+import { type NewEngine, readEngineBody } from './engine.ts'
+import { type NewIngest, readIngestBody } from './ingest.ts'
+import { readName } from './name.ts'
+import type { Channel, ChannelRules, ChannelSettings } from './types.ts'
+
+const TIMEOUT_DEFAULT = 3600
+
+/** A channel to be made, with all that is made with it. */
+export interface NewChannel {
+  rules: ChannelRules
+  ingests: (NewIngest & { engines: NewEngine[] })[]
+  distributions: NewDistribution[]
+}
+
+/** Reads the body of a create, whatever it is. All that is wrong is told at once. */
+export function readCreateChannel(body: unknown, settings: ChannelSettings): Result<NewChannel, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(CreateChannel, body, problems)
+  return problems.settle({
+    rules: {
+      name: readName(sound) ?? '',
+      externalIds: readExternalIds(sound) ?? [],
+      timeoutSeconds: sound.value('timeout') ?? TIMEOUT_DEFAULT,
+    },
+    ingests: sound.parts('ingests').map((ingest) => ({
+      ...readIngestBody(ingest, settings),
+      engines: ingest.parts('engines').map((engine) => readEngineBody(engine, settings)),
+    })),
+    distributions: sound.parts('distributions').map((part) => readDistributionBody(part, settings)),
+  })
+}
+
+/** Reads the body of an update: what it names. */
+export function readUpdateChannel(body: unknown): Result<Partial<ChannelRules>, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(UpdateChannel, body, problems)
+  const name = readName(sound)
+  const externalIds = readExternalIds(sound)
+  const timeoutSeconds = sound.value('timeout')
+  if (timeoutSeconds !== undefined && timeoutSeconds > 0 && timeoutSeconds < TIMEOUT_EDIT_MIN) {
+    problems.add('timeout', `must be 0 (never) or at least ${TIMEOUT_EDIT_MIN} seconds`)
+  }
+  return problems.settle({
+    ...(name === undefined ? {} : { name }),
+    ...(externalIds === undefined ? {} : { externalIds }),
+    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
+  })
+}
+
+export function toChannelRecord(channel: Channel): ChannelRecord {
+  const [first] = channel.externalIds
+  return {
+    id: channel.id,
+    name: channel.name,
+    createdAt: new Date(channel.createdAtMs).toISOString(),
+    status: channel.status,
+    ...(first === undefined ? {} : { externalIds: [...channel.externalIds], externalId: first }),
+    timeout: channel.timeoutSeconds,
+    perpetual: channel.timeoutSeconds === 0,
+    organizationId: channel.accountId,
+  }
+}
+
+type ExternalIds = BodyReader<Pick<UpdateChannel, 'externalIds' | 'externalId'>>
+
+/** Both spellings are one field. */
+function readExternalIds(body: ExternalIds): string[] | undefined {
+  if (body.names('externalId') && body.names('externalIds')) {
+    body.problems.add('externalId', 'must not be sent together with externalIds')
+  }
+  const single = body.value('externalId')
+  const ids = body.value('externalIds') ?? (single === undefined ? undefined : [single])
+  if (ids === undefined) return body.clears('externalId') ? [] : undefined
+  for (const [index, id] of ids.entries()) {
+    checkPlainText(single === undefined ? `externalIds[${index}]` : 'externalId', id, body.problems)
+  }
+  return [...new Set(ids)]
+}

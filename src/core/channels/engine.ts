@@ -1,0 +1,84 @@
+import type { Result } from '../../base/result.ts'
+import type { FieldErrors } from '../errors.ts'
+import { Problems } from '../validation/problems.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { readName } from './name.ts'
+import { CreateEngine, CreateEngineOfIngest, type EngineRecord, UpdateEngine } from './engineSchema.ts'
+import { DEFAULT_LADDER_ID } from './ladder.ts'
+import { readRegion } from './region.ts'
+import type { Engine, ChannelSettings } from './types.ts'
+
+/** An engine to be made. */
+export type NewEngine = Pick<Engine, 'name' | 'region' | 'ingestId' | 'abrLadderId' | 'priority'>
+
+/** What an update names. */
+export type EnginePatch = Partial<NewEngine>
+
+/** Reads the body of a create on a channel. */
+export function readCreateEngine(body: unknown, settings: ChannelSettings): Result<NewEngine, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(CreateEngine, body, problems)
+  return problems.settle({ ...readEngineBody(sound, settings), ingestId: sound.value('ingestId') ?? null })
+}
+
+/** Reads the body of a create on an ingest, which is not named again. */
+export function readCreateEngineOfIngest(body: unknown, settings: ChannelSettings): Result<NewEngine, FieldErrors> {
+  const problems = new Problems()
+  return problems.settle(readEngineBody(readShape(CreateEngineOfIngest, body, problems), settings))
+}
+
+type Common = Omit<CreateEngine, 'ingestId'>
+
+/** The same for an engine that is part of a larger body. What is wrong goes into its problems. */
+export function readEngineBody(body: BodyReader<Common>, settings: ChannelSettings): NewEngine {
+  checkOutputs(body)
+  return {
+    name: readName(body) ?? '',
+    region: readRegion(body, settings) ?? '',
+    ingestId: null,
+    abrLadderId: body.part('quality').value('abrLadderId') ?? DEFAULT_LADDER_ID,
+    priority: body.value('priority') ?? 0,
+  }
+}
+
+export function readUpdateEngine(body: unknown, settings: ChannelSettings): Result<EnginePatch, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(UpdateEngine, body, problems)
+  checkOutputs(sound)
+  const name = readName(sound)
+  const region = sound.value('region') === undefined ? undefined : readRegion(sound, settings)
+  const ingestId = sound.clears('ingestId') ? null : sound.value('ingestId')
+  const abrLadderId = sound.part('quality').value('abrLadderId')
+  const priority = sound.value('priority')
+  return problems.settle({
+    ...(name === undefined ? {} : { name }),
+    ...(region === undefined ? {} : { region }),
+    ...(ingestId === undefined ? {} : { ingestId }),
+    ...(abrLadderId === undefined ? {} : { abrLadderId }),
+    ...(priority === undefined ? {} : { priority }),
+  })
+}
+
+function checkOutputs(body: BodyReader<Pick<UpdateEngine, 'outputs'>>): void {
+  const outputs = body.part('outputs')
+  if (outputs.value('hls') === false) outputs.problems.add(`${outputs.at}hls`, 'must be true: HLS is what engines make')
+}
+
+export function toEngineRecord(engine: Engine): EngineRecord {
+  return {
+    id: engine.id,
+    channelId: engine.channelId,
+    ...(engine.ingestId === null ? {} : { ingestId: engine.ingestId }),
+    name: engine.name,
+    region: engine.region,
+    quality: { abrLadderId: engine.abrLadderId },
+    priority: engine.priority,
+    drm: false,
+    overlays: [],
+    outputs: { hesp: false, hls: true, hlsMpegTs: false, llHls: false },
+    status: engine.status,
+    ...(engine.statusMessage === null ? {} : { statusMessage: engine.statusMessage }),
+    createdAt: new Date(engine.createdAtMs).toISOString(),
+    updatedAt: new Date(engine.updatedAtMs).toISOString(),
+  }
+}

@@ -1,0 +1,81 @@
+import { type Static, Type } from 'typebox'
+import { closed, date, name, notBuilt, nullable, optional, textField, wholeField, word } from './fields.ts'
+import { ACTIVE_STATUSES } from './types.ts'
+
+const id = (description: string) => textField(64, description)
+
+const quality = () =>
+  Type.Object({ abrLadderId: id('One of /v2/abr.') }, { ...closed, description: 'Default: the ladder `ab_default`.' })
+
+const outputs = () =>
+  Type.Object(
+    {
+      hls: optional(Type.Boolean({ description: 'What every engine makes: true.' })),
+      hesp: notBuilt('only HLS is made'),
+      hlsMpegTs: notBuilt('segments are fragmented MP4'),
+      llHls: notBuilt('HLS is not made with partial segments'),
+    },
+    closed,
+  )
+
+const fields = () => ({
+  region: optional(textField(64, 'Where it runs; needed when there is more than one region.')),
+  quality: optional(quality()),
+  priority: optional(
+    wholeField(-100, 100, 'Of several engines, the lowest number that plays serves new viewers. Default 0.'),
+  ),
+  outputs: optional(outputs()),
+  drm: notBuilt('media is not encrypted'),
+  drmProvider: notBuilt('media is not encrypted'),
+  daiAssetKey: notBuilt('ads are not inserted'),
+  overlays: notBuilt('images are not laid over the picture'),
+  restream: notBuilt('media is not sent on'),
+  vision: notBuilt('video is H.264 in standard range'),
+  atmos: notBuilt('audio is stereo AAC'),
+})
+
+/** An engine that is made on an ingest, which is then not named again. */
+export const CreateEngineOfIngest = Type.Object(
+  { name: name(), ...fields() },
+  { $id: 'CreateEngineOfIngest', ...closed },
+)
+
+export const CreateEngine = Type.Object(
+  { name: name(), ingestId: nullable(id('The source, of the same channel.')), ...fields() },
+  { $id: 'CreateEngine', ...closed },
+)
+export type CreateEngine = Static<typeof CreateEngine>
+
+export const UpdateEngine = Type.Object(
+  { name: optional(name()), ingestId: nullable(id('Another source of the same channel; null: none.')), ...fields() },
+  { $id: 'UpdateEngine', ...closed, description: 'Source, region and ladder cannot change while it runs.' },
+)
+export type UpdateEngine = Static<typeof UpdateEngine>
+
+export const EngineRecord = Type.Object(
+  {
+    id: Type.String(),
+    channelId: Type.String(),
+    ingestId: optional(Type.String()),
+    name: Type.String(),
+    region: Type.String(),
+    quality: Type.Object({ abrLadderId: Type.String() }),
+    priority: Type.Integer(),
+    drm: Type.Boolean(),
+    overlays: Type.Array(Type.Unknown()),
+    outputs: Type.Object({
+      hesp: Type.Boolean(),
+      hls: Type.Boolean(),
+      hlsMpegTs: Type.Boolean(),
+      llHls: Type.Boolean(),
+    }),
+    status: word(ACTIVE_STATUSES),
+    statusMessage: optional(
+      Type.String({ description: 'Why it is in `error`, what it waits for, or that it cannot keep up.' }),
+    ),
+    createdAt: date(),
+    updatedAt: date(),
+  },
+  { $id: 'Engine' },
+)
+export type EngineRecord = Static<typeof EngineRecord>

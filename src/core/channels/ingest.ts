@@ -1,0 +1,108 @@
+import type { Result } from '../../base/result.ts'
+import type { FieldErrors } from '../errors.ts'
+import { Problems } from '../validation/problems.ts'
+import { readShape, type BodyReader } from '../validation/bodyReader.ts'
+import { readName } from './name.ts'
+import { CreateIngest, type IngestRecord, UNSERVED_TYPES, UpdateIngest } from './ingestSchema.ts'
+import { readRegion } from './region.ts'
+import { refuseSource } from './source.ts'
+import { INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
+
+/** An ingest to be made. `url` is the source of a pull, null for a push. */
+export interface NewIngest {
+  name: string
+  type: IngestType
+  region: string
+  url: string | null
+}
+
+/** What an update names. */
+export type IngestPatch = Partial<NewIngest>
+
+export function readCreateIngest(body: unknown, settings: ChannelSettings): Result<NewIngest, FieldErrors> {
+  const problems = new Problems()
+  return problems.settle(readIngestBody(readShape(CreateIngest, body, problems), settings))
+}
+
+/** The same for an ingest that is part of a larger body. What is wrong goes into its problems. */
+export function readIngestBody(body: BodyReader<CreateIngest>, settings: ChannelSettings): NewIngest {
+  const type = readType(body)
+  const url = body.value('url') ?? null
+  if (type !== undefined) checkUrl(body, type, url, settings)
+  return {
+    name: readName(body) ?? '',
+    type: type ?? 'rtmp-push',
+    region: readRegion(body, settings) ?? '',
+    url,
+  }
+}
+
+/** Reads an update of `before`, whose source is `url`: a new type may need a new source. */
+export function readUpdateIngest(
+  body: unknown,
+  before: { type: IngestType; url: string | null },
+  settings: ChannelSettings,
+): Result<IngestPatch, FieldErrors> {
+  const problems = new Problems()
+  const sound = readShape(UpdateIngest, body, problems)
+  const name = readName(sound)
+  const type = readType(sound)
+  const sent = sound.value('url')
+  const after = type ?? before.type
+  const kept = after === before.type ? before.url : null
+  if (type !== undefined || sent !== undefined) checkUrl(sound, after, sent ?? kept, settings)
+  const region = sound.value('region') === undefined ? undefined : readRegion(sound, settings)
+  return problems.settle({
+    ...(name === undefined ? {} : { name }),
+    ...(type === undefined ? {} : { type }),
+    ...(sent === undefined ? {} : { url: sent }),
+    ...(region === undefined ? {} : { region }),
+  })
+}
+
+type TypeBody = BodyReader<Pick<UpdateIngest, 'type'>>
+
+function readType(body: TypeBody): IngestType | undefined {
+  const type: string | undefined = body.value('type')
+  if (type === undefined) return undefined
+  const served = INGEST_TYPES.find((known) => known === type)
+  if (served === undefined) {
+    const why = UNSERVED_TYPES[type as keyof typeof UNSERVED_TYPES]
+    body.problems.add(`${body.at}type`, `${type} is not built: ${why}; served are ${INGEST_TYPES.join(', ')}`)
+  }
+  return served
+}
+
+function checkUrl(
+  body: BodyReader<Pick<UpdateIngest, 'url'>>,
+  type: IngestType,
+  url: string | null,
+  settings: ChannelSettings,
+): void {
+  const path = `${body.at}url`
+  if (body.problems.touches(path)) return
+  if (type === 'rtmp-push') {
+    if (url !== null) body.problems.add(path, 'cannot be chosen for a push: Sluice hands out its address')
+    return
+  }
+  const reason = url === null ? `is required for ${type}: where the source is` : undefined
+  const refused = reason ?? refuseSource(type, url ?? '', settings.allowPrivateSources)
+  if (refused !== null) body.problems.add(path, refused)
+}
+
+/** @param secret the stream key of a push, the source of a pull; null: it is left out */
+export function toIngestRecord(ingest: Ingest, secret: string | null, settings: ChannelSettings): IngestRecord {
+  const push = isPush(ingest.type)
+  const url = push ? settings.rtmpUrl : secret
+  return {
+    id: ingest.id,
+    channelId: ingest.channelId,
+    name: ingest.name,
+    type: ingest.type,
+    ...(url === null ? {} : { url }),
+    ...(push && secret !== null ? { streamKey: secret } : {}),
+    tracks: { audio: [] },
+    captions: [],
+    createdAt: new Date(ingest.createdAtMs).toISOString(),
+  }
+}

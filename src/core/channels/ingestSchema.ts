@@ -1,0 +1,64 @@
+import { type Static, Type } from 'typebox'
+import { closed, date, name, notBuilt, optional, textField, word } from './fields.ts'
+import { SOURCE_URL_MAX } from './source.ts'
+import { INGEST_TYPES } from './types.ts'
+
+/** Types of other services, and why they are refused here. */
+export const UNSERVED_TYPES = {
+  'srt-push': 'Sluice calls SRT encoders (srt-pull) and is not called by them',
+  'rtsp-pull': 'cameras are best read by an encoder that pushes RTMP',
+  'sdi-pull': 'there are no capture devices',
+  'ndi-pull': 'there are no NDI sources',
+} as const
+
+const ALL_TYPES = [...INGEST_TYPES, ...Object.keys(UNSERVED_TYPES)] as const
+
+const elsewhere = {
+  tracks: notBuilt('the first video and the first audio track are taken'),
+  captions: notBuilt('captions are not read from the source'),
+  sdi: notBuilt('there are no capture devices'),
+  ndi: notBuilt('there are no NDI sources'),
+  enhancements: notBuilt('speech is not transcribed'),
+}
+
+const region = () => textField(64, 'Where it runs; needed when there is more than one region.')
+const url = () =>
+  textField(SOURCE_URL_MAX, 'The source of a pull: rtmp://, rtmps:// or srt://. A push is given its address.')
+const type = () => word(ALL_TYPES, `Served: ${INGEST_TYPES.join(', ')}.`)
+
+export const createIngestFields = () => ({
+  name: name(),
+  type: type(),
+  url: optional(url()),
+  region: optional(region()),
+  ...elsewhere,
+})
+
+export const CreateIngest = Type.Object(createIngestFields(), { $id: 'CreateIngest', ...closed })
+export type CreateIngest = Static<typeof CreateIngest>
+
+export const UpdateIngest = Type.Object(
+  { name: optional(name()), type: optional(type()), url: optional(url()), region: optional(region()), ...elsewhere },
+  { $id: 'UpdateIngest', ...closed, description: 'Type and url cannot change while an engine that uses it runs.' },
+)
+export type UpdateIngest = Static<typeof UpdateIngest>
+
+export const IngestRecord = Type.Object(
+  {
+    id: Type.String(),
+    channelId: Type.String(),
+    name: Type.String(),
+    type: word(INGEST_TYPES),
+    url: optional(
+      Type.String({
+        description: 'Push: where encoders send to. Pull: the source; absent for a credential of scope `read`.',
+      }),
+    ),
+    streamKey: optional(Type.String({ description: 'Push only; absent for a credential of scope `read`.' })),
+    tracks: Type.Object({ audio: Type.Array(Type.Unknown()) }),
+    captions: Type.Array(Type.Unknown()),
+    createdAt: date(),
+  },
+  { $id: 'Ingest' },
+)
+export type IngestRecord = Static<typeof IngestRecord>

@@ -1,0 +1,127 @@
+import { type Static, Type } from 'typebox'
+import { optional, pageQuery, word } from './fields.ts'
+import { ACTIVE_STATUSES } from './types.ts'
+
+export const ChannelMonitoring = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    status: word(ACTIVE_STATUSES, 'The most advanced status of its engines.'),
+    ingests: Type.Array(Type.Object({ id: Type.String(), protocol: word(['rtmp', 'srt']) })),
+    engines: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        status: word(ACTIVE_STATUSES),
+        statusMessage: optional(
+          Type.String({ description: 'Why it is in `error`, what it waits for, or that it cannot keep up.' }),
+        ),
+      }),
+    ),
+    distributions: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        status: word(['enabled', 'disabled']),
+        viewers: Type.Integer({
+          description: 'Viewers at this server in the last half minute: the media that they took, by the time.',
+        }),
+      }),
+    ),
+  },
+  { $id: 'ChannelMonitoring' },
+)
+export type ChannelMonitoring = Static<typeof ChannelMonitoring>
+
+const moments = {
+  start: optional(
+    Type.String({ description: 'From this moment on, ISO 8601 with a zone; within the last five minutes.' }),
+  ),
+  end: optional(
+    Type.String({ description: 'Up to this moment, at most a minute later. Without both: the last minute.' }),
+  ),
+}
+
+export const MeasuredQuery = Type.Object(moments)
+
+export const MeasuredListQuery = Type.Object({ ...pageQuery, ...moments })
+
+const time = Type.String({
+  format: 'date-time',
+  description: 'When it was measured, for the time since the one before.',
+})
+
+export const IngestMonitoring = Type.Object(
+  {
+    id: Type.String(),
+    status: word(['connected', 'disconnected'], 'Whether its source is there.'),
+    protocol: word(['rtmp', 'srt']),
+    started: optional(Type.String({ format: 'date-time', description: 'When the source came; absent without one.' })),
+    uptime: optional(Type.Integer({ description: 'Seconds since then.' })),
+    note: optional(
+      Type.String({ description: 'Why there are no metrics, or that nothing is made of what the encoder sends.' }),
+    ),
+    metrics: Type.Array(
+      Type.Object({
+        time,
+        packetLoss: Type.Null({
+          description: 'Not measured: RTMP runs over TCP, which repeats what is lost by itself.',
+        }),
+        rtt: Type.Null({ description: 'Not measured: RTMP does not tell it.' }),
+        bitrate: Type.Object({ total: Type.Integer({ description: 'Bits a second that came in.' }) }),
+        location: Type.Object({
+          ip: Type.Union([Type.String(), Type.Null()], { description: 'The address of the encoder.' }),
+          region: Type.String({ description: 'Of the ingest.' }),
+        }),
+      }),
+      {
+        description:
+          'Oldest first. Empty for sources that Sluice dials: ffmpeg reads them, and reports neither their bit rate nor what SRT counts.',
+      },
+    ),
+  },
+  { $id: 'IngestMonitoring' },
+)
+export type IngestMonitoring = Static<typeof IngestMonitoring>
+
+const EncoderPace = Type.Object(
+  {
+    speed: Type.Union([Type.Number(), Type.Null()], {
+      description: 'Seconds of media encoded in a second, over the last ten; null at the beginning.',
+    }),
+    lagSeconds: Type.Union([Type.Number(), Type.Null()], {
+      description: 'How far it is behind its source; null where Sluice dials the source, whose media goes to ffmpeg.',
+    }),
+    droppedFrames: Type.Integer({
+      description: 'Frames of the source that it could not take, since its process began.',
+    }),
+    cores: Type.Union([Type.Number(), Type.Null()], {
+      description: 'Processors that it keeps busy; null where the system does not say.',
+    }),
+    overloaded: Type.Boolean({ description: 'It has been too slow for its source for ten seconds or more.' }),
+    leftOut: Type.Array(Type.String(), { description: 'What of its ladder it leaves out so that the rest keeps up.' }),
+  },
+  { description: 'How its process keeps up; absent while it has none.' },
+)
+
+export const EngineMonitoring = Type.Object(
+  {
+    id: Type.String(),
+    status: word(ACTIVE_STATUSES),
+    encoder: optional(EncoderPace),
+    renditions: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The label in the ladder.' }),
+        metrics: Type.Array(
+          Type.Object({
+            time,
+            framerate: Type.Union([Type.Number(), Type.Null()], { description: 'Pictures a second, as counted.' }),
+            bitrate: Type.Integer({ description: 'Bits a second, sound included.' }),
+          }),
+          { description: 'One of each segment, oldest first.' },
+        ),
+      }),
+      { description: 'In the order of the ladder; those that were made in the last five minutes.' },
+    ),
+  },
+  { $id: 'EngineMonitoring' },
+)
+export type EngineMonitoring = Static<typeof EngineMonitoring>

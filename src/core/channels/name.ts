@@ -1,0 +1,9 @@
+import { checkLabel } from '../validation/canonical.ts'
+import type { BodyReader } from '../validation/bodyReader.ts'
+
+/** Reads a name that people may see. */
+export function readName(body: BodyReader<{ name?: string }>): string | undefined {
+  const name = body.value('name')
+  checkLabel(`${body.at}name`, name, body.problems)
+  return name
+}

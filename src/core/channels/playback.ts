@@ -1,0 +1,154 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Address } from '../access/address.ts'
+import { type ChannelFailure, refusal } from './errors.ts'
+import { isInNetwork, type Network, parseNetwork } from './network.ts'
+import { refererHost } from './referer.ts'
+import type { Distribution, Engine } from './types.ts'
+import {
+  parseViewerToken,
+  problemOfClaims,
+  problemOfRestrictions,
+  type ViewerClaims,
+  type ViewerRestrictions,
+  type ViewerToken,
+} from './viewerToken.ts'
+
+/** A distribution as those who play it meet it: compiled once, looked at for every request. */
+export interface PlaybackRules {
+  readonly distribution: Distribution
+  readonly networks: readonly Network[]
+  /** The engines that feed it, those that serve new viewers first in front. */
+  readonly engines: readonly Engine[]
+  /** Null: the token was not signed with this key. */
+  readonly keys: readonly { id: string; verify(token: ViewerToken): boolean }[]
+  /** Viewers need no token. */
+  readonly isOpen: boolean
+}
+
+/** Somebody who asks for a playlist or a piece of media. */
+export interface PlaybackViewer {
+  readonly address: Address
+  /** ISO 3166-1 alpha-2; null when it is not known. */
+  readonly country: string | null
+  readonly referer: string | undefined
+  readonly userAgent: string | undefined
+  readonly nowMs: number
+}
+
+/** What a token grants: how long, as whom, where and on what somebody may watch. Tickets carry all of it. */
+export interface Grant extends ViewerRestrictions {
+  /** The key that the token was signed with; null: none is needed. */
+  readonly keyId: string | null
+  /** When the token expires; null: never. */
+  readonly untilMs: number | null
+  readonly trackingId: string | null
+}
+
+/** Of an open distribution. */
+export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
+
+export function compilePlayback(
+  distribution: Distribution,
+  engines: readonly Engine[],
+  keys: PlaybackRules['keys'],
+): PlaybackRules {
+  const networks = distribution.security.ipBlocking.cidrs.flatMap((text) => {
+    const network = parseNetwork(text)
+    return network.ok ? [network.value] : []
+  })
+  return {
+    distribution,
+    networks,
+    keys,
+    isOpen: keys.length === 0 && !distribution.closedWithoutKey,
+    engines: engines.filter(({ id }) => distribution.engineIds.includes(id)).toSorted(byPriority),
+  }
+}
+
+/** The lowest number is preferred, among equals the one that was made first. */
+const byPriority = (a: Engine, b: Engine): number =>
+  a.priority - b.priority || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
+
+/** The rules that hold for every request, with a token or without: they can change while somebody watches. */
+function refuseViewer(
+  { distribution, networks }: PlaybackRules,
+  viewer: Pick<PlaybackViewer, 'address' | 'country' | 'referer'>,
+): ChannelFailure | null {
+  const { geoBlocking, ipBlocking, refererBlocking } = distribution.security
+  if (!distribution.enabled || !distribution.hls) return refusal('not_found', 'There is nothing to play here')
+  const { country } = viewer
+  if (geoBlocking.enabled && !passes(geoBlocking.mode, country !== null && geoBlocking.countries.includes(country))) {
+    return refusal('country_not_allowed', 'This cannot be watched from your country')
+  }
+  const isListed = networks.some((network) => isInNetwork(network, viewer.address))
+  if (ipBlocking.enabled && !passes(ipBlocking.mode, isListed)) {
+    return refusal('address_not_allowed', 'This cannot be watched from your address')
+  }
+  if (!refererBlocking.enabled || comesFromAllowed(refererBlocking, viewer.referer)) return null
+  return refusal('referer_not_allowed', 'This cannot be watched on this page')
+}
+
+const passes = (mode: 'allow' | 'deny', isListed: boolean): boolean => (mode === 'allow') === isListed
+
+function comesFromAllowed(
+  { allowedDomains, allowNativeApps }: Distribution['security']['refererBlocking'],
+  referer: string | undefined,
+): boolean {
+  if (referer === undefined || referer === '') return allowNativeApps
+  const host = refererHost(referer)
+  return host !== null && allowedDomains.includes(host)
+}
+
+/**
+ * May somebody watch with this token, or without one? Of an open distribution nobody needs one, and one that is sent all the
+ * same is not looked at: it proves nothing.
+ */
+export function admit(
+  rules: PlaybackRules,
+  viewer: PlaybackViewer,
+  token: string | null,
+  claim: string,
+): Result<Grant, ChannelFailure> {
+  const refused = refuseViewer(rules, viewer)
+  if (refused) return err(refused)
+  if (rules.isOpen) return ok(OPEN_GRANT)
+  if (token === null)
+    return err(refusal('token_required', 'A viewer token is needed: Authorization: Bearer, or ?token='))
+  const parsed = parseViewerToken(token, claim)
+  if (!parsed.ok) return err(refusal('invalid_token', `The token is not valid: ${parsed.error}`))
+  const key = rules.keys.find((one) => one.verify(parsed.value))
+  if (!key) return err(refusal('invalid_token', 'The token is not valid: it is signed with none of the keys'))
+  return grantFor(rules, viewer, parsed.value.claims, key.id)
+}
+
+const CLAIM_TEXTS = {
+  token_expired: 'The token has expired',
+  invalid_token: 'The token is not valid yet',
+  channel_not_allowed: 'The token is for other channels',
+  country_not_allowed: 'The token is not for your country',
+  device_not_allowed: 'The token is not for this kind of device',
+} as const
+
+function grantFor(
+  { distribution }: PlaybackRules,
+  viewer: PlaybackViewer,
+  claims: ViewerClaims,
+  keyId: string,
+): Result<Grant, ChannelFailure> {
+  const problem = problemOfClaims(claims, { ...viewer, channelId: distribution.channelId })
+  if (problem) return err(refusal(problem, CLAIM_TEXTS[problem]))
+  const { expMs: untilMs, trackingId, countries, devices } = claims
+  return ok({ keyId, untilMs, trackingId, countries, devices })
+}
+
+/** What a viewer with a ticket is held to: the rules of now, and what the token has granted. Null: it may watch. */
+export function refuseGranted(
+  rules: PlaybackRules,
+  grant: Grant,
+  viewer: Omit<PlaybackViewer, 'nowMs'>,
+): ChannelFailure | null {
+  const refused = refuseViewer(rules, viewer)
+  if (refused !== null) return refused
+  const problem = problemOfRestrictions(grant, viewer)
+  return problem === null ? null : refusal(problem, CLAIM_TEXTS[problem])
+}

@@ -1,0 +1,183 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import { isJsonObject, type JsonObject, parseJsonObject } from '../validation/strictJson.ts'
+import { decodeBase64url } from '../validation/base64url.ts'
+import { shown } from '../validation/problems.ts'
+import { deviceOf } from './device.ts'
+
+/** Tokens (RFC 7519) that whoever owns a channel signs for viewers. */
+
+export type ViewerAlgorithm = 'HS256' | 'HS512' | 'RS256' | 'RS512'
+
+/** A token that is well formed. Nothing in it is true before its signature was verified. */
+export interface ViewerToken {
+  readonly alg: ViewerAlgorithm
+  /** What was signed: header and payload as they stand, ASCII. */
+  readonly signingInput: string
+  readonly signature: Uint8Array
+  readonly claims: ViewerClaims
+}
+
+/** What a token says. Null: it does not restrict that. */
+export interface ViewerClaims {
+  readonly expMs: number
+  readonly nbfMs: number | null
+  readonly iatMs: number | null
+  readonly channels: readonly string[] | null
+  /** Upper case; none of them: nowhere. */
+  readonly countries: readonly string[] | null
+  readonly devices: readonly string[] | null
+  /** Whose views are counted together. */
+  readonly trackingId: string | null
+}
+
+const TOKEN_MAX = 8192
+const TRACKING_ID_MAX = 128
+const VIEWER_DATA_MAX = 1024
+const CLOCK_SKEW_MS = 60_000
+const ALGORITHMS: readonly ViewerAlgorithm[] = ['HS256', 'HS512', 'RS256', 'RS512']
+const RESTRICTIONS = ['ch', 'geo', 'hw', 'cc', 'rgn', 'dma']
+const MEMBERS = [...RESTRICTIONS, 'tid', 'cvd']
+
+/**
+ * The claim that signers for hosted services with this interface put restrictions in: a word of their tokens, which
+ * restrict here as they do there.
+ */
+const HOSTED_CLAIM = 'optiview'
+
+/**
+ * Reads the compact form of RFC 7515.
+ * @param claim what this installation calls the claim that restrictions are in; that of hosted services is read too
+ */
+export function parseViewerToken(text: string, claim: string): Result<ViewerToken, string> {
+  const parts = text.length > TOKEN_MAX ? [] : text.split('.')
+  const [header, payload, signature] = parts.map((part) => (part === '' ? null : decodeBase64url(part)))
+  if (parts.length !== 3 || !header || !payload || !signature) return err('it is not a JWT')
+  const alg = readHeader(parseJsonObject(header))
+  if (!alg.ok) return alg
+  const claims = readClaims(parseJsonObject(payload), claim)
+  if (!claims.ok) return claims
+  return ok({ alg: alg.value, signingInput: `${parts[0]}.${parts[1]}`, signature, claims: claims.value })
+}
+
+function readHeader(header: JsonObject | null): Result<ViewerAlgorithm, string> {
+  const alg = ALGORITHMS.find((known) => known === header?.['alg'])
+  if (header === null || alg === undefined) return err(`alg must be one of ${ALGORITHMS.join(', ')}`)
+  return 'crit' in header ? err('crit is not supported') : ok(alg)
+}
+
+function readClaims(payload: JsonObject | null, claim: string): Result<ViewerClaims, string> {
+  if (payload === null) return err('the payload is not one JSON object')
+  const times = [payload['exp'], payload['nbf'], payload['iat']].map(readTime)
+  const [exp, nbf, iat] = times
+  if (typeof exp !== 'number') return err('exp is required, in seconds')
+  if (times.includes(undefined)) return err('nbf and iat must be seconds')
+  const own = ownClaim(payload, [...new Set([claim, HOSTED_CLAIM])])
+  if (!own.ok) return own
+  const restrictions = readRestrictions(own.value)
+  return restrictions.ok
+    ? ok({ expMs: exp, nbfMs: nbf ?? null, iatMs: iat ?? null, ...restrictions.value })
+    : restrictions
+}
+
+/** The claim that holds the restrictions. What restricts anywhere else is not read, so the token is refused. */
+function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObject, string> {
+  const stray = Object.entries(payload).find(([name, value]) => !names.includes(name) && restricts(name, value, names))
+  if (stray) return err(`${shown(stray[0])} is not read; restrictions stand under ${names.join(' or ')}`)
+  const [name = '', second] = names.filter((each) => payload[each] !== undefined && payload[each] !== null)
+  if (second !== undefined) return err(`restrictions stand under ${name} and ${second}; only one of them may be there`)
+  const own = payload[name] ?? {}
+  return isJsonObject(own) ? ok(own) : err(`${name} must be an object`)
+}
+
+/** Is a claim that is not ours meant to restrict? Its name is almost ours, or that of a restriction, or it holds one. */
+function restricts(name: string, value: unknown, names: readonly string[]): boolean {
+  const isAlmostOurs = names.some((each) => each.toLowerCase() === name.toLowerCase())
+  return isAlmostOurs || RESTRICTIONS.includes(name) || (isJsonObject(value) && Object.keys(value).some(isRestriction))
+}
+
+const isRestriction = (name: string): boolean => RESTRICTIONS.includes(name.toLowerCase())
+
+/** Epoch milliseconds; null when it is not said, undefined when it is no time. */
+function readTime(value: unknown): number | null | undefined {
+  if (value === undefined) return null
+  return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) < 1e11 ? value * 1000 : undefined
+}
+
+type Restrictions = Pick<ViewerClaims, 'channels' | 'countries' | 'devices' | 'trackingId'>
+
+/** A restriction that is not understood is never taken for none. */
+function readRestrictions(own: JsonObject): Result<Restrictions, string> {
+  const unknown = Object.keys(own).find((name) => !MEMBERS.includes(name))
+  if (unknown !== undefined) return err(`${unknown.slice(0, 32)} is not known`)
+  const { ch, hw, tid, cvd } = own
+  const [channels, devices] = [readTexts(ch), readTexts(hw)]
+  if (channels === undefined || devices === undefined) return err('ch and hw must be lists of text')
+  if (!isText(tid, TRACKING_ID_MAX)) return err(`tid must be text of at most ${TRACKING_ID_MAX} characters`)
+  if (!isText(cvd, VIEWER_DATA_MAX)) return err(`cvd must be text of at most ${VIEWER_DATA_MAX} characters`)
+  const countries = readGeo(own)
+  return countries.ok ? ok({ channels, devices, countries: countries.value, trackingId: tid ?? null }) : countries
+}
+
+/**
+ * Where viewers may be. Regions and market areas are in no country database, so nobody is known to be in one. In `geo`
+ * one of all places that are named must hold. The older spelling has the lists outside of it, and each of them must; it
+ * does not count beside the newer one.
+ */
+function readGeo(own: JsonObject): Result<string[] | null, string> {
+  const { geo } = own
+  if (geo !== undefined && !isJsonObject(geo)) return err('geo must be an object')
+  const { cc, rgn, dma } = geo ?? own
+  const [countries, regions, areas] = [readTexts(cc), readTexts(rgn), readCodes(dma)]
+  if (countries === undefined || regions === undefined) return err('cc and rgn must be lists of text')
+  if (areas === undefined) return err('dma must be a list of numbers')
+  const isElsewhere = regions !== null || areas !== null
+  if (countries === null) return ok(isElsewhere ? [] : null)
+  return ok(isElsewhere && geo === undefined ? [] : countries.map((code) => code.toUpperCase()))
+}
+
+const readTexts = (value: unknown): string[] | null | undefined => {
+  if (value === undefined) return null
+  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined
+}
+
+/** Market areas are numbers, which some signers write as text. */
+const readCodes = (value: unknown): readonly unknown[] | null | undefined => {
+  if (value === undefined) return null
+  const isCode = (item: unknown): boolean => typeof item === 'number' || typeof item === 'string'
+  return Array.isArray(value) && value.every(isCode) ? value : undefined
+}
+
+const isText = (value: unknown, max: number): value is string | undefined =>
+  value === undefined || (typeof value === 'string' && value.length <= max && value.isWellFormed())
+
+/** Why a token is refused. */
+export type ClaimProblem =
+  | 'token_expired'
+  | 'invalid_token'
+  | 'channel_not_allowed'
+  | 'country_not_allowed'
+  | 'device_not_allowed'
+
+/** What a viewer token restricts for as long as somebody watches with it. Null: it does not restrict that. */
+export type ViewerRestrictions = Pick<ViewerClaims, 'countries' | 'devices'>
+
+/** Do the restrictions hold for this viewer? Null: they do. */
+export function problemOfRestrictions(
+  { countries, devices }: ViewerRestrictions,
+  viewer: { country: string | null; userAgent: string | undefined },
+): 'country_not_allowed' | 'device_not_allowed' | null {
+  if (countries && (viewer.country === null || !countries.includes(viewer.country))) return 'country_not_allowed'
+  return devices && !devices.includes(deviceOf(viewer.userAgent)) ? 'device_not_allowed' : null
+}
+
+/** Do all parts of a token hold, whose signature was verified? Null: they do. */
+export function problemOfClaims(
+  claims: ViewerClaims,
+  viewer: { channelId: string; country: string | null; userAgent: string | undefined; nowMs: number },
+): ClaimProblem | null {
+  const latestMs = viewer.nowMs + CLOCK_SKEW_MS
+  if (viewer.nowMs >= claims.expMs) return 'token_expired'
+  if ((claims.nbfMs ?? 0) > latestMs || (claims.iatMs ?? 0) > latestMs) return 'invalid_token'
+  if (claims.channels && !claims.channels.includes(viewer.channelId)) return 'channel_not_allowed'
+  return problemOfRestrictions(claims, viewer)
+}

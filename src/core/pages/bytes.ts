@@ -1,0 +1,82 @@
+import { decodeBase64url as decode } from '../validation/base64url.ts'
+
+/** Length-prefixed parts in bytes, and base64url without padding (RFC 4648 section 5). */
+
+const encoder = new TextEncoder()
+// A byte order mark is a character of the text like any other; bytes that are no UTF-8 are refused.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+const LENGTH_MAX = 0xffff
+
+export class PartWriter {
+  #bytes: number[] = []
+
+  byte(value: number): this {
+    this.#bytes.push(value)
+    return this
+  }
+
+  raw(bytes: Uint8Array): this {
+    this.#bytes.push(...bytes)
+    return this
+  }
+
+  /** Two bytes of length, then UTF-8. @throws RangeError past 65,535 bytes, or for half of a surrogate pair */
+  text(text: string): this {
+    const bytes = encoder.encode(text)
+    if (bytes.length > LENGTH_MAX) throw new RangeError('the text is too long')
+    if (!text.isWellFormed()) throw new RangeError('the text is not well-formed Unicode')
+    return this.byte(bytes.length >> 8)
+      .byte(bytes.length & 0xff)
+      .raw(bytes)
+  }
+
+  bytes(): Uint8Array {
+    return Uint8Array.from(this.#bytes)
+  }
+}
+
+/** Reads what `PartWriter` wrote. Null where the bytes end early or are no UTF-8. */
+export class PartReader {
+  #rest: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.#rest = bytes
+  }
+
+  byte(): number | null {
+    return this.#take(1)?.[0] ?? null
+  }
+
+  text(): string | null {
+    const [high, low] = this.#take(2) ?? []
+    const bytes = high === undefined || low === undefined ? null : this.#take(high * 256 + low)
+    if (bytes === null) return null
+    try {
+      return decoder.decode(bytes)
+    } catch {
+      return null
+    }
+  }
+
+  rest(): Uint8Array {
+    return this.#rest
+  }
+
+  #take(count: number): Uint8Array | null {
+    if (this.#rest.length < count) return null
+    const taken = this.#rest.subarray(0, count)
+    this.#rest = this.#rest.subarray(count)
+    return taken
+  }
+}
+
+export function encodeBase64url(bytes: Uint8Array): string {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** Null for anything but the one spelling that `encodeBase64url` gives to one byte or more. */
+export function decodeCursorBytes(text: string): Uint8Array | null {
+  return text === '' ? null : decode(text)
+}

@@ -1,0 +1,131 @@
+import { parseAddressRule } from '../access/address.ts'
+import { parseCountry } from '../access/country.ts'
+import { parseOriginRule } from '../access/origin.ts'
+import { checkStreamName, compilePattern } from '../access/streamName.ts'
+import { ok, type Result } from '../../base/result.ts'
+import { type Problems, shown } from './problems.ts'
+import type { BodyReader } from './bodyReader.ts'
+import type { StreamEntry } from '../tokens/types.ts'
+
+/** The lists of a token in canonical form. What does not parse goes into the problems, with its place in the list. */
+
+interface Lists {
+  allowedOrigins?: readonly string[] | null
+  allowedIpAddresses?: readonly string[] | null
+  allowedCountries?: readonly string[] | null
+  deniedCountries?: readonly string[] | null
+  updateAllowedOrigins?: readonly string[] | null
+  updateAllowedIpAddresses?: readonly string[] | null
+  updateAllowedCountries?: readonly string[] | null
+  updateDeniedCountries?: readonly string[] | null
+}
+
+type Parse = (text: string) => Result<string, string>
+
+const text = (parsed: Result<{ text: string }, string>): Result<string, string> =>
+  parsed.ok ? ok(parsed.value.text) : parsed
+
+const origin: Parse = (entry) => text(parseOriginRule(entry))
+const address: Parse = (entry) => text(parseAddressRule(entry))
+
+const PARSERS: Record<keyof Lists, Parse> = {
+  allowedOrigins: origin,
+  updateAllowedOrigins: origin,
+  allowedIpAddresses: address,
+  updateAllowedIpAddresses: address,
+  allowedCountries: parseCountry,
+  updateAllowedCountries: parseCountry,
+  deniedCountries: parseCountry,
+  updateDeniedCountries: parseCountry,
+}
+
+/** One list without duplicates, in the order of the body; undefined when it was not sent. */
+export function canonicalList(body: BodyReader<Lists>, name: keyof Lists): string[] | undefined {
+  if (!body.names(name)) return undefined
+  const seen = new Set<string>()
+  for (const { at, item } of body.items(name)) {
+    const parsed = PARSERS[name](item)
+    if (parsed.ok) seen.add(parsed.value)
+    else body.problems.add(at, parsed.error)
+  }
+  return [...seen]
+}
+
+interface Streams {
+  streams?: readonly StreamInput[] | null
+  addTokenStreams?: readonly StreamInput[] | null
+}
+
+interface StreamInput {
+  streamName: string
+  isRegex?: boolean | null
+}
+
+/** Stream entries in the order of the body. A name that does not compile, or is listed twice, is a problem. */
+export function canonicalStreams(body: BodyReader<Streams>, name: keyof Streams): StreamEntry[] {
+  const entries: StreamEntry[] = []
+  const unique = uniqueNames(body.problems)
+  for (const { at, item } of body.items(name)) {
+    const { streamName, isRegex } = item
+    const path = `${at}.streamName`
+    const wrong = isRegex === true ? whyNoPattern(streamName) : checkStreamName(streamName)
+    if (wrong !== null) body.problems.add(path, wrong)
+    else if (unique(path, streamName)) entries.push({ streamName, isRegex: isRegex === true })
+  }
+  return entries
+}
+
+interface Removals {
+  removeTokenStreams?: readonly (string | { streamName: string })[] | null
+}
+
+/** The names to take away, in the order of the body. */
+export function namesToRemove(body: BodyReader<Removals>): string[] {
+  const unique = uniqueNames(body.problems)
+  return body
+    .items('removeTokenStreams')
+    .map(({ at, item }) => ({ at, name: typeof item === 'string' ? item : item.streamName }))
+    .filter(({ at, name }) => unique(at, name))
+    .map(({ name }) => name)
+}
+
+function uniqueNames(problems: Problems): (path: string, name: string) => boolean {
+  const seen = new Set<string>()
+  return (path, name) => {
+    if (seen.has(name)) problems.add(path, `${shown(name)} is listed twice; names are unique within a token`)
+    return seen.size < seen.add(name).size
+  }
+}
+
+function whyNoPattern(pattern: string): string | null {
+  const compiled = compilePattern(pattern)
+  return compiled.ok ? null : compiled.error
+}
+
+/** Any text that a database and a page can hold. */
+export function checkPlainText(path: string, value: string | undefined, problems: Problems): void {
+  if (value === undefined) return
+  if (/\p{Cc}/u.test(value)) problems.add(path, 'must not contain control characters')
+  else if (!value.isWellFormed()) problems.add(path, 'must be well-formed Unicode (it has half of a surrogate pair)')
+}
+
+/** A name for people: plain text of which something can be seen. */
+export function checkLabel(path: string, value: string | undefined, problems: Problems): void {
+  checkPlainText(path, value, problems)
+  if (value !== undefined && !problems.has(path) && !isVisible(value)) {
+    problems.add(path, 'must have a character that can be seen')
+  }
+}
+
+/** White space and formatting characters show nothing. */
+const isVisible = (text: string): boolean => /[^\s\p{Z}\p{Cf}]/u.test(text)
+
+/** The two country lists exclude each other. */
+export function checkCountries(
+  lists: { allowedCountries?: readonly string[]; deniedCountries?: readonly string[] },
+  path: string,
+  problems: Problems,
+): void {
+  if ((lists.allowedCountries?.length ?? 0) === 0 || (lists.deniedCountries?.length ?? 0) === 0) return
+  problems.add(path, 'allowedCountries and deniedCountries exclude each other; send only one of them')
+}

@@ -1,0 +1,24 @@
+import { isUnambiguous } from './json.ts'
+
+/** An object read from JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+const MAX_DEPTH = 16
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Reads UTF-8 JSON that must be an object. Null for anything else, for nesting deeper than 16, and for a member that
+ * stands twice: of two `alg`s or two `exp`s readers would pick different ones (RFC 7515 section 4, RFC 7519 section 4).
+ */
+export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
+  try {
+    const text = utf8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) && isUnambiguous(text, value, MAX_DEPTH) ? value : null
+  } catch {
+    return null
+  }
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import {
+  servedCountries,
+  servedSeries,
+  servedTrackingIds,
+  type Subject,
+  transcodingMinutes,
+} from '../../../commands/channels/usage.ts'
+import * as schema from '../../../core/channels/analyticsSchema.ts'
+import { one, page } from '../../../core/channels/fields.ts'
+import type { ChannelsApi } from './parts.ts'
+import { ownerOf } from './auth.ts'
+import { describe } from './openapi.ts'
+import { sendData, sendWhole } from './problem.ts'
+
+type Asked = {
+  Params: { channelId?: string; distributionId?: string }
+  Querystring: Record<string, unknown>
+}
+
+const TAG = 'analytics'
+
+/** What channels and distributions have served, and how long engines ran. */
+export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void {
+  for (const kind of ['channel', 'distribution'] as const) {
+    served(app, api, kind, 'bytes')
+    served(app, api, kind, 'minutes')
+  }
+  app.get<Asked>(
+    '/channels/:channelId/analytics/transcoding-minutes',
+    describe(TAG, 'Minutes that the engines of a channel ran', {
+      querystring: schema.TranscodingQuery,
+      answer: one(schema.Series),
+    }),
+    async (request, reply) =>
+      sendData(
+        reply,
+        await transcodingMinutes(api.ctx, ownerOf(request), request.params.channelId ?? '', request.query),
+      ),
+  )
+}
+
+/** Each report by its last word, with what it tells and the query of its steps. */
+const REPORTS = {
+  bytes: {
+    name: 'bytes-transferred',
+    what: (kind: string) => `Bytes that a ${kind} served`,
+    series: { channel: schema.ChannelBytesQuery, distribution: schema.DistributionBytesQuery },
+  },
+  minutes: {
+    name: 'viewing-minutes',
+    what: (kind: string) => `Minutes of media that viewers of a ${kind} were served`,
+    series: { channel: schema.ChannelViewingQuery, distribution: schema.DistributionViewingQuery },
+  },
+} as const
+
+function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'], counted: Subject['counted']): void {
+  const report = REPORTS[counted]
+  const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
+  const about = (request: FastifyRequest<Asked>) =>
+    [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
+  app.get<Asked>(
+    path,
+    describe(TAG, `${what}, by time`, { querystring: report.series[kind], answer: one(schema.Series) }),
+    async (request, reply) => sendData(reply, await servedSeries(...about(request))),
+  )
+  app.get<Asked>(
+    `${path}/countries`,
+    describe(TAG, `${what}, by country, the most first`, {
+      querystring: schema.SpanQuery,
+      answer: one(schema.Countries),
+    }),
+    async (request, reply) => sendData(reply, await servedCountries(...about(request))),
+  )
+  app.get<Asked>(
+    `${path}/tracking-ids`,
+    describe(TAG, `${what}, by the tracking id of the viewer's token`, {
+      querystring: schema.TrackingQuery,
+      answer: page(schema.Tracked),
+    }),
+    async (request, reply) => sendWhole(reply, await servedTrackingIds(...about(request))),
+  )
+}

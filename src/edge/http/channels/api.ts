@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import type { EncodingLoad } from '../../../commands/channels/runs/encodingLoad.ts'
+import type { Measured } from '../../../commands/channels/runs/measured.ts'
+import { refusal } from '../../../core/channels/errors.ts'
+import { refuseUndescribed } from '../body.ts'
+import type { RequestLimits } from '../limits.ts'
+import type { PeerOf } from '../peer.ts'
+import { channelUsageRoutes } from './analyticsRoutes.ts'
+import { actorWith, requireCredential } from './auth.ts'
+import { channelRoutes } from './channelRoutes.ts'
+import { distributionRoutes } from './distributionRoutes.ts'
+import { engineRoutes } from './engineRoutes.ts'
+import { ingestRoutes } from './ingestRoutes.ts'
+import { ladderRoutes } from './ladderRoutes.ts'
+import type { ChannelsApi } from './parts.ts'
+import { runRoutes } from './runRoutes.ts'
+import { monitoringRoutes } from './monitoringRoutes.ts'
+import { collectChannelsOpenApi, channelsOpenApi } from './openapi.ts'
+import { channelErrorHandler, sendChannelFailure } from './problem.ts'
+import { schedulerRoutes } from './schedulerRoutes.ts'
+import { unbuiltRoutes } from './unbuiltRoutes.ts'
+import { channelWebhookRoutes } from './webhookRoutes.ts'
+
+export interface ChannelsApiOptions {
+  version: string
+  peerOf: PeerOf
+  limits: RequestLimits
+  /** The methods of the routes that match a path. */
+  methodsAt: (path: string) => readonly string[]
+  measured: Measured
+  /** Null: this process runs no engines. */
+  load: EncodingLoad | null
+}
+
+/** The channels interface, under `/v2`. */
+export async function channelsApi(app: FastifyInstance, ctx: Context, options: ChannelsApiOptions): Promise<void> {
+  app.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
+  app.setNotFoundHandler((request, reply) => answerUnknown(request, reply, options.methodsAt))
+  await collectChannelsOpenApi(app, options.version)
+  app.get('/openapi.json', (_request, reply) => reply.send(channelsOpenApi(app)))
+  const { measured, load } = options
+  const api: ChannelsApi = { ctx, actorOf: actorWith(options.peerOf), measured, load }
+  await app.register(async (managed) => {
+    managed.addHook('onRequest', requireCredential(ctx, options.limits))
+    managed.addHook('preHandler', refuseUndescribed)
+    channelRoutes(managed, api)
+    ingestRoutes(managed, api)
+    engineRoutes(managed, api)
+    distributionRoutes(managed, api)
+    ladderRoutes(managed, api)
+    runRoutes(managed, api)
+    monitoringRoutes(managed, api)
+    channelWebhookRoutes(managed, api)
+    schedulerRoutes(managed, api)
+    channelUsageRoutes(managed, api)
+    unbuiltRoutes(managed)
+  })
+}
+
+/** 405 with `Allow` when something is at this path, else 404. */
+function answerUnknown(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methodsAt: ChannelsApiOptions['methodsAt'],
+): FastifyReply {
+  const path = request.url.split('?', 1)[0] ?? '/'
+  const methods = methodsAt(path)
+  if (methods.length === 0)
+    return sendChannelFailure(reply, refusal('not_found', `Nothing is at ${path.slice(0, 128)}`))
+  const allow = methods.join(', ')
+  reply.header('Allow', allow)
+  return sendChannelFailure(
+    reply,
+    refusal('method_not_allowed', `${request.method} is not allowed here; allowed: ${allow}`),
+  )
+}

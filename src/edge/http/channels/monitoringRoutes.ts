@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import {
+  type Asking,
+  monitorEngine,
+  monitorEngines,
+  monitorIngest,
+  monitorIngests,
+} from '../../../commands/channels/measurements.ts'
+import type { KeysetPage } from '../../../commands/pages.ts'
+import { monitorChannel } from '../../../commands/channels/monitoring.ts'
+import type { ChannelResult } from '../../../commands/channels/shared.ts'
+import { one, page } from '../../../core/channels/fields.ts'
+import * as schema from '../../../core/channels/monitoringSchema.ts'
+import type { ChannelsApi } from './parts.ts'
+import { ownerOf } from './auth.ts'
+import { describe } from './openapi.ts'
+import { sendData, sendWhole } from './problem.ts'
+
+type Asked = { Params: Record<string, string>; Querystring: Record<string, unknown> }
+
+const TAG = 'monitoring'
+
+/** Of what is measured of a part of a channel. */
+interface Part<M> {
+  readonly kind: 'ingest' | 'engine'
+  /** What is told. */
+  readonly what: string
+  readonly answer: TSchema
+  readonly readOne: (asking: Asking, id: string, query: Asked['Querystring']) => ChannelResult<M>
+  readonly readAll: (asking: Asking, channelId: string, query: Asked['Querystring']) => ChannelResult<KeysetPage<M>>
+}
+
+/** How channels, their sources and their engines are now. */
+export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
+  app.get<Asked>(
+    '/monitoring/channels/:channelId',
+    describe(TAG, 'Read how a channel and all of its parts are', { answer: one(schema.ChannelMonitoring) }),
+    async (request, reply) =>
+      sendData(reply, await monitorChannel(api.ctx, api.measured.viewers, ownerOf(request), channelOf(request))),
+  )
+  partRoutes(app, api, {
+    kind: 'ingest',
+    what: 'whether the source of an ingest is there, and what came in',
+    answer: schema.IngestMonitoring,
+    readOne: monitorIngest,
+    readAll: monitorIngests,
+  })
+  partRoutes(app, api, {
+    kind: 'engine',
+    what: 'how many pictures and bits an engine makes, and how it keeps up',
+    answer: schema.EngineMonitoring,
+    readOne: monitorEngine,
+    readAll: monitorEngines,
+  })
+}
+
+const channelOf = ({ params }: FastifyRequest<Asked>): string => params['channelId'] ?? ''
+
+function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: ChannelsApi, part: Part<M>): void {
+  const { kind, what, answer, readOne, readAll } = part
+  const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: ownerOf(request) })
+  app.get<Asked>(
+    `/monitoring/${kind}s/:${kind}Id`,
+    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(answer) }),
+    async (request, reply) =>
+      sendData(reply, await readOne(asking(request), request.params[`${kind}Id`] ?? '', request.query)),
+  )
+  app.get<Asked>(
+    `/monitoring/channels/:channelId/${kind}s`,
+    describe(TAG, `List of all ${kind}s of a channel ${what}`, {
+      querystring: schema.MeasuredListQuery,
+      answer: page(answer),
+    }),
+    async (request, reply) => sendWhole(reply, await readAll(asking(request), channelOf(request), request.query)),
+  )
+}

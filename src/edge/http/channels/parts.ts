@@ -1,0 +1,12 @@
+import type { EncodingLoad } from '../../../commands/channels/runs/encodingLoad.ts'
+import type { Measured } from '../../../commands/channels/runs/measured.ts'
+import type { Context } from '../../../commands/context.ts'
+import type { ActorOf } from './auth.ts'
+
+/** What the routes of the channels interface are made with. */
+export interface ChannelsApi {
+  readonly ctx: Context
+  readonly actorOf: ActorOf
+  readonly measured: Measured
+  readonly load: EncodingLoad | null
+}

@@ -1,0 +1,65 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../../base/log.ts'
+import type { Result } from '../../../base/result.ts'
+import { CHANNEL_ERRORS, type ChannelFailure, refusal, validationFailed } from '../../../core/channels/errors.ts'
+import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
+
+/** The one place where a refusal or an accident becomes an HTTP answer of the live interface. */
+export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
+  const status = CHANNEL_ERRORS[failure.code]
+  if (status === 503) reply.header('Retry-After', '1')
+  return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(failure)
+}
+
+/** `{data}` or the refusal. */
+export function sendData<T>(reply: FastifyReply, result: Result<T, ChannelFailure>): FastifyReply {
+  return result.ok ? reply.send({ data: result.value }) : sendChannelFailure(reply, result.error)
+}
+
+/** `{data, pagination}`, or any other answer with an envelope of its own. */
+export function sendWhole<T>(reply: FastifyReply, result: Result<T, ChannelFailure>): FastifyReply {
+  return result.ok ? reply.send(result.value) : sendChannelFailure(reply, result.error)
+}
+
+/** 204 or the refusal. */
+export function sendDone(reply: FastifyReply, result: Result<unknown, ChannelFailure>): FastifyReply {
+  return result.ok ? reply.code(204).send() : sendChannelFailure(reply, result.error)
+}
+
+/** 204, with what the caller has to know of it, or the refusal. */
+export function sendWarned(
+  reply: FastifyReply,
+  result: Result<{ readonly warning: string | null }, ChannelFailure>,
+): FastifyReply {
+  if (result.ok && result.value.warning !== null) reply.header('X-Service-Warning', result.value.warning)
+  return sendDone(reply, result)
+}
+
+/** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
+const BY_FASTIFY_CODE: Readonly<Record<string, ChannelFailure>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: refusal('too_large', 'The body is too large'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: refusal('unsupported_media_type', 'Send application/json'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: refusal('invalid_body', 'The body is not as long as Content-Length says'),
+  FST_ERR_BAD_URL: refusal('not_found', 'The path is not a valid URL'),
+  FST_ERR_MAX_PARAM_LENGTH: refusal('uri_too_long', 'The path is too long'),
+}
+
+/** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
+export function channelErrorHandler(log: Logger) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    sendChannelFailure(reply, BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, request.id))
+}
+
+function failureOf(error: Error, log: Logger, requestId: string): ChannelFailure {
+  if (error instanceof BadBody) {
+    return error.errors ? validationFailed(error.errors) : refusal('invalid_body', error.message)
+  }
+  if (isBrokenOff(error)) return refusal('invalid_request', 'The request was broken off')
+  if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
+  if (error.name === 'StoreUnavailable') {
+    log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
+    return refusal('unavailable', 'The store cannot be reached now; nothing was changed. Try again.')
+  }
+  log.error({ requestId, err: error }, 'answered 500')
+  return refusal('internal', 'Internal error')
+}

@@ -1,0 +1,131 @@
+import { open, stat } from 'node:fs/promises'
+import type { Clock } from '../../../base/clock.ts'
+import type { Sendfile } from '../../../base/sendfile.ts'
+import type { Body } from '../media/transfer.ts'
+
+/**
+ * Viewers are at the live edge: they ask for the newest three segments of each rendition. Two seconds of the default
+ * ladder are about 1 MB, so this is enough for 20 engines, and what does not fit is read from its file as before.
+ */
+const KEPT_BYTES = 64 * 1024 * 1024
+/** One that is larger would push out most of the others. */
+const LARGEST_BYTES = KEPT_BYTES / 8
+/** Less than this is copied as quickly as it is sent out of its file. */
+const LEAST_FILE_BYTES = 32 * 1024
+/** So long a segment is taken to be what it was. A name is used again only by a later run, for other seconds of media. */
+const FRESH_MS = 1000
+/** Longer than the segments of a live playlist are asked for by anybody. */
+const IDLE_MS = 10_000
+
+interface CachedSegment extends Body {
+  /** Tells this file from another of its name. */
+  readonly identity: string
+  checkedAtMs: number
+  usedAtMs: number
+}
+
+/** Segments that are being watched, so that each is read from its file once. Bounded; an entry dies with its file. */
+export class SegmentCache {
+  readonly #clock: Clock
+  /** Those that were checked last are at the end. */
+  readonly #cached = new Map<string, CachedSegment>()
+  readonly #reading = new Map<string, Promise<Buffer | null>>()
+  readonly #sendfile: Sendfile | null
+  #size = 0
+
+  /** @param sendfile null: files are not held open */
+  constructor(clock: Clock, sendfile: Sendfile | null) {
+    this.#clock = clock
+    this.#sendfile = sendfile
+  }
+
+  /** How many bytes are kept. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Undefined: `read` has to look. */
+  peek(path: string): Body | undefined {
+    const kept = this.#cached.get(path)
+    if (kept === undefined) return undefined
+    const nowMs = this.#clock.monotonic()
+    if (nowMs - kept.checkedAtMs >= FRESH_MS) return undefined
+    kept.usedAtMs = nowMs
+    return kept
+  }
+
+  /** Null: there is no such file. Those who ask at the same time share one look. */
+  read(path: string): Promise<Buffer | null> {
+    const underWay = this.#reading.get(path)
+    if (underWay !== undefined) return underWay
+    const reading = this.#look(path).finally(() => this.#reading.delete(path))
+    this.#reading.set(path, reading)
+    return reading
+  }
+
+  /** Lets go of what nobody asks for any more; to be called every few seconds. */
+  sweep(): void {
+    const since = this.#clock.monotonic() - IDLE_MS
+    for (const [path, { usedAtMs }] of this.#cached) if (usedAtMs < since) this.#drop(path)
+  }
+
+  /** Lets go of everything. */
+  clear(): void {
+    for (const path of this.#cached.keys()) this.#drop(path)
+  }
+
+  async #look(path: string): Promise<Buffer | null> {
+    const nowMs = this.#clock.monotonic()
+    const found = await orNull(stat(path))
+    const identity = found === null ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`
+    const kept = this.#cached.get(path)
+    if (kept !== undefined && kept.identity === identity) {
+      this.#cached.delete(path)
+      this.#cached.set(path, { ...kept, checkedAtMs: nowMs, usedAtMs: nowMs })
+      return kept.bytes
+    }
+    this.#drop(path)
+    if (found === null) return null
+    return orNull(this.#load(path, found.size, { identity, checkedAtMs: nowMs, usedAtMs: nowMs }))
+  }
+
+  async #load(path: string, size: number, found: Omit<CachedSegment, keyof Body>): Promise<Buffer> {
+    const handle = await open(path)
+    try {
+      const bytes = await handle.readFile()
+      // A file that was exchanged between the two looks is kept the next time.
+      if (bytes.length === size && size <= LARGEST_BYTES) {
+        const file = size >= LEAST_FILE_BYTES ? (this.#sendfile?.hold(handle.fd, size) ?? 0) : 0
+        this.#keep(path, { ...found, bytes, file })
+      }
+      return bytes
+    } finally {
+      await handle.close()
+    }
+  }
+
+  #keep(path: string, kept: CachedSegment): void {
+    this.#cached.set(path, kept)
+    this.#size += kept.bytes.length
+    for (const oldest of this.#cached.keys()) {
+      if (this.#size <= KEPT_BYTES) return
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(path: string): void {
+    const kept = this.#cached.get(path)
+    if (kept === undefined) return
+    this.#cached.delete(path)
+    this.#size -= kept.bytes.length
+    if (kept.file !== 0) this.#sendfile?.release(kept.file)
+  }
+}
+
+/** Null where a file is not there. */
+export async function orNull<T>(looking: Promise<T>): Promise<T | null> {
+  return looking.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw error
+  })
+}

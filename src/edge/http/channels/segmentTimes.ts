@@ -1,0 +1,33 @@
+import { segmentTimesOf } from '../../../core/channels/playlist.ts'
+
+/** A playlist lists 10 segments: enough for 400 engines with 5 renditions each. The oldest go first. */
+const KNOWN_MAX = 20_000
+
+/**
+ * How long segments play, as the playlists say that viewers were given. Nobody knows a segment but from a playlist, so
+ * whatever is asked for is known here.
+ */
+export class SegmentTimes {
+  readonly #msOf = new Map<string, number>()
+
+  /** How many are known. */
+  get size(): number {
+    return this.#msOf.size
+  }
+
+  /** @param folder of the rendition */
+  learn(folder: string, playlist: string): void {
+    const listed = segmentTimesOf(playlist)
+    const known = listed.findLastIndex(([name, ms]) => this.#msOf.get(`${folder}/${name}`) === ms)
+    for (const [name, ms] of listed.slice(known + 1)) this.#msOf.set(`${folder}/${name}`, ms)
+    for (const path of this.#msOf.keys()) {
+      if (this.#msOf.size <= KNOWN_MAX) return
+      this.#msOf.delete(path)
+    }
+  }
+
+  /** Milliseconds; 0 for what no playlist has named. */
+  of(path: string): number {
+    return this.#msOf.get(path) ?? 0
+  }
+}

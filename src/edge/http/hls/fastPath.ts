@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import { countBytes } from '../../../commands/sessions/count.ts'
+import { type FastPath, type FastPathOptions, readPlainGet, writeSegmentHead } from '../fastPath.ts'
+import { pieceOf } from './names.ts'
+import { HLS_MEDIA, type HlsParts, requestPlaceOf } from './parts.ts'
+import { opensOf } from '../media/tickets.ts'
+import type { HlsViewer } from './viewers.ts'
+
+/** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`; a stream's name that is escaped takes the long way. */
+const MEDIA = /^\/hls\/\w{1,64}\/[\w.~-]{1,128}\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))\?t=([\w.-]{1,128})$/
+
+interface Admitted {
+  readonly viewer: HlsViewer
+  readonly bytes: Buffer
+}
+
+/**
+ * The short way for pieces that are there: whose ticket and session are good gets all of one. Waiting for what comes next,
+ * playlists and refusals are the route's. `test/http/hlsFastPath.test.ts` holds it to the route's answers.
+ */
+export function hlsFastPath(parts: HlsParts, options: FastPathOptions): FastPath {
+  return (request, response) => {
+    const asked = readPlainGet(request, '/hls/', MEDIA)
+    const admitted = asked && admittedTo(parts, asked, request)
+    if (!admitted) return false
+    const { viewer, bytes } = admitted
+    viewer.attend(response, () => countBytes(parts.ctx, viewer.sessionId, viewer))
+    writeSegmentHead(response, bytes.length, HLS_MEDIA, options)
+    response.end(bytes)
+    return true
+  }
+}
+
+/** Null: the route has to look. */
+function admittedTo(parts: HlsParts, asked: RegExpExecArray, request: IncomingMessage): Admitted | null {
+  const { tickets, viewers, hls, access, ctx } = parts
+  const [, feedId = '', file = '', ticket] = asked
+  const piece = pieceOf(file)
+  const sessionId = piece && tickets.read(ticket, { opens: opensOf(piece), feedId })
+  const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
+  if (!viewer || !piece || !access.isAdmitted(viewer.sessionId, requestPlaceOf(parts, request))) return null
+  const bytes = hls.find(feedId)?.piece(piece)
+  if (bytes === undefined) return null
+  if (piece.kind === 'init') viewer.hasNewInit = true
+  viewer.lastAskedMs = ctx.clock.monotonic()
+  return { viewer, bytes }
+}

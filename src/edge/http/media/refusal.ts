@@ -1,0 +1,43 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../../base/log.ts'
+import { ERRORS } from '../../../core/errors.ts'
+import { failureFrom, UnsupportedEncoding } from '../problem.ts'
+
+export const SDP = 'application/sdp'
+/** Trickled candidates, RFC 8840 section 9. */
+export const FRAGMENT = 'application/trickle-ice-sdpfrag'
+
+/** A refusal as clients of WHIP and WHEP read it: a status and one line of text. */
+export interface HttpRefusal {
+  readonly status: number
+  readonly text: string
+  /** Of a redirect. */
+  readonly location?: string
+  /** Where it is not what the status suggests. */
+  readonly retryAfterSeconds?: number | undefined
+}
+
+export const UNKNOWN: HttpRefusal = { status: 404, text: 'Not found: this session is over or never was' }
+
+/** A feed may begin at any moment; a bound that is reached passes within a second. */
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 409: 2, 429: 1, 503: 1 }
+
+export function sendRefusal(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
+  const { status, text, location, retryAfterSeconds = RETRY_AFTER_SECONDS[status] } = refused
+  if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds))
+  if (location !== undefined) reply.header('Location', location)
+  if (status === 401) reply.header('WWW-Authenticate', 'Bearer')
+  return reply.code(status).type('text/plain; charset=utf-8').send(text)
+}
+
+/** What was thrown, in plain text. Internals go to the log, never to the client. */
+export function plainErrorHandler(log: Logger) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const failure = failureFrom(error, log, request.id)
+    const { status, text } = ERRORS[failure.code]
+    const { message } = failure.data
+    const isOfOtherType = status === 415 && !(error instanceof UnsupportedEncoding)
+    if (isOfOtherType) return sendRefusal(reply, { status, text: `${text}: send ${SDP}, or ${FRAGMENT} to PATCH` })
+    return sendRefusal(reply, { status, text: typeof message === 'string' ? message : text })
+  }
+}

@@ -1,0 +1,99 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import type { Context } from '../../../commands/context.ts'
+import type { ChannelGauges } from '../../../commands/channels/runs/gauges.ts'
+import { registerChannelMetrics } from './channelMetrics.ts'
+import type { HttpConnections } from '../connections.ts'
+import { counter, registerSessionMetrics } from './sessionMetrics.ts'
+
+export interface Metrics {
+  contentType: string
+  render(): Promise<string>
+  /** One answered request. `route` is the pattern, not the path, so that the number of series is bounded. */
+  readonly answered: (method: string, route: string, status: number) => void
+}
+
+/**
+ * Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped.
+ * @param channels absent: this process runs none
+ */
+export function createMetrics(ctx: Context, connections: HttpConnections, channels?: () => ChannelGauges): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const answered = new AnswerCounts()
+  registry.registerMetric(
+    new Counter({
+      name: 'sluice_http_requests_total',
+      help: 'Answered HTTP requests.',
+      labelNames: ['method', 'route', 'status'],
+      registers: [],
+      collect() {
+        this.reset()
+        answered.forEach((labels, count) => this.inc(labels, count))
+      },
+    }),
+  )
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_store_silent_seconds',
+      help: 'Time since the store was last heard of.',
+      registers: [],
+      collect() {
+        this.set(ctx.cache.silentMs() / 1000)
+      },
+    }),
+  )
+  registerConnections(registry, connections)
+  registerSessionMetrics(registry, ctx)
+  if (channels) registerChannelMetrics(registry, channels)
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    answered: (method, route, status) => answered.count(method, route, status),
+  }
+}
+
+function registerConnections(registry: Registry, connections: HttpConnections): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_http_connections',
+      help: 'Open HTTP connections.',
+      registers: [],
+      collect() {
+        this.set(connections.size)
+      },
+    }),
+  )
+  const help = 'HTTP connections that were closed because there were too many: idle ones, and new ones.'
+  registry.registerMetric(
+    counter('sluice_http_connections_closed_total', help, ['reason'], () => [
+      [['gave_way'], connections.counts.gaveWay],
+      [['refused'], connections.counts.refused],
+    ]),
+  )
+}
+
+/**
+ * Plain maps in one another: a labelled counter costs as much as the decision that it would count, and to make one key
+ * of the three costs more than to look three times.
+ */
+class AnswerCounts {
+  readonly #byRoute = new Map<string, Map<string, Map<number, number>>>()
+
+  count(method: string, route: string, status: number): void {
+    const counts = this.#byRoute.get(route)?.get(method) ?? this.#add(method, route)
+    counts.set(status, (counts.get(status) ?? 0) + 1)
+  }
+
+  #add(method: string, route: string): Map<number, number> {
+    const byMethod = this.#byRoute.get(route) ?? new Map<string, Map<number, number>>()
+    const counts = new Map<number, number>()
+    this.#byRoute.set(route, byMethod.set(method, counts))
+    return counts
+  }
+
+  forEach(tell: (labels: { method: string; route: string; status: number }, count: number) => void): void {
+    for (const [route, byMethod] of this.#byRoute)
+      for (const [method, counts] of byMethod)
+        for (const [status, count] of counts) tell({ method, route, status }, count)
+  }
+}

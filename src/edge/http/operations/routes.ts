@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { constantTimeEqual } from '../../../base/crypto.ts'
+import type { Context } from '../../../commands/context.ts'
+import { failure } from '../../../core/errors.ts'
+import { bearer } from '../auth.ts'
+import { renderDocs } from '../docs/page.ts'
+import type { Metrics } from './metrics.ts'
+import { sendFailure } from '../problem.ts'
+
+const READY_TIMEOUT_MS = 2000
+
+/** For the people who run Sluice: is it alive, is it ready, what does it count, what can it do. */
+export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Metrics, metricsSecret: string): void {
+  app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
+
+  app.get('/readyz', async (_request, reply) => {
+    try {
+      await Promise.race([ctx.store.ping(), giveUp(ctx)])
+      return await reply.type('text/plain').send('ready\n')
+    } catch {
+      return reply
+        .code(503)
+        .header('Retry-After', '1')
+        .type('text/plain')
+        .send('not ready: the store cannot be reached\n')
+    }
+  })
+
+  app.get('/metrics', async (request, reply) => {
+    if (!mayScrape(request, metricsSecret)) {
+      const how = 'Metrics are for this machine, or for holders of metrics.secret as a Bearer token'
+      return sendFailure(reply, failure('unauthorized', `Unauthorized: ${how}`))
+    }
+    return reply.type(metrics.contentType).send(await metrics.render())
+  })
+
+  app.get('/api/openapi.json', (_request, reply) => reply.send(app.swagger()))
+  app.get('/api/docs', (_request, reply) => {
+    reply.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
+    return reply.type('text/html; charset=utf-8').send(renderDocs(app.swagger()))
+  })
+}
+
+async function giveUp(ctx: Context): Promise<never> {
+  await ctx.clock.sleep(READY_TIMEOUT_MS)
+  throw new Error('the store does not answer')
+}
+
+/** The socket's own address counts, not a forwarded one: a proxy on this machine must bring the secret. */
+function mayScrape(request: FastifyRequest, secret: string): boolean {
+  const presented = bearer(request.headers.authorization)
+  if (secret !== '' && presented !== null) return constantTimeEqual(presented, secret)
+  const from = request.socket.remoteAddress ?? ''
+  const isLoopback = from === '::1' || from.startsWith('127.') || from.startsWith('::ffff:127.')
+  return isLoopback && request.headers['x-forwarded-for'] === undefined
+}

@@ -1,0 +1,91 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Tally } from '../../../base/tally.ts'
+import type { Context } from '../../../commands/context.ts'
+
+/** Who is on, what has moved, and what became of deliveries; read when it is scraped. */
+export function registerSessionMetrics(registry: Registry, { sessions, deliveries, sampled, recorder }: Context): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_sessions',
+      help: 'Publishers and viewers at this process now.',
+      labelNames: ['action', 'protocol'],
+      registers: [],
+      collect() {
+        this.reset()
+        for (const { session } of sessions.all()) this.inc({ action: session.action, protocol: session.protocol })
+      },
+    }),
+  )
+  registry.registerMetric(
+    new Gauge({
+      name: 'sluice_feeds',
+      help: 'Feeds on the air at this process now.',
+      registers: [],
+      collect() {
+        this.set(sessions.feeds().length)
+      },
+    }),
+  )
+  const { counts } = sessions
+  registry.registerMetric(
+    counter('sluice_media_bytes_total', 'Bytes of media, in from publishers and out to viewers.', ['direction'], () => [
+      [['in'], counts.bytesIn],
+      [['out'], counts.bytesOut],
+    ]),
+  )
+  const words = (tally: Tally) => [...tally].map(([kind, count]): Sample => [kind.split(' '), count])
+  registry.registerMetric(
+    counter('sluice_admissions_total', 'Sessions that were let in.', ['action', 'protocol'], () =>
+      words(counts.admitted),
+    ),
+  )
+  registry.registerMetric(
+    counter('sluice_refusals_total', 'Sessions that were refused.', ['code'], () => words(counts.refused)),
+  )
+  registry.registerMetric(
+    counter('sluice_sessions_ended_total', 'Sessions that have ended.', ['reason'], () => words(counts.ended)),
+  )
+  registry.registerMetric(
+    counter('sluice_access_log_folded_total', 'Refusals that were counted in a row of the access log.', [], () => [
+      [[], recorder.folded],
+    ]),
+  )
+  registry.registerMetric(
+    counter('sluice_access_log_dropped_total', 'Decisions that are not in the access log.', ['reason'], () =>
+      words(recorder.dropped),
+    ),
+  )
+  registry.registerMetric(
+    counter('sluice_log_lines_left_out_total', 'Lines that strangers cause and that were not logged.', ['of'], () =>
+      Object.entries(sampled).map(([of, { leftOut }]): Sample => [[of], leftOut]),
+    ),
+  )
+  registry.registerMetric(
+    counter('sluice_webhook_deliveries_total', 'Attempts to deliver events that have ended.', ['outcome'], () =>
+      words(deliveries),
+    ),
+  )
+}
+
+type Sample = readonly [labels: readonly string[], value: number]
+
+/** A counter that somebody else keeps. */
+export function counter(
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  read: () => readonly Sample[],
+): Counter {
+  return new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [labels, value] of read()) {
+        this.inc(Object.fromEntries(labelNames.map((label, at) => [label, labels[at] ?? ''])), value)
+      }
+    },
+  })
+}

@@ -1,0 +1,139 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { Type } from 'typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import {
+  deleteRecording,
+  finishedRecording,
+  listRecordings,
+  noFile,
+  noRecording,
+  readRecording,
+} from '../../../commands/recordings/recordings.ts'
+import { err } from '../../../base/result.ts'
+import type { Mac } from '../../../core/pages/cursor.ts'
+import { accountOf, actorOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import type { PeerOf } from '../peer.ts'
+import { sendFailure, sendResult } from '../problem.ts'
+import { rangeHeaders, readRange } from '../media/range.ts'
+
+export interface RecordingRouteOptions {
+  /** The finished file of a recording. */
+  readonly pathOf: (id: string) => string
+  /** The machine and the directory of the files that are here. */
+  readonly place: string
+  /** Removes the files of recordings that were deleted, as far as they are here. */
+  readonly removeDeleted: () => Promise<void>
+}
+
+/** A server without files, such as the one that the OpenAPI document is made from. */
+export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', place: '', removeDeleted: () => Promise.resolve() }
+
+interface Parts extends RecordingRouteOptions {
+  readonly ctx: Context
+  readonly peerOf: PeerOf
+  readonly sign: Mac
+}
+
+type ById = { Params: { recordingId: string } }
+
+const TAG = 'recordings'
+const ID = /^[1-9A-HJ-NP-Za-km-z]{22}$/
+
+/** What was recorded: listed, fetched and deleted. */
+export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
+  const { ctx } = parts
+  app.get<{ Querystring: Record<string, unknown> }>(
+    '/api/recordings',
+    document(TAG, 'List recordings, newest first', { querystring: ListQuery, answer: ListAnswer }),
+    async (request, reply) => {
+      const page = await listRecordings(ctx, parts.sign, accountOf(request), request.query)
+      return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
+    },
+  )
+  const path = '/api/recordings/:recordingId'
+  app.get<ById>(path, document(TAG, 'Read a recording', { data: Recording }), async (request, reply) =>
+    sendResult(reply, await readRecording(ctx, accountOf(request), request.params.recordingId)),
+  )
+  app.delete<ById>(
+    path,
+    document(TAG, 'Delete a recording with its file', { data: Type.Boolean() }),
+    (request, reply) => remove(parts, request, reply),
+  )
+  app.get<ById>(
+    `${path}/download`,
+    document(TAG, 'Fetch the MP4 of a completed recording, or a range of it', { answer: Type.Any() }),
+    (request, reply) => download(parts, request, reply),
+  )
+}
+
+async function remove(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
+  const { ctx, peerOf } = parts
+  const deleted = await deleteRecording(ctx, actorOf(request, peerOf), request.params.recordingId)
+  if (deleted.ok) {
+    // It is deleted in any case; files that stay are removed in the next round.
+    await parts.removeDeleted().catch((error: unknown) => ctx.log.warn({ err: error }, 'files are removed later'))
+  }
+  return sendResult(reply, deleted)
+}
+
+async function download(parts: Parts, request: FastifyRequest<ById>, reply: FastifyReply): Promise<FastifyReply> {
+  const { recordingId } = request.params
+  const found = ID.test(recordingId)
+    ? await finishedRecording(parts.ctx, accountOf(request), recordingId)
+    : err(noRecording(recordingId))
+  if (!found.ok) return sendFailure(reply, found.error)
+  const path = parts.pathOf(recordingId)
+  const size = await stat(path).then(
+    (about) => about.size,
+    () => null,
+  )
+  if (size === null) return sendFailure(reply, noFile(found.value, parts.place))
+  const range = readRange(request.headers.range, size)
+  reply.headers(rangeHeaders(range, size)).type('video/mp4')
+  reply.header('Content-Disposition', `attachment; filename="${recordingId}.mp4"`)
+  if (range === 'unsatisfiable') return reply.code(416).send('')
+  const { start, end } = range ?? { start: 0, end: size - 1 }
+  return reply
+    .code(range === null ? 200 : 206)
+    .header('Content-Length', end - start + 1)
+    .send(createReadStream(path, { start, end }))
+}
+
+const Recording = Type.Object({
+  id: Type.String(),
+  state: Type.Enum(['recording', 'processing', 'completed', 'error']),
+  streamName: Type.String(),
+  streamId: Type.String({ description: '`accountId/streamName`' }),
+  tokenId: Type.Integer({ description: 'The publish token of the stream.' }),
+  feedId: Type.String(),
+  startedOn: Type.String({ format: 'date-time' }),
+  endedOn: Type.Optional(Type.String({ format: 'date-time' })),
+  bytes: Type.Optional(Type.Integer({ description: 'Size of the file.' })),
+  durationMs: Type.Optional(Type.Integer()),
+  tracks: Type.Array(
+    Type.Object({
+      type: Type.Enum(['video', 'audio']),
+      codec: Type.String({ description: 'As it was broadcast.' }),
+      width: Type.Optional(Type.Integer()),
+      height: Type.Optional(Type.Integer()),
+    }),
+  ),
+  problem: Type.Optional(Type.String({ description: 'Why there is no file.' })),
+  url: Type.Optional(Type.String({ description: 'Where it can be fetched, with an API secret.' })),
+})
+
+const ListQuery = Type.Object({
+  streamName: Type.Optional(Type.String()),
+  tokenId: Type.Optional(Type.Integer()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+})
+
+const ListAnswer = Type.Object({
+  status: Type.Enum(['success']),
+  data: Type.Array(Recording),
+  pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
+})

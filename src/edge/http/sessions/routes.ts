@@ -1,0 +1,96 @@
+import { Type } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { kickSession, listSessions, stopAllStreams, stopStream } from '../../../commands/sessions/sessions.ts'
+import type { Context } from '../../../commands/context.ts'
+import { ok } from '../../../base/result.ts'
+import { ACTIONS, PROTOCOLS } from '../../../core/sessions/sessionQuery.ts'
+import type { Mac } from '../../../core/pages/cursor.ts'
+import { accountOf, actorOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import type { PeerOf } from '../peer.ts'
+import { sendFailure, sendResult } from '../problem.ts'
+
+const TAG = 'sessions'
+
+/** Who is on, and out with them. */
+export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Mac): void {
+  app.get<{ Querystring: Record<string, unknown> }>(
+    '/api/sessions',
+    document(TAG, 'Who publishes and views now, newest first', { querystring: SessionQuery, answer: SessionAnswer }),
+    async (request, reply) => {
+      const page = await listSessions(ctx, sign, accountOf(request), request.query)
+      return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
+    },
+  )
+  app.delete<{ Params: { sessionId: string } }>(
+    '/api/sessions/:sessionId',
+    document(TAG, 'End a session, on whatever node it is', { data: Type.Boolean() }),
+    async (request, reply) =>
+      sendResult(reply, await kickSession(ctx, actorOf(request, peerOf), request.params.sessionId)),
+  )
+  app.post(
+    '/api/stream/stop',
+    document(TAG, 'End everybody who publishes or views a stream', { body: StopBody, data: StopData }),
+    async (request, reply) => sendResult(reply, await stopStream(ctx, actorOf(request, peerOf), request.body)),
+  )
+  app.post(
+    '/api/stream/stop/all',
+    document(TAG, 'End everybody who publishes or views a stream of the account', { data: StopData }),
+    async (request, reply) => sendResult(reply, await stopAllStreams(ctx, actorOf(request, peerOf))),
+  )
+  app.get(
+    '/api/v3/account/info',
+    document(TAG, 'Whose API secret this is', { data: AccountInfo }),
+    async (request, reply) => sendResult(reply, ok({ accountId: accountOf(request) })),
+  )
+}
+
+const AccountInfo = Type.Object({
+  accountId: Type.String({ description: 'The account, as it stands in front of stream names.', examples: ['a1b2c3'] }),
+})
+
+const StopBody = Type.Object(
+  { streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }) },
+  { additionalProperties: false },
+)
+
+const StopData = Type.Object({
+  stoppingLevel: Type.Enum(['Account', 'Stream', 'None'], { description: '`None`: nobody was there to end.' }),
+})
+
+const SessionQuery = Type.Object({
+  tokenId: Type.Optional(Type.Integer({ description: 'The parent, for self-signed tokens.' })),
+  streamName: Type.Optional(Type.String()),
+  protocol: Type.Optional(Type.Enum([...PROTOCOLS])),
+  action: Type.Optional(Type.Enum([...ACTIONS])),
+  address: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String({ description: 'From the page before; keep the other parameters.' })),
+})
+
+const optional = () => Type.Optional(Type.String())
+
+const SessionAnswer = Type.Object({
+  status: Type.Enum(['success']),
+  data: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      action: Type.Enum([...ACTIONS]),
+      protocol: Type.Enum([...PROTOCOLS]),
+      streamName: Type.String(),
+      streamId: Type.String({ description: '`accountId/streamName`' }),
+      sourceId: optional(),
+      feedId: Type.Optional(Type.String({ format: 'uuid', description: 'Of a publisher whose media has begun.' })),
+      tokenId: Type.Optional(Type.Integer({ description: 'Absent for anonymous viewers of open streams.' })),
+      jti: optional(),
+      trackingId: optional(),
+      address: Type.String(),
+      origin: optional(),
+      country: optional(),
+      startedOn: Type.String({ format: 'date-time' }),
+      bytesIn: Type.Integer({ description: 'Received from it. Sessions of other nodes: as of a few seconds ago.' }),
+      bytesOut: Type.Integer({ description: 'Handed to its socket.' }),
+    }),
+  ),
+  pagination: Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) }),
+})

@@ -1,0 +1,225 @@
+import type { TokenKind } from '../../../core/tokens/types.ts'
+import { Type, type TSchema } from 'typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createToken } from '../../../commands/tokens/createToken.ts'
+import {
+  readToken,
+  listTokens,
+  listTokensByName,
+  activeTokenIds,
+  noToken,
+  usableTokenIds,
+  type TokenPage,
+} from '../../../commands/tokens/readTokens.ts'
+import { updateToken } from '../../../commands/tokens/updateToken.ts'
+import { deleteToken } from '../../../commands/tokens/deleteToken.ts'
+import { disableTokens } from '../../../commands/tokens/disableTokens.ts'
+import { revokeSelfSigned } from '../../../commands/tokens/revokeSelfSigned.ts'
+import { clearBoundIps, listBoundIps } from '../../../commands/tokens/boundAddresses.ts'
+import type { Context } from '../../../commands/context.ts'
+import { failure, invalid, type Failure } from '../../../core/errors.ts'
+import { readStreamQuery } from '../../../core/sessions/sessionQuery.ts'
+import * as requests from '../../../core/tokens/requestSchema.ts'
+import * as schema from '../../../core/tokens/schema.ts'
+import { err, ok, type Result } from '../../../base/result.ts'
+import { accountOf, actorOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { withPathId } from '../pathId.ts'
+import type { PeerOf } from '../peer.ts'
+import { sendFailure, sendResult } from '../problem.ts'
+
+type ById = { Params: { tokenId: string } }
+
+const SCHEMAS = {
+  publish: { create: schema.CreatePublishToken, update: schema.UpdatePublishToken, record: schema.PublishTokenRecord },
+  subscribe: {
+    create: schema.CreateSubscribeToken,
+    update: schema.UpdateSubscribeToken,
+    record: schema.SubscribeTokenRecord,
+  },
+} as const
+
+/** Everything under `/api/publish_token` and `/api/subscribe_token`, on the v1 and v2 update paths. */
+export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+  for (const kind of ['publish', 'subscribe'] as const) {
+    lifeCycle(app, ctx, peerOf, kind)
+    lists(app, ctx, kind)
+    boundIps(app, ctx, peerOf, kind)
+  }
+  publishOnly(app, ctx, peerOf)
+  subscribeOnly(app, ctx, peerOf)
+}
+
+function lifeCycle(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
+  const base = `/api/${kind}_token`
+  const { create, update, record } = SCHEMAS[kind]
+  const tag = `${kind} tokens`
+  app.post(base, document(tag, `Create a ${kind} token`, { body: create, data: record }), async (request, reply) => {
+    const created = await createToken(ctx, actorOf(request, peerOf), kind, request.body)
+    if (created.ok && !ctx.hasCountries() && hasCountryRules(created.value)) {
+      reply.header('X-Service-Warning', NO_COUNTRIES)
+    }
+    return sendResult(reply, created)
+  })
+  app.get<ById>(`${base}/:tokenId`, document(tag, `Read a ${kind} token`, { data: record }), (request, reply) =>
+    withId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
+  )
+  const put = (path: string, deprecated: boolean): void => {
+    const text = `Edit a ${kind} token${deprecated ? ' (v1 path; both paths take the same body)' : ''}`
+    app.put<ById>(path, document(tag, text, { body: update, data: record, deprecated }), (request, reply) =>
+      withId(kind, request, reply, async (id) => {
+        const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
+        if (updated.ok && !ctx.hasCountries() && hasCountryRules(updated.value)) {
+          reply.header('X-Service-Warning', NO_COUNTRIES)
+        }
+        return updated
+      }),
+    )
+  }
+  put(`${base}/:tokenId`, true)
+  put(`/api/v2/${kind}_token/:tokenId`, false)
+  app.delete<ById>(
+    `${base}/:tokenId`,
+    document(tag, `Delete a ${kind} token; from the answer on it admits nobody`, { data: Type.Boolean() }),
+    (request, reply) => withId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
+  )
+}
+
+const NO_COUNTRIES =
+  'No country database is configured (geoip.database): an allow list of countries refuses everybody, a deny list nobody.'
+
+const hasCountryRules = (record: { allowedCountries: string[]; deniedCountries: string[] }): boolean =>
+  record.allowedCountries.length + record.deniedCountries.length > 0
+
+function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
+  const base = `/api/${kind}_token`
+  const tag = `${kind} tokens`
+  const data = Type.Array(SCHEMAS[kind].record)
+  type Listed = { Querystring: Record<string, unknown> }
+  app.get<Listed>(
+    `${base}/list`,
+    document(tag, `List ${kind} tokens`, { querystring: requests.ListQuery, data, headers: LIST_HEADERS }),
+    async (request, reply) => sendPage(request, reply, await listTokens(ctx, accountOf(request), kind, request.query)),
+  )
+  app.get<Listed>(
+    `${base}/list_by_name`,
+    document(tag, `List ${kind} tokens by label or stream name`, {
+      querystring: requests.ListByNameQuery,
+      data,
+      headers: LIST_HEADERS,
+    }),
+    async (request, reply) =>
+      sendPage(request, reply, await listTokensByName(ctx, accountOf(request), kind, request.query)),
+  )
+}
+
+const LIST_HEADERS: Record<string, TSchema> = {
+  'X-Total-Count': Type.Integer({ description: 'How many match, on all pages.' }),
+  Link: Type.String({ description: 'Neighbour pages: rel first, prev, next, last (RFC 8288).' }),
+}
+
+function sendPage(request: FastifyRequest, reply: FastifyReply, page: Result<TokenPage, Failure>): FastifyReply {
+  if (!page.ok) return sendFailure(reply, page.error)
+  const { records, total } = page.value
+  reply.header('X-Total-Count', String(total))
+  reply.header('Link', pageLinks(request.url, page.value))
+  return reply.send({ status: 'success', data: records })
+}
+
+/** RFC 8288 links, relative to the host, that keep every other parameter of the request. */
+function pageLinks(url: string, { total, page, itemsOnPage }: TokenPage): string {
+  const last = Math.max(1, Math.ceil(total / itemsOnPage))
+  const [path = '', query = ''] = url.split('?', 2)
+  const link = (target: number, rel: string): string => {
+    const parameters = new URLSearchParams(query)
+    parameters.set('page', String(target))
+    return `<${path}?${parameters.toString()}>; rel="${rel}"`
+  }
+  const links = [link(1, 'first')]
+  if (page > 1) links.push(link(Math.min(page - 1, last), 'prev'))
+  if (page < last) links.push(link(page + 1, 'next'))
+  return [...links, link(last, 'last')].join(', ')
+}
+
+function boundIps(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
+  const path = `/api/${kind}_token/:tokenId/bound_ips`
+  const tag = `${kind} tokens`
+  app.get<ById>(path, document(tag, 'List the bound addresses', { data: Type.Array(BoundIp) }), (request, reply) =>
+    withId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
+  )
+  app.delete<ById>(path, document(tag, 'Forget the bound addresses', { data: Type.Boolean() }), (request, reply) =>
+    withId(kind, request, reply, (id) => clearBoundIps(ctx, actorOf(request, peerOf), kind, id)),
+  )
+}
+
+const BoundIp = Type.Object({
+  address: Type.String({ description: 'Canonical IPv4 or IPv6 address.' }),
+  firstUsedOn: Type.String({ format: 'date-time' }),
+  lastUsedOn: Type.String({ format: 'date-time', description: 'Written with a delay of a few seconds.' }),
+})
+
+function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+  const tag = 'publish tokens'
+  const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
+  const ofStream = (path: string, summary: string, idsOf: typeof usableTokenIds): void => {
+    app.get<{ Querystring: Record<string, unknown> }>(
+      `/api/publish_token/${path}`,
+      document(tag, summary, { querystring: StreamQuery, data }),
+      async (request, reply) => {
+        const accountId = accountOf(request)
+        const read = streamOf(request.query, accountId)
+        if (!read.ok) return sendFailure(reply, read.error)
+        return sendResult(reply, ok({ tokenIds: await idsOf(ctx, accountId, read.value) }))
+      },
+    )
+  }
+  ofStream('active', 'Ids of the tokens that publish a stream now', activeTokenIds)
+  ofStream('usable', 'Ids of the tokens that could publish a stream: active, not expired, covering it', usableTokenIds)
+  app.get(
+    '/api/publish_token/active/all',
+    document(tag, 'Ids of all tokens that publish now', { data }),
+    async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
+  )
+  app.patch(
+    '/api/publish_token/disable',
+    document(tag, 'Switch tokens off; live sessions go on', { body: requests.DisableTokens, data: Disabled }),
+    async (request, reply) => sendResult(reply, await disableTokens(ctx, actorOf(request, peerOf), request.body)),
+  )
+}
+
+const StreamQuery = Type.Object({
+  streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }),
+})
+
+const Disabled = Type.Object({
+  successfulTokens: Type.Array(Type.Integer()),
+  failedTokens: Type.Array(Type.Object({ tokenId: Type.Integer(), errorMessage: Type.String() })),
+})
+
+/** The name of the stream that a query is about; a stream of another account is answered as one that does not exist. */
+function streamOf(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
+  const read = readStreamQuery(query)
+  if (!read.ok) return err(invalid(read.error))
+  const { streamName } = read.value
+  if (read.value.accountId === accountId) return ok(streamName)
+  return err(failure('not_found', `No stream with id: ${`${read.value.accountId}/${streamName}`.slice(0, 128)}`))
+}
+
+function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+  app.post<ById>(
+    '/api/subscribe_token/:tokenId/revoke',
+    document('subscribe tokens', 'Revoke self-signed children: one by jti, or all issued before a time', {
+      body: requests.RevokeSelfSigned,
+      data: Type.Boolean(),
+    }),
+    (request, reply) =>
+      withId('subscribe', request, reply, (id) => revokeSelfSigned(ctx, actorOf(request, peerOf), id, request.body)),
+  )
+}
+
+const withId = <T>(
+  kind: TokenKind,
+  { params }: FastifyRequest<ById>,
+  reply: FastifyReply,
+  command: (id: number) => Promise<Result<T, Failure>>,
+): Promise<FastifyReply> => withPathId(reply, params.tokenId, (word) => noToken(kind, word), command)

@@ -1,0 +1,81 @@
+import { Type, type TObject, type TSchema } from 'typebox'
+import type { FastifyInstance } from 'fastify'
+import { analyse, type Report, type ReportName, REPORTS } from '../../../commands/usage/reports.ts'
+import type { Context } from '../../../commands/context.ts'
+import { accountOf } from '../auth.ts'
+import { document } from '../openapi.ts'
+import { sendResult } from '../problem.ts'
+
+/** Reports of the bytes that were moved. */
+export function usageRoutes(app: FastifyInstance, ctx: Context): void {
+  for (const name of Object.keys(REPORTS) as ReportName[]) {
+    const { summary, data } = TEXTS[name]
+    app.get<{ Querystring: Record<string, unknown> }>(
+      `/api/analytics/${name}`,
+      document('analytics', summary, { querystring: queryOf(REPORTS[name]), data }),
+      async (request, reply) => sendResult(reply, await analyse(ctx, accountOf(request), name, request.query)),
+    )
+  }
+}
+
+function queryOf({ names, resolutions }: Report): TObject {
+  const date = (description: string) => Type.String({ description, examples: ['2026-01-31'] })
+  return Type.Object({
+    startDate: date('UTC, inclusive. A date, or an ISO 8601 time on a whole hour.'),
+    stopDate: date('UTC, exclusive; at most 366 days later.'),
+    ...(names ? { [names]: Type.Array(Type.String({ maxLength: 128 }), { minItems: 1, maxItems: 10 }) } : {}),
+    ...(resolutions ? { resolution: Type.Enum([...resolutions]) } : {}),
+  })
+}
+
+const count = () => Type.Integer({ minimum: 0 })
+const moved = { bytesOut: count(), bytesIn: count() }
+const Moved = Type.Object(moved)
+const Restream = Type.Object({ secondsUsed: count(), ...moved })
+const by = (schema: TSchema, description: string) => Type.Record(Type.String(), schema, { description })
+const bySlot = (schema: TSchema) =>
+  by(schema, 'By the beginning of each hour, day or month, ISO 8601 UTC: 2026-01-31T00:00:00Z.')
+const ByCountry = by(Moved, 'By country, ISO 3166-1 alpha-2; ZZ where it is not known.')
+const geo = (schema: TSchema) => Type.Object({ geo: schema })
+
+const Total = Type.Object({ ...moved, standardStream: Moved, restream: Restream, geoCascade: Moved })
+const Series = Type.Object({
+  bandwidth: bySlot(Moved),
+  standardStream: bySlot(Moved),
+  restream: bySlot(Restream),
+  geoCascade: bySlot(Moved),
+})
+const PerStream = Type.Array(Type.Object({ streamName: Type.String(), ...moved }))
+const PerTrackingId = Type.Array(
+  Type.Object({
+    trackingId: Type.Optional(Type.String({ description: 'Absent: counted under no tracking id.' })),
+    ...moved,
+  }),
+)
+
+const TEXTS: Readonly<Record<ReportName, { summary: string; data: TSchema }>> = {
+  'account/total': { summary: 'Bytes of the account', data: Total },
+  'account/series': { summary: 'Bytes of the account over time', data: Series },
+  'account/geo_total': { summary: 'Bytes of the account by country', data: geo(ByCountry) },
+  'account/geo_series': { summary: 'Bytes of the account by country over time', data: geo(bySlot(ByCountry)) },
+  'streams/total': { summary: 'Bytes of streams', data: by(Total, 'By stream name.') },
+  'streams/series': { summary: 'Bytes of streams over time', data: by(Series, 'By stream name.') },
+  'streams/geo_total': { summary: 'Bytes of streams by country', data: geo(by(ByCountry, 'By stream name.')) },
+  'streams/geo_series': {
+    summary: 'Bytes of streams by country over time',
+    data: geo(by(bySlot(ByCountry), 'By stream name.')),
+  },
+  'tracking/total': { summary: 'Bytes under tracking ids, by stream', data: by(PerStream, 'By tracking id.') },
+  'tracking/series': {
+    summary: 'Bytes under tracking ids over time',
+    data: by(bySlot(PerStream), 'By tracking id.'),
+  },
+  'tracking/streams/total': {
+    summary: 'Bytes of streams, by tracking id',
+    data: by(PerTrackingId, 'By stream name.'),
+  },
+  'tracking/streams/series': {
+    summary: 'Bytes of streams over time, by tracking id',
+    data: by(bySlot(PerTrackingId), 'By stream name.'),
+  },
+}

@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { closeSession } from '../../../commands/sessions/close.ts'
+import type { Session } from '../../../media/sessionRegistry.ts'
+import { preflight } from '../media/cors.ts'
+import { MAX_OFFER_BYTES, readOffer, type SignalingOffer } from './offer.ts'
+import type { SignalingEndpoint, SignalingParts } from './parts.ts'
+import { patchRoute } from './patch.ts'
+import { FRAGMENT, SDP, sendRefusal, UNKNOWN, type HttpRefusal } from '../media/refusal.ts'
+import { quotedTag } from './resources.ts'
+
+/** The life cycle that WHIP (RFC 9725) and WHEP share: POST an offer; then PATCH, DELETE at the resource. */
+export function openSignalingEndpoint(app: FastifyInstance, parts: SignalingParts, endpoint: SignalingEndpoint): void {
+  const { stream, prefix } = endpoint
+  const types = { 'Accept-Post': SDP }
+  app.options(stream, (_request, reply) =>
+    reply
+      .code(204)
+      .headers({ ...preflight('POST, OPTIONS'), ...types })
+      .send(),
+  )
+  app.post(stream, { bodyLimit: MAX_OFFER_BYTES }, (request, reply) => answerOffer(parts, endpoint, request, reply))
+
+  app.options('/resource/:id', (_request, reply) => {
+    const allowed = { ...preflight('PATCH, DELETE, OPTIONS'), 'Accept-Patch': FRAGMENT }
+    return reply.code(204).headers(allowed).send()
+  })
+  patchRoute(app, parts)
+  app.delete<{ Params: { id: string } }>('/resource/:id', async (request, reply) => {
+    const resource = parts.resources.find(request.params.id)
+    if (resource === undefined) return sendRefusal(reply, UNKNOWN)
+    parts.resources.forget(resource.sessionId)
+    await parts.engine.end(resource.sessionId)
+    await closeSession(parts.ctx, resource.sessionId, 'left')
+    return reply.code(200).send()
+  })
+  app.setNotFoundHandler((request, reply) => refuseMethod(request, reply, prefix, stream))
+}
+
+const BUSY: HttpRefusal = { status: 503, text: 'Busy: too many offers are being answered now. Try again.' }
+const ENGINE_GONE: HttpRefusal = { status: 503, text: 'The media engine cannot be reached now. Try again.' }
+const OVER_ALREADY: HttpRefusal = { status: 503, text: 'The session ended before it began. Try again.' }
+
+async function answerOffer(
+  parts: SignalingParts,
+  endpoint: SignalingEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const offer = readOffer(request)
+  if (!offer.ok) return sendRefusal(reply, offer.error)
+  const { pending } = parts
+  if (pending.count >= Math.max(1, Math.floor(pending.most * endpoint.pendingShare))) return sendRefusal(reply, BUSY)
+  pending.count++
+  try {
+    return await admitAndBegin(parts, endpoint, request, reply, offer.value)
+  } finally {
+    pending.count--
+  }
+}
+
+async function admitAndBegin(
+  parts: SignalingParts,
+  endpoint: SignalingEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  offer: SignalingOffer,
+): Promise<FastifyReply> {
+  const admitted = await endpoint.admit(request, offer)
+  return admitted.ok ? begin(parts, endpoint, admitted.session, offer, reply) : sendRefusal(reply, admitted)
+}
+
+/** Asks the engine, now that they are admitted. Whatever goes wrong here ends the session that was admitted. */
+async function begin(
+  parts: SignalingParts,
+  endpoint: SignalingEndpoint,
+  session: Session,
+  offer: SignalingOffer,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { ctx, engine, resources, links, base } = parts
+  // Before the engine is asked: a session that is over before its answer left must not leave a resource behind.
+  const resource = resources.open(session.id)
+  const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
+    ctx.log.warn({ sessionId: session.id, reason: String(error) }, 'the media engine did not answer an offer')
+    return null
+  })
+  if (negotiated?.ok !== true) {
+    resources.forget(session.id)
+    await closeSession(ctx, session.id, 'not_negotiated')
+    return sendRefusal(reply, negotiated === null ? ENGINE_GONE : { ...negotiated, text: negotiated.problem })
+  }
+  if (!ctx.sessions.has(session.id) || resources.find(resource.id) === undefined) {
+    // Cut while its offer was being answered, perhaps before the engine knew of it.
+    resources.forget(session.id)
+    await engine.end(session.id)
+    return sendRefusal(reply, OVER_ALREADY)
+  }
+  resource.etag = quotedTag(negotiated.etag)
+  reply.headers({
+    Location: `${base}${endpoint.prefix}/resource/${resource.id}`,
+    ETag: resource.etag,
+    'Accept-Patch': FRAGMENT,
+    'Cache-Control': 'no-store',
+    // So that a broadcaster, whose token alone knows the account, can tell others where to watch.
+    'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
+  })
+  if (links.length > 0) reply.header('Link', links)
+  return reply.code(201).type(SDP).send(negotiated.answer)
+}
+
+/** RFC 9725 section 4.2: other methods than those are a 405, with what is allowed. */
+function refuseMethod(request: FastifyRequest, reply: FastifyReply, prefix: string, stream: string): FastifyReply {
+  const [path = ''] = request.url.slice(prefix.length).split('?', 1)
+  const parts = path.replace(/\/$/, '').split('/').length
+  const isResource = path.startsWith('/resource/') && parts === 3
+  if (!isResource && parts !== stream.split('/').length) {
+    return sendRefusal(reply, { status: 404, text: `Not found: the path is ${prefix}${stream}` })
+  }
+  const allow = isResource ? 'PATCH, DELETE, OPTIONS' : 'POST, OPTIONS'
+  reply.header('Allow', allow)
+  return sendRefusal(reply, { status: 405, text: `Method not allowed: use ${allow}` })
+}

@@ -1,0 +1,53 @@
+import type { FastifyRequest } from 'fastify'
+import type { Context } from '../../../commands/context.ts'
+import type { MediaEngine, Negotiated } from '../../../media/engine.ts'
+import type { Session } from '../../../media/sessionRegistry.ts'
+import type { Handover } from '../media/handover.ts'
+import type { HttpRefusal } from '../media/refusal.ts'
+import type { PeerOf } from '../peer.ts'
+import type { SignalingOffer } from './offer.ts'
+import type { Resources } from './resources.ts'
+
+export interface WebRtcOptions {
+  readonly engine: MediaEngine
+  /** STUN and TURN servers for clients: `URL` or `URL username credential`. */
+  readonly iceServers: readonly string[]
+  /** How many offers may be under way at a time. */
+  readonly maxPending: number
+  /** Where clients reach this node when that is not where they came to; ''. */
+  readonly nodeUrl: string
+  readonly handover: Handover
+}
+
+export interface WebRtcParts extends WebRtcOptions {
+  readonly ctx: Context
+  readonly peerOf: PeerOf
+}
+
+/** Who is let in, and how their offer is answered: all in which WHIP and WHEP differ. */
+export interface SignalingEndpoint {
+  /** `/api/whip` or `/api/whep`. */
+  readonly prefix: string
+  /** The path of the stream below the prefix, with its parameters. */
+  readonly stream: string
+  /** 0 to 1: how many of the offers that may be under way may come through this door. */
+  readonly pendingShare: number
+  /** May they? Nothing of the media engine has been touched before this has said yes. */
+  admit(
+    request: FastifyRequest,
+    offer: SignalingOffer,
+  ): Promise<{ ok: true; session: Session } | ({ ok: false } & HttpRefusal)>
+  negotiate(session: Session, offer: SignalingOffer): Promise<Negotiated>
+}
+
+export interface SignalingParts {
+  readonly ctx: Context
+  readonly engine: MediaEngine
+  readonly resources: Resources
+  /** `Link` header values. */
+  readonly links: readonly string[]
+  /** What stands before the path of a resource: empty, or the URL of this node. */
+  readonly base: string
+  /** Counts the offers that are being answered, over all doors. */
+  readonly pending: { count: number; readonly most: number }
+}

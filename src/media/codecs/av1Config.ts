@@ -1,0 +1,87 @@
+import { BitReader } from './bits.ts'
+import type { VideoFrame } from './codec.ts'
+
+/**
+ * Size and av1C (AV1 in ISOBMFF section 2.3) of a sequence header OBU: `obu` the whole, with its size; `body` without its
+ * header. Null when it is malformed.
+ */
+export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFrame | null {
+  const bits = new BitReader(body.subarray(0, 256))
+  const profile = bits.bits(3)
+  bits.skip(1)
+  const isReduced = bits.flag()
+  const { level, tier } = isReduced ? { level: bits.bits(5), tier: 0 } : readOperatingPoints(bits)
+  const [widthBits, heightBits] = [bits.bits(4) + 1, bits.bits(4) + 1]
+  const [width, height] = [bits.bits(widthBits) + 1, bits.bits(heightBits) + 1]
+  skipTools(bits, isReduced)
+  const color = readColor(bits, profile)
+  if (bits.isOver || profile > 2) return null
+  const config = Buffer.concat([Buffer.from([0x81, (profile << 5) | level, (tier << 7) | color, 0]), obu])
+  return { width, height, config }
+}
+
+/** Level and tier of the first operating point (AV1 section 5.5.1), past the timing of all. */
+function readOperatingPoints(bits: BitReader): { level: number; tier: number } {
+  let delayBits = 0
+  let hasModel = false
+  if (bits.flag()) {
+    bits.skip(64)
+    if (bits.flag()) bits.unsigned()
+    hasModel = bits.flag()
+    if (hasModel) {
+      delayBits = bits.bits(5) + 1
+      bits.skip(32 + 5 + 5)
+    }
+  }
+  const hasDelays = bits.flag()
+  const count = bits.bits(5) + 1
+  let found = { level: 0, tier: 0 }
+  for (let point = 0; point < count; point++) {
+    bits.skip(12)
+    const level = bits.bits(5)
+    const tier = level > 7 ? bits.bits(1) : 0
+    if (point === 0) found = { level, tier }
+    if (hasModel && bits.flag()) bits.skip(2 * delayBits + 1)
+    if (hasDelays && bits.flag()) bits.skip(4)
+  }
+  return found
+}
+
+/** Everything between the size and the colours. */
+function skipTools(bits: BitReader, isReduced: boolean): void {
+  if (!isReduced && bits.flag()) bits.skip(7)
+  bits.skip(3)
+  if (!isReduced) {
+    bits.skip(4)
+    const hasOrder = bits.flag()
+    if (hasOrder) bits.skip(2)
+    const screenContent = bits.flag() ? 2 : bits.bits(1)
+    if (screenContent > 0 && !bits.flag()) bits.skip(1)
+    if (hasOrder) bits.skip(3)
+  }
+  bits.skip(3)
+}
+
+/** The third byte of av1C without the tier: bit depth, monochrome, subsampling, position (section 5.5.2). */
+function readColor(bits: BitReader, profile: number): number {
+  const isHigh = bits.flag()
+  const isTwelve = profile === 2 && isHigh && bits.flag()
+  const isMono = profile !== 1 && bits.flag()
+  const described = bits.flag() ? [bits.bits(8), bits.bits(8), bits.bits(8)] : [2, 2, 2]
+  const depth = (isHigh ? 0x40 : 0) | (isTwelve ? 0x20 : 0)
+  if (isMono) return depth | 0x10 | 0x0c
+  // sRGB with the identity matrix has no subsampling and says nothing of its range.
+  if (described.join() === '1,13,0') return depth
+  bits.skip(1)
+  const { x, y } = readSubsampling(bits, profile, isTwelve)
+  const position = x === 1 && y === 1 ? bits.bits(2) : 0
+  return depth | (x << 3) | (y << 2) | position
+}
+
+function readSubsampling(bits: BitReader, profile: number, isTwelve: boolean): { x: number; y: number } {
+  if (profile === 0) return { x: 1, y: 1 }
+  if (profile === 1) return { x: 0, y: 0 }
+  if (!isTwelve) return { x: 1, y: 0 }
+  const x = bits.bits(1)
+  return { x, y: x === 1 ? bits.bits(1) : 0 }
+}

@@ -1,0 +1,133 @@
+import { BitReader } from './bits.ts'
+import type { VideoFrame } from './codec.ts'
+
+/** Parameter sets of H.264 and their box, the AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1). */
+export interface ParameterSets {
+  readonly sps: readonly Buffer[]
+  readonly pps: readonly Buffer[]
+}
+
+const SPS = 7
+const PPS = 8
+
+/** Size and configuration that the parameter sets among `nals` tell; null without them. */
+export function videoFrameOf(nals: readonly Buffer[]): VideoFrame | null {
+  const sps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === SPS)
+  const pps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === PPS)
+  const [first] = sps
+  const size = first === undefined ? null : readSps(first)
+  if (size === null || pps.length === 0) return null
+  const config = writeAvcConfig({ sps, pps })
+  return config === null ? null : { ...size, config }
+}
+
+/** Null when the sets do not fit the record: up to 31 SPS and 255 PPS of up to 65,535 bytes. */
+export function writeAvcConfig({ sps, pps }: ParameterSets): Buffer | null {
+  const [first] = sps
+  const isTooMuch = sps.length > 31 || pps.length > 255 || [...sps, ...pps].some(({ length }) => length > 0xffff)
+  if (first === undefined || first.length < 4 || isTooMuch) return null
+  const set = (nal: Buffer) => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
+  return Buffer.concat([
+    // Version 1; profile, its flags and level out of the SPS; NAL lengths of 4 bytes.
+    Buffer.from([1, ...first.subarray(1, 4), 0xff, 0xe0 | sps.length]),
+    ...sps.flatMap(set),
+    Buffer.from([pps.length]),
+    ...pps.flatMap(set),
+  ])
+}
+
+/** The parameter sets of a record; null when it is malformed or its NAL lengths are not of 4 bytes. */
+export function readAvcConfig(config: Buffer): ParameterSets | null {
+  if (config.length < 7 || config[0] !== 1 || ((config[4] ?? 0) & 3) !== 3) return null
+  const sps = readSets(config, 6, config.readUInt8(5) & 31)
+  if (sps === null || sps.end >= config.length) return null
+  const pps = readSets(config, sps.end + 1, config.readUInt8(sps.end))
+  return pps === null ? null : { sps: sps.sets, pps: pps.sets }
+}
+
+function readSets(config: Buffer, start: number, count: number): { sets: Buffer[]; end: number } | null {
+  const sets: Buffer[] = []
+  let at = start
+  for (let i = 0; i < count; i++) {
+    if (at + 2 > config.length) return null
+    const end = at + 2 + config.readUInt16BE(at)
+    if (end > config.length) return null
+    sets.push(config.subarray(at + 2, end))
+    at = end
+  }
+  return { sets, end: at }
+}
+
+/** `profile-level-id` of RFC 6184: 6 hex digits. */
+export const profileLevelIdOf = (sps: Buffer): string => sps.toString('hex', 1, 4)
+
+/** Profiles whose SPS says what its samples are like (H.264 section 7.3.2.1.1). */
+const WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
+
+/** Pixels of the pictures that an SPS describes, cropped; null when it is malformed. */
+export function readSps(sps: Buffer): { width: number; height: number } | null {
+  const bits = new BitReader(withoutEmulation(sps.subarray(1, 1025)))
+  const profile = bits.bits(8)
+  bits.skip(16)
+  bits.unsigned()
+  const chroma = WITH_CHROMA.has(profile) ? readChroma(bits) : 1
+  bits.unsigned()
+  skipOrder(bits)
+  bits.unsigned()
+  bits.skip(1)
+  const columns = bits.unsigned() + 1
+  const rows = bits.unsigned() + 1
+  const isFrames = bits.flag()
+  if (!isFrames) bits.skip(1)
+  bits.skip(1)
+  const [left, right, top, bottom] = bits.flag()
+    ? [bits.unsigned(), bits.unsigned(), bits.unsigned(), bits.unsigned()]
+    : [0, 0, 0, 0]
+  const [unitX, unitY] = [chroma === 1 || chroma === 2 ? 2 : 1, (chroma === 1 ? 2 : 1) * (isFrames ? 1 : 2)]
+  const width = columns * 16 - (left + right) * unitX
+  const height = rows * 16 * (isFrames ? 1 : 2) - (top + bottom) * unitY
+  return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
+}
+
+/** Level 6.2 ends at 16,888. */
+const isSize = (pixels: number): boolean => pixels > 0 && pixels <= 16_888
+
+/** chroma_format_idc, past the scaling lists. */
+function readChroma(bits: BitReader): number {
+  const chroma = bits.unsigned()
+  if (chroma === 3) bits.skip(1)
+  bits.unsigned()
+  bits.unsigned()
+  bits.skip(1)
+  if (bits.flag()) {
+    for (let list = 0; list < (chroma === 3 ? 12 : 8); list++)
+      if (bits.flag()) skipScalingList(bits, list < 6 ? 16 : 64)
+  }
+  return chroma
+}
+
+function skipScalingList(bits: BitReader, size: number): void {
+  let [last, next] = [8, 8]
+  for (let i = 0; i < size; i++) {
+    if (next !== 0) next = (last + bits.signed() + 256) % 256
+    last = next === 0 ? last : next
+  }
+}
+
+/** pic_order_cnt_type and what belongs to it. */
+function skipOrder(bits: BitReader): void {
+  const type = bits.unsigned()
+  if (type === 0) bits.unsigned()
+  if (type !== 1) return
+  bits.skip(1)
+  bits.signed()
+  bits.signed()
+  const cycle = Math.min(255, bits.unsigned())
+  for (let i = 0; i < cycle; i++) bits.signed()
+}
+
+/** Takes out the 3 of each 0, 0, 3 (section 7.4.1). */
+function withoutEmulation(bytes: Buffer): Buffer {
+  const kept = [...bytes].filter((byte, at) => byte !== 3 || at < 2 || bytes[at - 1] !== 0 || bytes[at - 2] !== 0)
+  return Buffer.from(kept)
+}

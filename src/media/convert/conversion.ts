@@ -1,0 +1,110 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Frame, TrackInfo } from '../frame.ts'
+import type { Ffmpeg, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import { MuxFeed } from '../ffmpeg/muxFeed.ts'
+
+export interface ConversionOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  /** For the log. */
+  readonly name: string
+  /** What ffmpeg is to do with Matroska on `pipe:0`; it answers on `pipe:1`. */
+  readonly args: readonly string[]
+  /** A process begins: what it writes goes to the function that this gives. */
+  readonly begin: () => (output: Buffer) => void
+}
+
+/** What waits to be converted. More than that, and frames are dropped up to the next keyframe. */
+const BACKLOG_BYTES = 4_000_000
+const STOP_GRACE_MS = 2000
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 30_000
+/** The converter fills small gaps; a clock that was set anew it would wait for, or fill with silence. */
+const JUMP_BACK_US = 500_000
+const JUMP_AHEAD_US = 10_000_000
+
+/** One track on its way through ffmpeg, which is started again when it ends, later and later as long as it fails. */
+export class Conversion {
+  readonly #options: ConversionOptions
+  #track: TrackInfo | null = null
+  #process: FfmpegProcess | null = null
+  #feed: MuxFeed | null = null
+  #lastUs: number | null = null
+  #failures = 0
+  #notBefore = -Infinity
+  #stopped = false
+
+  constructor(options: ConversionOptions) {
+    this.#options = options
+  }
+
+  track(track: TrackInfo): void {
+    this.#track = track
+    this.#drop()
+  }
+
+  frame(frame: Frame): void {
+    if (this.#lastUs !== null && jumps(this.#lastUs, frame.decodeTimeUs)) this.#drop()
+    this.#lastUs = frame.decodeTimeUs
+    this.#feed ??= this.#start()
+    this.#feed?.frame(frame)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const process = this.#process
+    this.#process = this.#feed = null
+    await process?.stop(STOP_GRACE_MS)
+  }
+
+  /** What is under way belongs to other times or another configuration: nobody waits for it. */
+  #drop(): void {
+    const process = this.#process
+    this.#process = this.#feed = this.#lastUs = null
+    void process?.stop(STOP_GRACE_MS)
+  }
+
+  #start(): MuxFeed | null {
+    const { ffmpeg, clock, log, name, args, begin } = this.#options
+    if (this.#stopped || this.#track === null || clock.monotonic() < this.#notBefore) return null
+    const output = begin()
+    const isCurrent = (): boolean => started.ok && this.#process === started.value
+    const started = ffmpeg.run({
+      name,
+      args,
+      stdin: true,
+      backlogBytes: BACKLOG_BYTES,
+      stdout: (chunk) => {
+        if (isCurrent()) output(chunk)
+      },
+      onProgress: () => {
+        this.#failures = 0
+      },
+    })
+    if (!started.ok) {
+      log.warn({ name, reason: started.error.message }, 'media cannot be converted now')
+      this.#failed()
+      return null
+    }
+    const process = started.value
+    this.#process = process
+    void process.exited.then(({ tail }) => {
+      if (!isCurrent()) return
+      log.warn({ name, tail }, 'a conversion ended by itself')
+      this.#process = this.#feed = null
+      this.#failed()
+    })
+    const feed = new MuxFeed({ write: (bytes) => process.write(bytes), begin: () => undefined, end: () => undefined })
+    feed.tracks([this.#track])
+    return feed
+  }
+
+  #failed(): void {
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LONGEST_RETRY_MS)
+    this.#notBefore = this.#options.clock.monotonic() + waitMs
+  }
+}
+
+const jumps = (fromUs: number, toUs: number): boolean => toUs < fromUs - JUMP_BACK_US || toUs > fromUs + JUMP_AHEAD_US

@@ -1,0 +1,226 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { AudioTrack, Frame, FrameSink, FrameSource, RestingSource, TrackInfo, VideoTrack } from '../frame.ts'
+import { Hub } from '../hub.ts'
+import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { Conversion } from './conversion.ts'
+import { FlvReader } from '../rtmp/flvTags.ts'
+import { RtmpIngest } from '../rtmp/ingest.ts'
+import { InStep } from './inStep.ts'
+import { MESSAGE } from '../rtmp/messages.ts'
+import { OggOpusReader } from './ogg.ts'
+
+export interface WebRtcMediaOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  /** For the log: `accountId/streamName`. */
+  readonly name: string
+  /** False: video with B-frames is left out, with a warning, instead of being encoded anew. */
+  readonly transcodeBFrames: boolean
+}
+
+export interface WebRtcMedia {
+  /** H.264 without reordering, and Opus. Converts while somebody listens. Ends with its source, or when it is stopped. */
+  readonly media: RestingSource
+  /** Ends the conversion and its processes. Idempotent. */
+  readonly stop: () => Promise<void>
+}
+
+const OPUS: AudioTrack = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+
+/** With the times of the source, which sound and pictures share. */
+const INPUT = ['-copyts', ...MATROSKA_INPUT]
+
+/**
+ * `async=1` fills and trims where the times of an encoder, whole milliseconds, drift from its samples: with steps that
+ * are not exactly 20 ms a browser conceals a third of the sound. A page for each packet, because a page is what waits.
+ */
+const TO_OPUS = [
+  ...INPUT,
+  ...words('-map 0:a:0 -af aresample=async=1 -c:a libopus -b:a 96k -ar 48000 -ac 2 -frame_duration 20'),
+  ...words('-f ogg -page_duration 20000 -flush_packets 1 pipe:1'),
+]
+
+/** Baseline has no B-frames; keyframes stay where the encoder has set them. */
+const WITHOUT_REORDERING = [
+  // A decoder with more threads is late by a frame for each.
+  ...words('-threads 1'),
+  ...INPUT,
+  ...words('-map 0:v:0 -c:v libx264 -preset superfast -tune zerolatency -profile:v baseline -pix_fmt yuv420p'),
+  ...words('-crf 23 -maxrate 4M -bufsize 4M -g 300 -force_key_frames source'),
+  ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
+]
+
+/** What WebRTC can carry of a source of H.264 and AAC: AAC becomes Opus, and video with B-frames is encoded anew. */
+export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
+  const listeners = new Set<FrameSink>()
+  let running: { converter: Converter; unsubscribe: () => void } | null = null
+  let stopped = false
+
+  const start = (): Converter => {
+    const converter = new Converter(options)
+    running = { converter, unsubscribe: source.subscribe(converter) }
+    converter.isLive = true
+    return converter
+  }
+  const stop = async (): Promise<void> => {
+    const ending = running
+    running = null
+    ending?.unsubscribe()
+    await ending?.converter.stop()
+  }
+  const subscribe = (sink: FrameSink): (() => void) => {
+    if (stopped) sink.end()
+    if (stopped) return () => undefined
+    listeners.add(sink)
+    const unsubscribe = (running?.converter ?? start()).media.subscribe(sink)
+    return () => {
+      unsubscribe()
+      if (listeners.delete(sink) && listeners.size === 0) void stop()
+    }
+  }
+  return {
+    media: { subscribe, announce: (listener) => announce(source, options, listener) },
+    stop: async () => {
+      stopped = true
+      await stop()
+    },
+  }
+}
+
+/** What becomes of the tracks of a source, from what is seen of it. */
+function announce(
+  source: FrameSource,
+  { transcodeBFrames }: WebRtcMediaOptions,
+  listener: (tracks: readonly TrackInfo[]) => void,
+): () => void {
+  let all: readonly TrackInfo[] = []
+  let isLeftOut = false
+  const tell = (): void => {
+    const [video, sound] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
+    listener([...(video === undefined || isLeftOut ? [] : [video]), ...(sound ? [OPUS] : [])])
+  }
+  return source.subscribe({
+    tracks: (tracks) => {
+      all = tracks
+      isLeftOut = false
+      tell()
+    },
+    frame: (frame) => {
+      if (transcodeBFrames || isLeftOut || !isReordered(frame)) return
+      isLeftOut = true
+      tell()
+    },
+    end: () => undefined,
+  })
+}
+
+const isReordered = ({ kind, timeUs, decodeTimeUs }: Frame): boolean => kind === 'video' && timeUs !== decodeTimeUs
+
+type VideoWay = 'unknown' | 'as it is' | 'anew' | 'left out'
+
+class Converter implements FrameSink {
+  readonly media = new Hub()
+  readonly #options: WebRtcMediaOptions
+  readonly #audio: Conversion
+  readonly #videoFrames: Conversion
+  readonly #step: InStep
+  /** What came before was kept for those who come late. Pictures begin there, but sound of then would only be late. */
+  isLive = false
+  #video: VideoTrack | null = null
+  /** The video as it is sent; null until it is known. */
+  #sentVideo: VideoTrack | null = null
+  #hasAudio = false
+  #way: VideoWay = 'unknown'
+  #stopped: Promise<void> | null = null
+
+  constructor(options: WebRtcMediaOptions) {
+    this.#options = options
+    const { name, clock } = options
+    this.#step = new InStep(clock, (frame) => this.media.frame(frame))
+    this.#audio = new Conversion({ ...options, name: `opus ${name}`, args: TO_OPUS, begin: () => this.#audioBegins() })
+    this.#videoFrames = new Conversion({
+      ...options,
+      name: `video without B-frames ${name}`,
+      args: WITHOUT_REORDERING,
+      begin: () => this.#videoBegins(),
+    })
+  }
+
+  tracks(tracks: readonly TrackInfo[]): void {
+    const audio = tracks.find((track) => track.kind === 'audio')
+    this.#video = tracks.find((track) => track.kind === 'video') ?? null
+    this.#sentVideo = null
+    this.#way = 'unknown'
+    this.#hasAudio = audio !== undefined
+    if (audio) this.#audio.track(audio)
+    if (this.#video === null) this.#notifyTracks()
+  }
+
+  frame(frame: Frame): void {
+    if (frame.kind === 'video') this.#videoFrame(frame)
+    else if (this.isLive) this.#audio.frame(frame)
+  }
+
+  end(): void {
+    void this.stop()
+  }
+
+  stop(): Promise<void> {
+    this.#step.flush()
+    this.media.end()
+    this.#stopped ??= Promise.all([this.#audio.stop(), this.#videoFrames.stop()]).then(() => undefined)
+    return this.#stopped
+  }
+
+  /** The first frame tells most encoders apart: with B-frames it is shown later than it is decoded. */
+  #videoFrame(frame: Frame): void {
+    const reordered = isReordered(frame)
+    if (this.#way === 'unknown' || (reordered && this.#way === 'as it is')) this.#choose(reordered)
+    if (this.#way === 'as it is') this.#step.picture(frame)
+    if (this.#way === 'anew') this.#videoFrames.frame(frame)
+  }
+
+  #choose(reordered: boolean): void {
+    const { transcodeBFrames, log, name } = this.#options
+    this.#way = !reordered ? 'as it is' : transcodeBFrames ? 'anew' : 'left out'
+    if (this.#way === 'as it is') this.#sentVideo = this.#video
+    else log.warn({ name, video: this.#way }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
+    if (this.#way === 'anew' && this.#video) this.#videoFrames.track(this.#video)
+    else this.#notifyTracks()
+  }
+
+  #notifyTracks(): void {
+    const audio = this.#hasAudio ? [OPUS] : []
+    this.#step.flush()
+    this.media.tracks(this.#sentVideo === null ? audio : [this.#sentVideo, ...audio])
+  }
+
+  #audioBegins(): (output: Buffer) => void {
+    const reader = new OggOpusReader()
+    return (output) => {
+      for (const { timeUs, data } of reader.push(output) ?? []) {
+        this.#step.sound({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
+      }
+    }
+  }
+
+  #videoBegins(): (output: Buffer) => void {
+    const reader = new FlvReader()
+    const ingest = new RtmpIngest({
+      tracks: ([video]) => {
+        if (video?.kind !== 'video') return
+        this.#sentVideo = video
+        this.#notifyTracks()
+      },
+      frame: (frame) => this.#step.picture(frame),
+      end: () => undefined,
+    })
+    return (output) => {
+      // Metadata and other things that are no video are not for us.
+      for (const message of reader.push(output)) if (message.type === MESSAGE.video) ingest.take(message)
+    }
+  }
+}

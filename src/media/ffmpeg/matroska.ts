@@ -1,0 +1,166 @@
+import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
+import { element, float, join, openElement, textElement, uint } from './ebml.ts'
+
+/** One unit of a timestamp, nanoseconds: a tenth of a millisecond, which fits in a block for 3.2 seconds around a cluster. */
+const TIMESTAMP_SCALE_NS = 100_000
+const US_PER_UNIT = TIMESTAMP_SCALE_NS / 1000
+const CLUSTER_MAX_UNITS = 20_000
+const CLUSTER_MIN_UNITS = -10_000
+
+/** Ids of RFC 9559. */
+const ID = {
+  ebml: 0x1a45dfa3,
+  ebmlVersion: 0x4286,
+  ebmlReadVersion: 0x42f7,
+  ebmlMaxIdLength: 0x42f2,
+  ebmlMaxSizeLength: 0x42f3,
+  docType: 0x4282,
+  docTypeVersion: 0x4287,
+  docTypeReadVersion: 0x4285,
+  segment: 0x18538067,
+  info: 0x1549a966,
+  timestampScale: 0x2ad7b1,
+  muxingApp: 0x4d80,
+  writingApp: 0x5741,
+  tracks: 0x1654ae6b,
+  trackEntry: 0xae,
+  trackNumber: 0xd7,
+  trackUid: 0x73c5,
+  trackType: 0x83,
+  flagLacing: 0x9c,
+  codecId: 0x86,
+  codecPrivate: 0x63a2,
+  codecDelay: 0x56aa,
+  seekPreRoll: 0x56bb,
+  video: 0xe0,
+  pixelWidth: 0xb0,
+  pixelHeight: 0xba,
+  audio: 0xe1,
+  samplingFrequency: 0xb5,
+  channels: 0x9f,
+  cluster: 0x1f43b675,
+  timestamp: 0xe7,
+  simpleBlock: 0xa3,
+} as const
+
+const CODEC_IDS: Readonly<Record<TrackInfo['codec'], string>> = {
+  h264: 'V_MPEG4/ISO/AVC',
+  vp8: 'V_VP8',
+  vp9: 'V_VP9',
+  av1: 'V_AV1',
+  opus: 'A_OPUS',
+  aac: 'A_AAC',
+}
+
+const OPUS_PRE_ROLL_NS = 80_000_000
+const KEY = 0x80
+
+/**
+ * Writes live Matroska (RFC 9559): a segment and clusters without an end, so that whoever reads it may begin as soon as
+ * it is written, and a file that was cut anywhere can be read up to there. Holds at most one video and one audio track.
+ */
+export class MatroskaWriter {
+  readonly #numbers: ReadonlyMap<Frame['kind'], number>
+  readonly #head: Uint8Array
+  #clusterAt: number | null = null
+
+  /** `tracks` cannot change: another configuration is another stream. */
+  constructor(tracks: readonly TrackInfo[]) {
+    const kept = oneOfEach(tracks)
+    this.#numbers = new Map(kept.map((track, index) => [track.kind, index + 1]))
+    this.#head = headOf(kept)
+  }
+
+  /** What comes before the first frame. */
+  head(): Uint8Array {
+    return this.#head
+  }
+
+  /** One frame, in the order of decoding. Empty for a frame of a track that is not in this stream. */
+  frame(frame: Frame): Uint8Array {
+    const number = this.#numbers.get(frame.kind)
+    if (number === undefined) return new Uint8Array()
+    const units = Math.round(frame.timeUs / US_PER_UNIT)
+    const startsCluster = this.#needsCluster(units, frame)
+    if (startsCluster) this.#clusterAt = units
+    const head = new Uint8Array(4)
+    const view = new DataView(head.buffer)
+    view.setUint8(0, 0x80 | number)
+    view.setInt16(1, units - (this.#clusterAt ?? units))
+    view.setUint8(3, frame.key ? KEY : 0)
+    const block = element(ID.simpleBlock, head, frame.data)
+    return startsCluster ? join([openElement(ID.cluster), uint(ID.timestamp, units), block]) : block
+  }
+
+  #needsCluster(units: number, { kind, key }: Frame): boolean {
+    if (this.#clusterAt === null || (kind === 'video' && key)) return true
+    const offset = units - this.#clusterAt
+    return offset > CLUSTER_MAX_UNITS || offset < CLUSTER_MIN_UNITS
+  }
+}
+
+/** The first video and the first audio track. */
+function oneOfEach(tracks: readonly TrackInfo[]): TrackInfo[] {
+  const video = tracks.find((track) => track.kind === 'video')
+  const audio = tracks.find((track) => track.kind === 'audio')
+  return [video, audio].filter((track) => track !== undefined)
+}
+
+function headOf(tracks: readonly TrackInfo[]): Uint8Array {
+  return join([
+    element(
+      ID.ebml,
+      uint(ID.ebmlVersion, 1),
+      uint(ID.ebmlReadVersion, 1),
+      uint(ID.ebmlMaxIdLength, 4),
+      uint(ID.ebmlMaxSizeLength, 8),
+      textElement(ID.docType, 'matroska'),
+      uint(ID.docTypeVersion, 4),
+      uint(ID.docTypeReadVersion, 2),
+    ),
+    openElement(ID.segment),
+    element(
+      ID.info,
+      uint(ID.timestampScale, TIMESTAMP_SCALE_NS),
+      textElement(ID.muxingApp, 'Sluice'),
+      textElement(ID.writingApp, 'Sluice'),
+    ),
+    element(ID.tracks, ...tracks.map(entryOf)),
+  ])
+}
+
+function entryOf(track: TrackInfo, index: number): Uint8Array {
+  const codecPrivate = track.codec === 'opus' ? opusHead(track) : track.config
+  return element(
+    ID.trackEntry,
+    uint(ID.trackNumber, index + 1),
+    uint(ID.trackUid, index + 1),
+    uint(ID.flagLacing, 0),
+    uint(ID.trackType, track.kind === 'video' ? 1 : 2),
+    textElement(ID.codecId, CODEC_IDS[track.codec]),
+    ...(codecPrivate.length === 0 ? [] : [element(ID.codecPrivate, codecPrivate)]),
+    ...(track.codec === 'opus' ? [uint(ID.codecDelay, 0), uint(ID.seekPreRoll, OPUS_PRE_ROLL_NS)] : []),
+    track.kind === 'video' ? videoOf(track) : audioOf(track),
+  )
+}
+
+/** A size that is not known yet is left out: 0 is not allowed, and readers find it in the first keyframe. */
+function videoOf({ width, height }: VideoTrack): Uint8Array {
+  return width > 0 && height > 0
+    ? element(ID.video, uint(ID.pixelWidth, width), uint(ID.pixelHeight, height))
+    : element(ID.video)
+}
+
+const audioOf = ({ sampleRate, channels }: AudioTrack): Uint8Array =>
+  element(ID.audio, float(ID.samplingFrequency, sampleRate), uint(ID.channels, channels))
+
+/** The identification header (RFC 7845 section 5.1): nothing to skip, no gain, channels in the usual order. */
+function opusHead({ channels, sampleRate }: AudioTrack): Uint8Array {
+  const head = new Uint8Array(19)
+  head.set(new TextEncoder().encode('OpusHead'))
+  const view = new DataView(head.buffer)
+  view.setUint8(8, 1)
+  view.setUint8(9, channels)
+  view.setUint32(12, sampleRate, true)
+  return head
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { ActiveFeed } from './sessionRegistry.ts'
+import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
+import { Hls } from './hls/hls.ts'
+import { RecordingFiles } from './recordings/recordingFiles.ts'
+import { type RecordingBook, Recordings } from './recordings/recordings.ts'
+import { Thumbnails } from './recordings/thumbnails.ts'
+
+export interface PackagerOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  readonly maxStreams: number
+  readonly idleMs: number
+  readonly segmentSeconds: number
+  readonly listSegments: number
+  readonly lowLatency: boolean
+  readonly thumbnailsEveryMs: number
+  readonly recordings: {
+    readonly dir: string
+    /** Recording stops when less is free. */
+    readonly minFreeBytes: number
+    readonly newId: () => string
+    readonly book: RecordingBook
+  }
+  /** Takes a JPEG of a feed. */
+  readonly capture: (feed: ActiveFeed, image: Uint8Array) => Promise<void>
+}
+
+/** What is made of feeds beside forwarding them. */
+export interface Packager {
+  readonly hls: Hls
+  readonly recordings: Recordings
+  readonly files: RecordingFiles
+  /** A feed is on the air: it is recorded and looked at as its token asks for. */
+  feedStarted(feed: ActiveFeed): void
+  feedEnded(feedId: string): void
+  /** Ends everything that it has started; what can be finished within `graceMs` is. */
+  stop(graceMs: number): Promise<void>
+}
+
+const SWEEP_MS = 1000
+/** A stream of 20 Mbit/s for 25 seconds; beyond it fewer segments are kept. */
+const MAX_BYTES_PER_STREAM = 64 * 1024 * 1024
+const STOP_GRACE_MS = 3000
+
+export function createPackager(options: PackagerOptions): Packager {
+  const { segmentSeconds, listSegments, lowLatency, ffmpeg } = options
+  const segments = {
+    targetSeconds: segmentSeconds,
+    listed: listSegments,
+    maxBytes: MAX_BYTES_PER_STREAM,
+    parts: lowLatency,
+  }
+  const hls = new Hls({ ...options, segments })
+  const stopping = new AbortController()
+  void sweep(hls, options, stopping.signal)
+  const files = new RecordingFiles(options.recordings.dir)
+  const recordings = new Recordings({ ...options, ...options.recordings, files })
+  const thumbnails = new Thumbnails({ ...options, everyMs: options.thumbnailsEveryMs })
+  return {
+    hls,
+    recordings,
+    files,
+    feedStarted(feed) {
+      hls.follow(feed)
+      if (feed.record) recordings.start(feed)
+      if (feed.thumbnails) thumbnails.start(feed)
+    },
+    feedEnded(feedId) {
+      recordings.end(feedId)
+      thumbnails.end(feedId)
+    },
+    async stop(graceMs) {
+      stopping.abort()
+      await Promise.all([hls.stop(), thumbnails.stop(), recordings.stop(graceMs)])
+      await ffmpeg.stop(STOP_GRACE_MS)
+    },
+  }
+}
+
+async function sweep(hls: Hls, { clock }: PackagerOptions, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await hls.sweep()
+    await clock.sleep(SWEEP_MS, signal).catch(() => undefined)
+  }
+}

@@ -1,0 +1,87 @@
+import { words } from '../ffmpeg/arguments.ts'
+import type { RecordingPart, PartTrack } from './recordingFiles.ts'
+
+/** Played by browsers when they lie in MP4. VP8 cannot lie there. */
+const KEPT: ReadonlySet<PartTrack['codec']> = new Set(['h264', 'vp9', 'av1'])
+
+const ENCODE_VIDEO = words('-c:v libx264 -preset veryfast -crf 21 -pix_fmt yuv420p')
+const ENCODE_AUDIO = words('-c:a aac -b:a 160k')
+/** The index in front, so that playing can begin and seek before all of it was fetched. */
+const OUTPUT = words('-movflags +faststart -f mp4 -y')
+
+/** Makes the parts of a recording into one MP4 at `output`. Media is copied where that is possible. */
+export function finishArguments(parts: readonly RecordingPart[], output: string): string[] {
+  // Named, so that nothing which a publisher sends can be taken for another format.
+  const inputs = parts.flatMap(({ file }) => ['-f', 'matroska', '-i', file])
+  const [only, ...more] = parts
+  const conversion = only !== undefined && more.length === 0 ? convertOne(only) : convertSeveral(parts)
+  return [...inputs, ...conversion, ...OUTPUT, output]
+}
+
+function convertOne({ tracks }: RecordingPart): string[] {
+  const { video, audio } = kindsOf(tracks)
+  return [
+    ...(video === undefined ? ['-vn'] : KEPT.has(video.codec) ? words('-c:v copy') : asItsTimes(sizeOf(tracks))),
+    ...(audio === undefined ? ['-an'] : audio.codec === 'aac' ? words('-c:a copy') : repaired()),
+  ]
+}
+
+/** The rate of a browser's camera is not fixed, and its size may change: times are kept, the size is the largest. */
+const asItsTimes = (size: Size | null): string[] => [
+  ...ENCODE_VIDEO,
+  ...words('-fps_mode passthrough -enc_time_base 1:90000'),
+  ...(size === null ? [] : ['-vf', fitted(size)]),
+]
+
+const repaired = (): string[] => [...ENCODE_AUDIO, ...words('-af aresample=async=1')]
+
+/** Parts of different formats are all converted to one size, one after another; what one lacks is black or silent. */
+function convertSeveral(parts: readonly RecordingPart[]): string[] {
+  const all = parts.flatMap((part) => part.tracks)
+  const { video, audio } = kindsOf(all)
+  const size = sizeOf(all) ?? { width: 1280, height: 720 }
+  const chains = parts.flatMap(({ tracks }, index) => {
+    const has = kindsOf(tracks)
+    return [
+      ...(video === undefined ? [] : [`${has.video ? `[${index}:v]` : black(size)}${fitted(size)},fps=30[v${index}]`]),
+      ...(audio === undefined ? [] : [`${has.audio ? `[${index}:a]` : SILENCE}${STEREO}[a${index}]`]),
+    ]
+  })
+  const joined = parts.map((_, index) => `${video ? `[v${index}]` : ''}${audio ? `[a${index}]` : ''}`).join('')
+  const outputs = `${video ? '[v]' : ''}${audio ? '[a]' : ''}`
+  const concat = `${joined}concat=n=${parts.length}:v=${video ? 1 : 0}:a=${audio ? 1 : 0}${outputs}`
+  return [
+    '-filter_complex',
+    [...chains, concat].join(';'),
+    ...(video ? ['-map', '[v]', ...ENCODE_VIDEO] : []),
+    ...(audio ? ['-map', '[a]', ...ENCODE_AUDIO] : []),
+  ]
+}
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** `concat` makes what is too short as long as the rest of its part. */
+const SILENCE = 'anullsrc=r=48000:cl=stereo:d=0.1,'
+const STEREO = 'aresample=48000:async=1,aformat=sample_fmts=fltp:channel_layouts=stereo'
+const black = ({ width, height }: Size): string => `color=c=black:s=${width}x${height}:r=30:d=0.1,`
+
+const fitted = ({ width, height }: Size): string =>
+  `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2,setsar=1,format=yuv420p`
+
+const kindsOf = (tracks: readonly PartTrack[]) => ({
+  video: tracks.find((track) => track.kind === 'video'),
+  audio: tracks.find((track) => track.kind === 'audio'),
+})
+
+/** The largest, in even numbers as H.264 needs them; null when none is known. */
+function sizeOf(tracks: readonly PartTrack[]): Size | null {
+  const known = tracks.filter(({ width = 0, height = 0 }) => width > 0 && height > 0)
+  const area = ({ width = 0, height = 0 }: PartTrack): number => width * height
+  const [largest] = known.sort((a, b) => area(b) - area(a))
+  return largest ? { width: even(largest.width ?? 0), height: even(largest.height ?? 0) } : null
+}
+
+const even = (length: number): number => length + (length % 2)

@@ -1,0 +1,299 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { ActiveFeed } from '../sessionRegistry.ts'
+import { wasKilled } from '../ffmpeg/exits.ts'
+import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
+import { finishArguments } from './finishing.ts'
+import { Recorder, type RecordingEnd } from './recorder.ts'
+import type { Progress } from '../ffmpeg/progress.ts'
+import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
+
+/** What a finished recording holds. */
+export interface RecordedTrackFile {
+  readonly type: 'video' | 'audio'
+  readonly codec: string
+  readonly width?: number
+  readonly height?: number
+}
+
+/** Where it is put on record what happens to recordings. Every verb may be repeated; each rejects when the store is away. */
+export interface RecordingBook {
+  begin(feed: ActiveFeed, recording: { id: string; atMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
+  /** @param problem why it ended before its feed did, which is told at once; null: it did not */
+  end(id: string, atMs: number, problem: string | null): Promise<void>
+  complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
+  fail(id: string, problem: string): Promise<void>
+  /** Its files are gone. */
+  forget(id: string): Promise<void>
+  /** What nobody else is at and is to be brought to an end here. */
+  abandoned(): Promise<readonly { id: string; state: string }[]>
+}
+
+export interface RecordingsOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  readonly files: RecordingFiles
+  readonly book: RecordingBook
+  readonly newId: () => string
+  /** Recording stops when less than this is free on the disk, bytes. */
+  readonly minFreeBytes: number
+}
+
+const SPACE_MS = 5000
+const TIDY_MS = 30_000
+const BUSY_MS = 5000
+/** What cannot be put on record now, because the same full disk is the store's, is tried again. */
+const AGAIN_MS = 1000
+/** A conversion that is killed is begun anew so often. */
+const ATTEMPTS = 3
+/** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
+const STALL_MS = 600_000
+
+/**
+ * Records feeds, and makes what was recorded into files, one after another. What is not brought to an end, because we
+ * were killed or the store was away, is found again and goes on from where it was.
+ */
+export class Recordings {
+  readonly #options: RecordingsOptions
+  readonly #recorders = new Map<string, Recorder>()
+  readonly #stopping = new AbortController()
+  readonly #loops: Promise<void>[]
+  /** Being recorded or waiting to be written down: not abandoned. */
+  readonly #active = new Set<string>()
+  readonly #ends = new Set<Promise<void>>()
+  #finishing: Promise<void> | null = null
+  #process: FfmpegProcess | null = null
+
+  constructor(options: RecordingsOptions) {
+    this.#options = options
+    this.#loops = [
+      this.#repeat(TIDY_MS, () => this.removeDeleted()),
+      this.#repeat(TIDY_MS, () => this.#finishAll()),
+      this.#repeat(SPACE_MS, () => this.#watchSpace()),
+    ]
+  }
+
+  start(feed: ActiveFeed): void {
+    const { clock, files, log, newId } = this.#options
+    if (this.#stopping.signal.aborted) return
+    const id = newId()
+    let begun: Promise<void> | null = null
+    const recorder = new Recorder({
+      clock,
+      feed,
+      files,
+      id,
+      begun: (tracks) => (begun = this.#begin(feed, id, tracks)),
+      ended: (end) => {
+        const { problem, dropped } = end
+        if (problem !== null) log.error({ recordingId: id, problem }, 'a recording ended early')
+        if (dropped > 0) log.warn({ recordingId: id, frames: dropped }, 'the disk was too slow for all of a recording')
+        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun, end)))
+        else if (problem !== null)
+          this.#await(this.#later('a recording that failed', this.#failAtOnce(feed, id, problem)))
+      },
+    })
+    this.#recorders.set(feed.feedId, recorder)
+    this.#await(this.#later('looking for space', this.#watchSpace()))
+  }
+
+  end(feedId: string): void {
+    this.#recorders.get(feedId)?.stop(null)
+    this.#recorders.delete(feedId)
+  }
+
+  /** Removes the files of recordings that were deleted. */
+  async removeDeleted(): Promise<void> {
+    const { book, files } = this.#options
+    for (const { id, state } of await book.abandoned()) {
+      if (state !== 'deleting') continue
+      await files.remove(id)
+      await book.forget(id)
+    }
+  }
+
+  /** Ends all recordings; gives what can be finished `graceMs`, and leaves the rest to the next start. */
+  async stop(graceMs: number): Promise<void> {
+    const { clock } = this.#options
+    for (const feedId of this.#recorders.keys()) this.end(feedId)
+    const patience = new AbortController()
+    const late = clock.sleep(graceMs, patience.signal).catch(() => undefined)
+    await Promise.race([Promise.all(this.#ends).then(() => this.#finishAll()), late])
+    patience.abort()
+    this.#stopping.abort()
+    await this.#process?.stop(0)
+    await Promise.all([...this.#loops, ...this.#ends, this.#finishing])
+  }
+
+  async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[]): Promise<void> {
+    const { book, clock, log } = this.#options
+    this.#active.add(id)
+    try {
+      await book.begin(feed, { id, atMs: clock.now(), tracks: tracks.map(trackOf) })
+    } catch (error) {
+      log.error({ recordingId: id, err: error }, 'a recording could not be begun')
+      throw error
+    }
+  }
+
+  /** Nothing was recorded at all, and whoever waits for the recording is told why. */
+  async #failAtOnce(feed: ActiveFeed, id: string, problem: string): Promise<void> {
+    const { book, clock } = this.#options
+    this.#active.add(id)
+    try {
+      const atMs = clock.now()
+      await book.begin(feed, { id, atMs, tracks: [] })
+      await book.end(id, atMs, null)
+      await book.fail(id, problem)
+    } finally {
+      this.#active.delete(id)
+    }
+  }
+
+  /** It ends with its last media: a broadcast whose publisher was lost is given up later than that. */
+  async #end(id: string, begun: Promise<void>, { atMs: endedAtMs, problem }: RecordingEnd): Promise<void> {
+    const { book, files } = this.#options
+    const isOnRecord = await begun.then(
+      () => true,
+      () => false,
+    )
+    if (isOnRecord) await this.#untilDone('the end of a recording', () => book.end(id, endedAtMs, problem))
+    this.#active.delete(id)
+    if (!isOnRecord) return files.remove(id)
+    // Not awaited: others may be in front of it.
+    void this.#finishAll()
+  }
+
+  /** Again and again, until it is done or we stop: then the next start finds it. */
+  async #untilDone(what: string, work: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.#options
+    for (let isTold = false; !this.#stopping.signal.aborted; isTold = true) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!isTold) log.warn({ what, err: error }, 'cannot be put on record now; it is tried again every second')
+        await clock.sleep(AGAIN_MS, this.#stopping.signal).catch(() => undefined)
+      }
+    }
+  }
+
+  /** One round at a time; who asks during one gets another. Never rejects. */
+  async #finishAll(): Promise<void> {
+    await this.#finishing
+    this.#finishing ??= this.#later('finishing recordings', this.#finishOnce()).finally(() => {
+      this.#finishing = null
+    })
+    await this.#finishing
+  }
+
+  async #finishOnce(): Promise<void> {
+    for (const { id, state } of await this.#options.book.abandoned()) {
+      if (this.#stopping.signal.aborted) return
+      if (state !== 'deleting' && !this.#active.has(id)) await this.#finish(id)
+    }
+  }
+
+  /** What fails here is done again in the next round. */
+  async #later(what: string, work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => this.#options.log.warn({ what, err: error }, 'put off'))
+  }
+
+  #await(end: Promise<void>): void {
+    this.#ends.add(end)
+    void end.finally(() => this.#ends.delete(end))
+  }
+
+  async #finish(id: string): Promise<void> {
+    const { book, clock, files } = this.#options
+    // One that another process left: it ended with what was written last.
+    await book.end(id, (await files.lastWrittenMs(id)) ?? clock.now(), null)
+    const before = await files.madeBefore(id)
+    if (before !== null) return this.#complete(id, before)
+    const parts = await files.parts(id)
+    if (parts.length === 0) return book.fail(id, 'nothing was recorded')
+    if (!(await this.#hasRoom(id))) return
+    const made = await this.#convert(id, parts)
+    if (made === null) return
+    if (typeof made === 'string') return book.fail(id, made)
+    await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
+  }
+
+  /** The file is as large as what it is made of. Without the space it waits: a conversion that fails is not repeated. */
+  async #hasRoom(id: string): Promise<boolean> {
+    const { files, log } = this.#options
+    const [free, needed] = [await files.free(), await files.size(id)]
+    if (free < needed) log.warn({ recordingId: id, free, needed }, 'a recording waits for space on the disk')
+    return free >= needed
+  }
+
+  #complete(id: string, file: Finished): Promise<void> {
+    return this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
+  }
+
+  /** The length; a problem; or null when it was not tried, or not to its end, and is to be tried again. */
+  async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | string | null> {
+    const { ffmpeg, files, clock } = this.#options
+    const args = finishArguments(parts, files.unfinished(id))
+    for (let attempt = 1; ; attempt++) {
+      const started = ffmpeg.run({ name: `recording ${id}`, args, background: true })
+      if (!started.ok && started.error.code === 'missing') return started.error.message
+      if (!started.ok) {
+        await clock.sleep(BUSY_MS, this.#stopping.signal).catch(() => undefined)
+        return null
+      }
+      this.#process = started.value
+      const exit = await this.#finished(started.value)
+      this.#process = null
+      if (this.#stopping.signal.aborted) return null
+      if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
+      // Somebody killed it, or the machine was short of memory: that may pass.
+      if (!wasKilled(exit) || attempt === ATTEMPTS) return `ffmpeg ended (${exit.signal ?? exit.code}): ${exit.tail}`
+    }
+  }
+
+  /** Its end, which is brought about when it gets no further. */
+  async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
+    const over = new AbortController()
+    void this.#guard(process, over.signal)
+    const exit = await process.exited
+    over.abort()
+    return exit
+  }
+
+  async #guard(process: FfmpegProcess, over: AbortSignal): Promise<void> {
+    for (let before: Progress | null = null; !over.aborted; before = process.progress) {
+      await this.#options.clock.sleep(STALL_MS, over).catch(() => undefined)
+      if (!over.aborted && before?.outTimeMs === process.progress.outTimeMs) await process.stop(0)
+    }
+  }
+
+  async #watchSpace(): Promise<void> {
+    const { files, minFreeBytes } = this.#options
+    if (this.#recorders.size === 0 || (await files.free()) >= minFreeBytes) return
+    for (const [feedId, recorder] of this.#recorders) {
+      this.#recorders.delete(feedId)
+      recorder.stop('the disk is full: less is free than recordings.minFreeMegabytes asks for')
+    }
+  }
+
+  async #repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#later('looking after recordings', work())
+      await this.#options.clock.sleep(everyMs, this.#stopping.signal).catch(() => undefined)
+    }
+  }
+}
+
+const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTrackFile => ({
+  type: kind,
+  codec,
+  ...(width > 0 && height > 0 ? { width, height } : {}),
+})
+
+/** One of each kind, the latest: the first part may be a picture whose sound came later. */
+function tracksOf(parts: readonly RecordingPart[]): PartTrack[] {
+  const all = parts.flatMap(({ tracks }) => tracks)
+  const kinds = ['video', 'audio'] as const
+  return kinds.map((kind) => all.findLast((track) => track.kind === kind)).filter((track) => track !== undefined)
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { Frame, FrameSource, TrackInfo } from '../frame.ts'
+import type { ActiveFeed } from '../sessionRegistry.ts'
+import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import { MatroskaWriter } from '../ffmpeg/matroska.ts'
+
+export interface ThumbnailOptions {
+  readonly ffmpeg: Ffmpeg
+  readonly clock: Clock
+  readonly log: Logger
+  readonly everyMs: number
+  /** Takes a JPEG of the feed. */
+  readonly capture: (feed: ActiveFeed, image: Uint8Array) => Promise<void>
+}
+
+/** A source that has not had a keyframe for this long has no picture now. */
+const KEYFRAME_MAX_MS = 5000
+const DECODE_MAX_MS = 5000
+const MAX_BYTES = 512 * 1024
+const LOOK_MS = 250
+const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg pipe:1')
+
+/** Pictures of feeds, every so often and one at a time, so that they cost little however many feeds there are. */
+export class Thumbnails {
+  readonly #options: ThumbnailOptions
+  readonly #due = new Map<string, { feed: ActiveFeed; atMs: number }>()
+  readonly #stopping = new AbortController()
+  readonly #loop: Promise<void>
+
+  constructor(options: ThumbnailOptions) {
+    this.#options = options
+    this.#loop = this.#run()
+  }
+
+  start(feed: ActiveFeed): void {
+    this.#due.set(feed.feedId, { feed, atMs: this.#options.clock.monotonic() })
+  }
+
+  end(feedId: string): void {
+    this.#due.delete(feedId)
+  }
+
+  async stop(): Promise<void> {
+    this.#due.clear()
+    this.#stopping.abort()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { clock, everyMs, log } = this.#options
+    while (!this.#stopping.signal.aborted) {
+      const nowMs = clock.monotonic()
+      for (const due of this.#due.values()) {
+        if (due.atMs > nowMs || this.#stopping.signal.aborted) continue
+        due.atMs = nowMs + everyMs
+        await this.#take(due.feed).catch((error: unknown) => {
+          log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
+        })
+      }
+      await clock.sleep(LOOK_MS, this.#stopping.signal).catch(() => undefined)
+    }
+  }
+
+  async #take(feed: ActiveFeed): Promise<void> {
+    const found = await this.#keyframe(feed.media)
+    if (found === null) return
+    const image = await this.#decode(found)
+    if (image.length > 0 && this.#due.has(feed.feedId)) await this.#options.capture(feed, image)
+  }
+
+  /** The next keyframe of a source as Matroska: the one that it has kept, as a rule. Null: none came in time. */
+  async #keyframe(source: FrameSource): Promise<Uint8Array | null> {
+    const over = new AbortController()
+    const stopped = AbortSignal.any([over.signal, this.#stopping.signal])
+    let unsubscribe: () => void = () => undefined
+    const found = await new Promise<Uint8Array | null>((resolve) => {
+      unsubscribe = source.subscribe(keyframeSink(resolve))
+      this.#options.clock.sleep(KEYFRAME_MAX_MS, stopped).then(
+        () => resolve(null),
+        () => resolve(null),
+      )
+    })
+    over.abort()
+    unsubscribe()
+    return found
+  }
+
+  async #decode(matroska: Uint8Array): Promise<Uint8Array> {
+    const { ffmpeg, clock } = this.#options
+    const chunks: Buffer[] = []
+    const stdout = (chunk: Buffer) => void chunks.push(chunk)
+    const args = [...MATROSKA_INPUT, ...TO_JPEG]
+    const started = ffmpeg.run({ name: 'thumbnail', args, stdin: true, stdout, background: true })
+    if (!started.ok) throw new Error(started.error.message)
+    started.value.write(matroska)
+    started.value.end()
+    const over = new AbortController()
+    void clock.sleep(DECODE_MAX_MS, over.signal).then(
+      () => started.value.stop(0),
+      () => undefined,
+    )
+    const { code, tail } = await started.value.exited
+    over.abort()
+    const image = Buffer.concat(chunks)
+    if (code !== 0 || image.length === 0 || image.length > MAX_BYTES) throw new Error(`no picture (${code}): ${tail}`)
+    return image
+  }
+}
+
+/** Gives the first keyframe of video with the head that it needs, or null when there will be none. */
+function keyframeSink(found: (matroska: Uint8Array | null) => void) {
+  let video: readonly TrackInfo[] = []
+  return {
+    tracks: (tracks: readonly TrackInfo[]) => {
+      video = tracks.filter((track) => track.kind === 'video')
+      if (video.length === 0) found(null)
+    },
+    frame: (frame: Frame) => {
+      const [track] = video
+      if (frame.kind !== 'video' || !frame.key || !track) return
+      if (track.codec === 'h264' && track.config.length === 0) return
+      const writer = new MatroskaWriter([track])
+      found(Buffer.concat([writer.head(), writer.frame(frame)]))
+    },
+    end: () => found(null),
+  }
+}

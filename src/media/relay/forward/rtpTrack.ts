@@ -1,0 +1,173 @@
+import type { AudioCodec, VideoCodec } from '../../frame.ts'
+import { createJsFanout, type Fanout } from './fanout.ts'
+import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
+import { Timeline } from '../inbound/timeline.ts'
+
+/** Enough for two seconds of a fast stream: what viewers may ask for again, and what a late one begins with. */
+const VIDEO_PACKETS = 2048
+const AUDIO_PACKETS = 256
+/** A burst for a late viewer is no larger than this. */
+const MAX_CATCH_UP = 1000
+/**
+ * Keyframes are asked for at most this often: each costs a publisher the bits of ten other frames. And no less often while
+ * one is wanted: a request, or the keyframe, may be lost on the way.
+ */
+const KEYFRAME_INTERVAL_MS = 500
+
+export interface RtpTrackShape {
+  readonly kind: 'video' | 'audio'
+  readonly codec: VideoCodec | AudioCodec
+  /** Ticks of the RTP clock per second. */
+  readonly rate: number
+}
+
+/** What a packet needs to be before it is one of a track. */
+export interface RawPacket {
+  readonly ssrc: number
+  /** The publisher's, unwrapped. */
+  readonly index: number
+  readonly timestamp: number
+  readonly marker: boolean
+  readonly payload: Buffer
+  readonly isKeyStart: boolean
+}
+
+type PacketListener = (packet: MediaPacket, nowMs: number) => void
+
+/** One medium of one source, or one simulcast layer of it: keeps its latest packets and sends each to whoever listens. */
+export class RtpTrack {
+  readonly shape: RtpTrackShape
+  readonly timeline: Timeline
+  readonly fanout: Fanout
+  readonly #ring: PacketRing
+  readonly #memory = new PayloadMemory()
+  readonly #listeners = new Set<PacketListener>()
+  readonly #askForKeyframe: (() => void) | null
+  #ssrc: number | null = null
+  #firstIndex = 0
+  #indexOffset = 0
+  #timestampOffset = 0
+  #last: MediaPacket | null = null
+  #lastAtMs = 0
+  /** Where the latest keyframe begins. */
+  #keyStart: MediaPacket | null = null
+  #keyStartAtMs = 0
+  #askedAtMs = Number.NEGATIVE_INFINITY
+  #isAskPending = false
+
+  /** `askForKeyframe` sends a request to the publisher; null where nobody can be asked. */
+  constructor(shape: RtpTrackShape, askForKeyframe: (() => void) | null, fanout: Fanout = createJsFanout()) {
+    this.shape = shape
+    this.timeline = new Timeline(shape.rate)
+    this.#askForKeyframe = askForKeyframe
+    this.fanout = fanout
+    this.#ring = new PacketRing(shape.kind === 'video' ? VIDEO_PACKETS : AUDIO_PACKETS)
+  }
+
+  /** Whether a keyframe comes when one is asked for. */
+  get isAskable(): boolean {
+    return this.#askForKeyframe !== null
+  }
+
+  get last(): MediaPacket | null {
+    return this.#last
+  }
+
+  get ssrc(): number | null {
+    return this.#ssrc
+  }
+
+  packet(index: number): MediaPacket | undefined {
+    return this.#ring.get(index)
+  }
+
+  /** Takes a packet in, in the order of arrival, and passes it on. */
+  take(raw: RawPacket, nowMs: number): void {
+    if (raw.ssrc !== this.#ssrc) this.#continueWith(raw, nowMs)
+    const index = raw.index + this.#indexOffset
+    if (!this.#isNew(index)) return
+    const packet: MediaPacket = {
+      index,
+      timestamp: (raw.timestamp + this.#timestampOffset) >>> 0,
+      marker: raw.marker,
+      payload: this.#memory.keep(raw.payload),
+      isKeyStart: raw.isKeyStart,
+    }
+    this.#ring.put(packet)
+    this.timeline.seen(packet.timestamp, nowMs)
+    this.#noteKeyStart(packet, nowMs)
+    if (this.#last === null || packet.index > this.#last.index) this.#last = packet
+    this.#lastAtMs = nowMs
+    this.fanout.send(packet)
+    for (const listener of this.#listeners) listener(packet, nowMs)
+  }
+
+  /** The publisher's RTP time in this track's own, for sender reports. */
+  ownTimestamp(publishers: number): number {
+    return (publishers + this.#timestampOffset) >>> 0
+  }
+
+  /** Calls `listener` with every packet as it comes. Returns the function that stops it. */
+  listen(listener: PacketListener): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** How long ago the latest keyframe began, in milliseconds; infinite before the first. */
+  keyAgeMs(nowMs: number): number {
+    return this.#keyStart === null ? Number.POSITIVE_INFINITY : nowMs - this.#keyStartAtMs
+  }
+
+  /** The packets from the latest keyframe on; empty when there is none or it is too long ago to begin with. */
+  sinceKeyframe(): MediaPacket[] {
+    const [first, last] = [this.#keyStart, this.#last]
+    if (first === null || last === null || last.index - first.index >= MAX_CATCH_UP) return []
+    return this.#ring.get(first.index) === first ? this.#ring.range(first.index, last.index) : []
+  }
+
+  /** Asks the publisher for a keyframe, soon, and until one comes: requests of many viewers become one. */
+  requestKeyframe(nowMs: number): void {
+    if (this.shape.kind === 'audio') return
+    this.#isAskPending = true
+    this.tick(nowMs)
+  }
+
+  /** Call it several times a second: sends a request that had to wait, or was in vain. */
+  tick(nowMs: number): void {
+    if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
+    this.#askedAtMs = nowMs
+    this.#askForKeyframe?.()
+  }
+
+  /** A keyframe's parameter sets and its picture have one timestamp; the earliest packet of that time is the start. */
+  #noteKeyStart(packet: MediaPacket, nowMs: number): void {
+    if (!packet.isKeyStart) return
+    const known = this.#keyStart
+    const isSameFrame = known !== null && known.timestamp === packet.timestamp
+    if (isSameFrame ? packet.index > known.index : known !== null && packet.index < known.index) return
+    this.#keyStart = packet
+    this.#keyStartAtMs = nowMs
+    this.#isAskPending = false
+  }
+
+  /**
+   * Whether `index` was not there yet. It becomes a nonce towards every viewer, so what cannot be ruled out to have been there
+   * is refused too.
+   */
+  #isNew(index: number): boolean {
+    if (index < this.#firstIndex) return false
+    if (this.#last !== null && index <= this.#last.index - this.#ring.size) return false
+    return this.#ring.get(index) === undefined
+  }
+
+  /** A new SSRC begins where the old one ended, so that nobody behind this track notices. */
+  #continueWith(raw: RawPacket, nowMs: number): void {
+    this.#ssrc = raw.ssrc
+    if (this.#last === null) return
+    this.#firstIndex = this.#last.index + 1
+    const elapsed = Math.max(1, Math.round(((nowMs - this.#lastAtMs) * this.shape.rate) / 1000))
+    this.#indexOffset = this.#firstIndex - raw.index
+    this.#timestampOffset = (this.#last.timestamp + elapsed - raw.timestamp) >>> 0
+    this.timeline.reset()
+  }
+}

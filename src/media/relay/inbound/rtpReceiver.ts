@@ -1,0 +1,186 @@
+import { leastTime } from '../wire/leastTime.ts'
+import type { RtpTrack } from '../forward/rtpTrack.ts'
+import { unwrapSequence } from '../wire/rtp.ts'
+import type { ReportBlock } from '../wire/rtcp.ts'
+import type { VideoReader } from '../../codecs/codec.ts'
+
+/** A packet that came in, after its header was read. */
+export interface RtpArrival {
+  /** The publisher's sequence number, unwrapped. */
+  readonly index: number
+  readonly timestamp: number
+  readonly marker: boolean
+  readonly payload: Buffer
+}
+
+/** A larger gap is not asked for piece by piece: a keyframe is cheaper. */
+const MAX_GAP = 200
+/** How often a packet is asked for, and after how long in vain a keyframe is asked for instead. */
+const MAX_TRIES = 8
+const GIVE_UP_MS = 600
+/** How long a packet is waited for before it is asked for again: while nothing is known, and in any case. */
+const FIRST_RETRY_MS = 40
+const SHORTEST_RETRY_MS = 20
+const LONGEST_RETRY_MS = 250
+
+interface Missing {
+  firstAskedAtMs: number
+  askedAtMs: number
+  tries: number
+}
+
+/** One RTP stream of a publisher: what is missing of it, what to report, and the track that it feeds. */
+export class RtpReceiver {
+  readonly ssrc: number
+  readonly track: RtpTrack
+  readonly #reader: VideoReader | null
+  readonly #missing = new Map<number, Missing>()
+  readonly #reception: Reception
+  readonly #patience = new NackTimer()
+  #highest = -1
+
+  /** `reader`: null for audio. */
+  constructor(ssrc: number, track: RtpTrack, reader: VideoReader | null) {
+    this.ssrc = ssrc
+    this.track = track
+    this.#reader = reader
+    this.#reception = new Reception(track.shape.rate)
+  }
+
+  take({ index, timestamp, marker, payload }: RtpArrival, nowMs: number): void {
+    this.#reception.arrived(index, timestamp, nowMs)
+    this.#put({ index, timestamp, marker, payload }, nowMs)
+  }
+
+  /** A retransmission (RFC 4588): the original sequence number is in front of the payload. */
+  takeRetransmission({ timestamp, marker, payload }: RtpArrival, nowMs: number): void {
+    if (payload.length < 2 || this.#highest < 0) return
+    const index = unwrapSequence(this.#highest, payload.readUInt16BE(0))
+    const missing = this.#missing.get(index)
+    if (missing === undefined) return
+    if (missing.tries > 0) this.#patience.took(nowMs - missing.firstAskedAtMs)
+    this.#put({ index, timestamp, marker, payload: payload.subarray(2) }, nowMs)
+  }
+
+  /** The sequence numbers to ask for now, in order. Gives up on what was asked for too often. */
+  missing(nowMs: number): number[] {
+    const asked: number[] = []
+    for (const [index, one] of this.#missing) {
+      if (nowMs - one.askedAtMs < this.#patience.retryMs) continue
+      if (one.tries === MAX_TRIES) {
+        this.#giveUp(index, one, nowMs)
+        continue
+      }
+      one.tries += 1
+      if (one.tries === 1) one.firstAskedAtMs = nowMs
+      one.askedAtMs = nowMs
+      asked.push(index & 0xffff)
+    }
+    return asked
+  }
+
+  /** A sender report of this stream came: `ntp` is the middle of its NTP time. */
+  reported(ntp: number, nowMs: number): void {
+    this.#reception.reported(ntp, nowMs)
+  }
+
+  report(nowMs: number): ReportBlock {
+    return { ssrc: this.ssrc, ...this.#reception.report(nowMs) }
+  }
+
+  #put({ index, timestamp, marker, payload }: RtpArrival, nowMs: number): void {
+    this.#missing.delete(index)
+    this.#noteGap(index, nowMs)
+    const isKeyStart = this.#reader === null || this.#reader.isKeyStart(payload)
+    this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart }, nowMs)
+  }
+
+  #giveUp(index: number, { firstAskedAtMs }: Missing, nowMs: number): void {
+    if (nowMs - firstAskedAtMs < GIVE_UP_MS) return
+    this.#missing.delete(index)
+    this.track.requestKeyframe(nowMs)
+  }
+
+  #noteGap(index: number, nowMs: number): void {
+    const gap = this.#highest < 0 ? 0 : index - this.#highest - 1
+    const canAsk = this.#reader !== null
+    if (gap > MAX_GAP) {
+      this.#missing.clear()
+      if (canAsk) this.track.requestKeyframe(nowMs)
+    } else if (canAsk) {
+      for (let lost = index - gap; lost < index; lost++)
+        this.#missing.set(lost, { firstAskedAtMs: 0, askedAtMs: 0, tries: 0 })
+    }
+    this.#highest = Math.max(this.#highest, index)
+    while (this.#missing.size > MAX_GAP * 2) {
+      const [oldest] = this.#missing.keys()
+      if (oldest === undefined) return
+      this.#missing.delete(oldest)
+    }
+  }
+}
+
+/** How long it takes until what was asked for is there: what is asked for again before that comes twice. */
+class NackTimer {
+  #tookMs: number | null = null
+
+  /** From when it was first asked for; with a request or an answer lost in between it is too long, so it counts for little. */
+  took(elapsedMs: number): void {
+    this.#tookMs = leastTime(this.#tookMs, elapsedMs)
+  }
+
+  get retryMs(): number {
+    if (this.#tookMs === null) return FIRST_RETRY_MS
+    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#tookMs * 1.25))
+  }
+}
+
+/** What a receiver report says (RFC 3550 sections 6.4.1 and A.3, A.8). */
+class Reception {
+  readonly #rate: number
+  #first = -1
+  #highest = -1
+  #received = 0
+  #expectedBefore = 0
+  #receivedBefore = 0
+  #transit: number | null = null
+  #jitter = 0
+  #lastReport = 0
+  #lastReportAtMs = 0
+
+  constructor(rate: number) {
+    this.#rate = rate
+  }
+
+  arrived(index: number, timestamp: number, nowMs: number): void {
+    if (this.#first < 0) this.#first = index
+    this.#highest = Math.max(this.#highest, index)
+    this.#received += 1
+    const transit = Math.round((nowMs * this.#rate) / 1000 - timestamp)
+    const change = this.#transit === null ? 0 : Math.abs((transit - this.#transit) | 0)
+    this.#transit = transit
+    this.#jitter += (change - this.#jitter) / 16
+  }
+
+  reported(ntp: number, nowMs: number): void {
+    this.#lastReport = ntp
+    this.#lastReportAtMs = nowMs
+  }
+
+  report(nowMs: number): Omit<ReportBlock, 'ssrc'> {
+    const expected = this.#highest - this.#first + 1
+    const expectedNow = expected - this.#expectedBefore
+    const lostNow = expectedNow - (this.#received - this.#receivedBefore)
+    this.#expectedBefore = expected
+    this.#receivedBefore = this.#received
+    const delay = this.#lastReport === 0 ? 0 : Math.round(((nowMs - this.#lastReportAtMs) * 65_536) / 1000)
+    return {
+      fractionLost: expectedNow > 0 && lostNow > 0 ? Math.min(255, Math.floor((lostNow * 256) / expectedNow)) : 0,
+      packetsLost: expected - this.#received,
+      highestSequence: Math.max(0, this.#highest) % 2 ** 32,
+      jitter: Math.floor(this.#jitter),
+      lastReport: this.#lastReport,
+      delaySinceLastReport: delay,
+    }
+  }
+}

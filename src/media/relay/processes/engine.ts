@@ -1,0 +1,245 @@
+import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../../base/log.ts'
+import type { MediaEngine, MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
+import type { FrameSource } from '../../frame.ts'
+import { Hub } from '../../hub.ts'
+import { FeedPipe } from './feedPipe.ts'
+import type { FromRelay, RelaySettings } from './messages.ts'
+import { Worker } from './worker.ts'
+
+export interface RelayConfig extends Omit<RelaySettings, 'port'> {
+  /** UDP port of the first process; the others take those that follow. 0: any that are free. */
+  readonly udpPort: number
+  /** 0: one less than there are cores, and at least one. */
+  readonly processes: number
+}
+
+const TRY_AGAIN: Negotiated = {
+  ok: false,
+  status: 503,
+  problem: 'The media server is starting again; come back in a moment.',
+}
+/** A process that died at its start is not started again before this. */
+const PAUSE_MS = 1000
+
+interface Slot {
+  readonly index: number
+  worker: Worker | null
+  notBeforeMs: number
+}
+
+interface Held {
+  readonly room: string
+  readonly slot: Slot
+  /** What comes into the process for this session. */
+  readonly pipe?: FeedPipe
+}
+
+/** What listens to the frames of one publisher, shared by all who want them. */
+interface Tapped {
+  readonly hub: Hub
+  listeners: number
+}
+
+/**
+ * The embedded engine: relay processes of our own, started when they are first needed. A room lives in one of them, so that
+ * a publisher that replaces another finds its viewers; when a process dies its sessions are over, and only they.
+ */
+export function createRelayEngine(options: { log: Logger; now: () => number; config: RelayConfig }): MediaEngine {
+  return new RelayEngine(options)
+}
+
+class RelayEngine implements MediaEngine {
+  readonly #log: Logger
+  readonly #now: () => number
+  readonly #config: RelayConfig
+  readonly #slots: readonly Slot[]
+  readonly #sessions = new Map<string, Held>()
+  readonly #taps = new Map<string, Tapped>()
+  readonly #listeners = new Set<(event: MediaEngineEvent) => void>()
+  #isStopped = false
+
+  constructor({ log, now, config }: { log: Logger; now: () => number; config: RelayConfig }) {
+    this.#log = log
+    this.#now = now
+    this.#config = config
+    const count = config.processes > 0 ? config.processes : Math.max(1, availableParallelism() - 1)
+    this.#slots = Array.from({ length: count }, (_, index) => ({ index, worker: null, notBeforeMs: 0 }))
+  }
+
+  /** Processes are started when they are needed: an idle server has none. */
+  async start(): Promise<void> {
+    this.#isStopped = false
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await Promise.all([...this.#sessions.keys()].map((sessionId) => this.end(sessionId)))
+    await Promise.all(this.#slots.map(({ worker }) => worker?.stop() ?? Promise.resolve()))
+  }
+
+  publish(offer: PublishOffer): Promise<Negotiated> {
+    return this.#negotiate(offer, (worker) => worker.call('publish', offer))
+  }
+
+  view(offer: ViewOffer): Promise<Negotiated> {
+    return this.#negotiate(offer, (worker) => worker.call('view', offer))
+  }
+
+  async patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched> {
+    const worker = this.#sessions.get(sessionId)?.slot.worker
+    const answer = await worker?.call('patch', { sessionId, fragment, mayRestart })
+    return answer ?? { ok: false, status: 404, problem: 'There is no such session.' }
+  }
+
+  async end(sessionId: string): Promise<void> {
+    const held = this.#sessions.get(sessionId)
+    held?.pipe?.stop()
+    await held?.slot.worker?.call('end', { sessionId })
+  }
+
+  async feed({ sessionId, room, sourceId, source }: Parameters<MediaEngine['feed']>[0]): Promise<void> {
+    const slot = this.#slotOf(room)
+    const worker = this.#workerOf(slot)
+    if (worker === null) throw new Error('the media process is not there')
+    const pipe = new FeedPipe({ sessionId, source, tell: (message, sent) => worker.tell(message, sent) })
+    this.#sessions.set(sessionId, { room, slot, pipe })
+    if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
+    worker.tell({ kind: 'feed', sessionId, room, sourceId })
+    pipe.open()
+  }
+
+  tap(sessionId: string): FrameSource {
+    return {
+      subscribe: (downTrack) => {
+        const tapped = this.#tapOf(sessionId)
+        tapped.listeners += 1
+        const stop = tapped.hub.subscribe(downTrack)
+        let isStopped = false
+        return () => {
+          if (isStopped) return
+          isStopped = true
+          stop()
+          tapped.listeners -= 1
+          if (tapped.listeners === 0) this.#untap(sessionId, tapped)
+        }
+      },
+    }
+  }
+
+  watch(listener: (event: MediaEngineEvent) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async #negotiate(
+    { sessionId, room }: { sessionId: string; room: string },
+    call: (worker: Worker) => Promise<Negotiated | undefined>,
+  ): Promise<Negotiated> {
+    const slot = this.#slotOf(room)
+    await this.#pause(slot)
+    const worker = this.#workerOf(slot)
+    if (worker === null) return TRY_AGAIN
+    this.#sessions.set(sessionId, { room, slot })
+    const answer = (await call(worker)) ?? TRY_AGAIN
+    if (!answer.ok) this.#sessions.delete(sessionId)
+    return answer
+  }
+
+  /** The process that has the room, or else the one with the fewest sessions. */
+  #slotOf(room: string): Slot {
+    const counts = new Map<Slot, number>(this.#slots.map((slot) => [slot, 0]))
+    for (const held of this.#sessions.values()) {
+      if (held.room === room) return held.slot
+      counts.set(held.slot, (counts.get(held.slot) ?? 0) + 1)
+    }
+    const [least] = [...counts].toSorted(([, a], [, b]) => a - b)
+    if (least === undefined) throw new Error('an engine has one process at least')
+    return least[0]
+  }
+
+  /** Who comes right after a process has died waits for the next one, which is not started at once. */
+  async #pause(slot: Slot): Promise<void> {
+    const leftMs = slot.notBeforeMs - this.#now()
+    if (slot.worker === null && leftMs > 0) await sleep(Math.min(leftMs + 1, PAUSE_MS))
+  }
+
+  /** Starts the process of a slot when there is none. Null: it is too soon after it could not be started. */
+  #workerOf(slot: Slot): Worker | null {
+    if (slot.worker !== null) return slot.worker
+    if (this.#isStopped || this.#now() < slot.notBeforeMs) return null
+    const { udpPort, processes: _, ...settings } = this.#config
+    const port = udpPort === 0 ? 0 : udpPort + slot.index
+    const worker = new Worker({
+      settings: { ...settings, port },
+      log: this.#log,
+      heard: (message) => this.#heard(message),
+      died: (detail) => this.#died(slot, detail),
+    })
+    slot.worker = worker
+    return worker
+  }
+
+  #heard(message: FromRelay): void {
+    switch (message.kind) {
+      case 'events':
+        for (const event of message.events) this.#post(event)
+        return undefined
+      case 'want':
+        return this.#sessions.get(message.sessionId)?.pipe?.want(message.isWanted)
+      case 'tracks':
+        return this.#taps.get(message.sessionId)?.hub.tracks(message.tracks)
+      case 'frame':
+        return this.#taps.get(message.sessionId)?.hub.frame(message.frame)
+      case 'end':
+        return this.#taps.get(message.sessionId)?.hub.end()
+      // The worker takes these itself.
+      case 'ready':
+      case 'failed':
+      case 'answer':
+        return undefined
+    }
+  }
+
+  #post(event: MediaEngineEvent): void {
+    if (event.kind === 'ended') this.#forget(event.sessionId)
+    for (const listener of this.#listeners) listener(event)
+  }
+
+  #forget(sessionId: string): void {
+    this.#sessions.get(sessionId)?.pipe?.stop()
+    this.#sessions.delete(sessionId)
+    this.#taps.get(sessionId)?.hub.end()
+    this.#taps.delete(sessionId)
+  }
+
+  /** Everybody who was in it is told one by one, then that it died. It is started again when it is needed again. */
+  #died(slot: Slot, detail: string): void {
+    slot.worker = null
+    slot.notBeforeMs = this.#now() + PAUSE_MS
+    const lost = [...this.#sessions].filter(([, held]) => held.slot === slot).map(([sessionId]) => sessionId)
+    for (const sessionId of lost) this.#post({ kind: 'ended', sessionId, reason: 'engine_died' })
+    if (!this.#isStopped) this.#post({ kind: 'died', detail })
+  }
+
+  #tapOf(sessionId: string): Tapped {
+    const known = this.#taps.get(sessionId)
+    if (known !== undefined) return known
+    const tapped: Tapped = { hub: new Hub(), listeners: 0 }
+    const worker = this.#sessions.get(sessionId)?.slot.worker
+    if (worker === null || worker === undefined) {
+      tapped.hub.end()
+      return tapped
+    }
+    this.#taps.set(sessionId, tapped)
+    worker.tell({ kind: 'tap', sessionId })
+    return tapped
+  }
+
+  #untap(sessionId: string, tapped: Tapped): void {
+    if (this.#taps.get(sessionId) !== tapped) return
+    this.#taps.delete(sessionId)
+    this.#sessions.get(sessionId)?.slot.worker?.tell({ kind: 'untap', sessionId })
+  }
+}

@@ -1,0 +1,68 @@
+import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
+import type { Frame, TrackInfo } from '../../frame.ts'
+
+/** What a relay process is started with. */
+export interface RelaySettings {
+  /** Address to listen on; '' for all of both families. */
+  readonly host: string
+  /** 0: any that is free. */
+  readonly port: number
+  /** Addresses that peers are told, in place of those of this machine. */
+  readonly publicAddresses: readonly string[]
+  /** Bits per second of one publisher. */
+  readonly maxBitrate: number
+  readonly maxSessions: number
+  /** A publisher that shows nothing of itself for so long is gone. */
+  readonly publisherSilentMs: number
+  /** False: forwards in JavaScript, although there may be something faster. */
+  readonly native?: boolean
+}
+
+/** Requests that are answered, with what they take and give. */
+export interface RelayCalls {
+  publish: { readonly takes: PublishOffer; readonly gives: Negotiated }
+  view: { readonly takes: ViewOffer; readonly gives: Negotiated }
+  patch: {
+    readonly takes: { readonly sessionId: string; readonly fragment: string; readonly mayRestart: boolean }
+    readonly gives: Patched
+  }
+  end: { readonly takes: { readonly sessionId: string }; readonly gives: null }
+}
+
+export type RelayCall = {
+  [M in keyof RelayCalls]: {
+    readonly kind: 'call'
+    readonly id: number
+    readonly method: M
+    readonly takes: RelayCalls[M]['takes']
+  }
+}[keyof RelayCalls]
+
+/** The media of one session, in either direction. */
+export type Media =
+  | { readonly kind: 'tracks'; readonly sessionId: string; readonly tracks: readonly TrackInfo[] }
+  | { readonly kind: 'frame'; readonly sessionId: string; readonly frame: Frame }
+  | { readonly kind: 'end'; readonly sessionId: string }
+
+/** From the main process to a relay process. */
+export type ToRelay =
+  | { readonly kind: 'start'; readonly settings: RelaySettings }
+  | RelayCall
+  | { readonly kind: 'feed'; readonly sessionId: string; readonly room: string; readonly sourceId: string | null }
+  /** No more frames of a feed come until it is wanted again; what is kept of it is of no use then. */
+  | { readonly kind: 'rest'; readonly sessionId: string }
+  | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
+  | Media
+
+/** From a relay process to the main process. */
+export type FromRelay =
+  /** `note`: why it forwards in JavaScript alone, where it does. */
+  | { readonly kind: 'ready'; readonly port: number; readonly note: string | null }
+  /** It cannot listen. */
+  | { readonly kind: 'failed'; readonly problem: string }
+  | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
+  /** In their order; those of one moment are one message. */
+  | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
+  /** Somebody watches this feed from now on, or nobody has for a while. */
+  | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
+  | Media

@@ -1,0 +1,152 @@
+// One relay process: started, told what to do and listened to by `engine.ts`, over IPC. It ends when that is gone.
+import { systemRandom } from '../../../base/random.ts'
+import type { MediaEngineEvent } from '../../engine.ts'
+import type { FrameSink } from '../../frame.ts'
+import { createIdentity } from '../transport/dtls.ts'
+import type { FrameFeed } from '../forward/frameFeed.ts'
+import { framePipe } from './framePipe.ts'
+import type { FromRelay, Media, RelayCall, RelaySettings, ToRelay } from './messages.ts'
+import { openPort } from '../transport/port.ts'
+import { Relay, TICK_MS } from '../relay.ts'
+import type { Receive, UdpPort } from '../transport/socket.ts'
+import { isTcp, openTcp } from '../transport/tcp.ts'
+import type { HostAddress } from '../wire/sdp/candidate.ts'
+
+const MAX_HOSTS = 8
+
+function tell(message: FromRelay): void {
+  postEvents()
+  if (process.connected) process.send?.(message)
+}
+
+/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+let events: MediaEngineEvent[] = []
+
+function postEvents(): void {
+  if (events.length === 0) return
+  const told = events
+  events = []
+  tell({ kind: 'events', events: told })
+}
+
+/** The frames of a session, to the main process. */
+const tapped = (sessionId: string): FrameSink =>
+  framePipe(sessionId, (message, sent) => {
+    postEvents()
+    if (process.connected) process.send?.(message, undefined, undefined, sent)
+  })
+
+process.on('disconnect', () => process.exit(0))
+// A signal to the whole group (Ctrl+C) is the main process's to act on: it ends the sessions first, then us.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
+process.once('message', (message: ToRelay) => {
+  if (message.kind !== 'start') throw new Error('the first message must be the settings')
+  run(message.settings).catch((error: unknown) => tell({ kind: 'failed', problem: String(error) }))
+})
+
+async function run(settings: RelaySettings): Promise<void> {
+  const identity = await createIdentity()
+  const now = (): number => performance.timeOrigin + performance.now()
+  const receive: Receive = (datagram, from) => relay.receive(datagram, from)
+  const { udp, native, note } = await openPort(settings, settings.native !== false, receive)
+  // The same port of TCP, for peers without UDP. When somebody else has it, peers are not told of it.
+  const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
+  const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
+  const relay = new Relay({
+    identity,
+    random: systemRandom,
+    now,
+    hosts: () => hosts,
+    native,
+    maxBitrate: settings.maxBitrate,
+    maxSessions: settings.maxSessions,
+    publisherSilentMs: settings.publisherSilentMs,
+    send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
+    release: (at) => isTcp(at) && tcp?.release(at),
+    emit,
+    want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
+  })
+  setInterval(() => relay.tick(), TICK_MS)
+  process.on('message', listener(relay))
+  tell({ kind: 'ready', port: udp.port, note })
+}
+
+/** What frames come in by, and how those that go out are stopped; by session. */
+const feeds = new Map<string, FrameFeed>()
+const taps = new Map<string, () => void>()
+
+/** Passes on what happened. Of a session that is over nothing is kept. */
+function emit(event: MediaEngineEvent): void {
+  if (event.kind === 'ended') {
+    feeds.delete(event.sessionId)
+    taps.get(event.sessionId)?.()
+    taps.delete(event.sessionId)
+  }
+  if (events.push(event) === 1) queueMicrotask(postEvents)
+}
+
+/** Does what the messages say, in their order. */
+function listener(relay: Relay): (message: ToRelay) => void {
+  return (message) => {
+    switch (message.kind) {
+      case 'start':
+        return
+      case 'call':
+        tell({ kind: 'answer', id: message.id, value: answer(relay, message) })
+        return
+      case 'feed':
+        feeds.set(message.sessionId, relay.feed(message))
+        return
+      case 'rest':
+        feeds.get(message.sessionId)?.rest()
+        return
+      case 'tap':
+        taps.get(message.sessionId)?.()
+        taps.set(message.sessionId, relay.tap(message.sessionId, tapped(message.sessionId)))
+        return
+      case 'untap':
+        taps.get(message.sessionId)?.()
+        taps.delete(message.sessionId)
+        return
+      case 'tracks':
+      case 'frame':
+      case 'end':
+        put(message)
+    }
+  }
+}
+
+function answer(relay: Relay, call: RelayCall): unknown {
+  switch (call.method) {
+    case 'publish':
+      return relay.publish(call.takes)
+    case 'view':
+      return relay.view(call.takes)
+    case 'patch':
+      return relay.patch(call.takes.sessionId, call.takes.fragment, call.takes.mayRestart)
+    case 'end':
+      relay.end(call.takes.sessionId)
+      return null
+  }
+}
+
+function put(message: Media): void {
+  const feed = feeds.get(message.sessionId)
+  if (message.kind === 'tracks') feed?.tracks(message.tracks)
+  else if (message.kind === 'frame') feed?.frame(message.frame)
+  else {
+    feed?.end()
+    feeds.delete(message.sessionId)
+  }
+}
+
+/** Where peers can reach us: what the configuration says, or the addresses of this machine; the loopback if nothing else. */
+function hostsOf(
+  { publicAddresses }: RelaySettings,
+  { port, addresses }: UdpPort,
+  transports: readonly HostAddress['transport'][],
+): HostAddress[] {
+  const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
+  const told = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
+  return transports.flatMap((transport) => told.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })))
+}

@@ -1,0 +1,139 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { childEnvironment } from '../../../base/childEnvironment.ts'
+import type { Logger } from '../../../base/log.ts'
+import type { FromRelay, RelayCalls, RelaySettings, ToRelay } from './messages.ts'
+
+export interface WorkerOptions {
+  readonly settings: RelaySettings
+  readonly log: Logger
+  /** Everything but answers. */
+  readonly heard: (message: FromRelay) => void
+  /** The process is gone. Called once, also when it could not be started. */
+  readonly died: (detail: string) => void
+}
+
+const PROGRAM = new URL('./process.ts', import.meta.url)
+/** How long a process may take to listen, and to answer. */
+const START_MS = 15_000
+const ANSWER_MS = 5000
+const TAIL_CHARACTERS = 2000
+/**
+ * By default the nursery of the heap grows to 96 MB for what dies young anyway; 12 MB serve as well, and cost a packet no
+ * more CPU. The rest of the heap is collected the more often, and with it what sessions leave outside of it: keys, ciphers.
+ */
+const NODE_ARGS = ['--max-semi-space-size=4']
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void
+  readonly timer: NodeJS.Timeout
+}
+
+/** One relay process, from its start to its end. */
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #child: ChildProcess
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #ready: Promise<boolean>
+  #nextId = 1
+  #tail = ''
+  #isDead = false
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    // What we were started with is not for it: a guard that follows our parent would take its channel to us for its own.
+    const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
+    const env = childEnvironment()
+    this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, env, stdio: [...stdio] })
+    this.#child.stderr?.on('data', (chunk: Buffer) => {
+      this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
+    })
+    this.#child.on('error', (error) => this.#die(error.message))
+    // Not `close`, which does not come when it was us who hung up. What it said last is read in the meantime.
+    this.#child.on('exit', (code, signal) => {
+      setImmediate(() => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
+    })
+    this.#ready = this.#start()
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** True when it listens; false when it never will. */
+  get ready(): Promise<boolean> {
+    return this.#ready
+  }
+
+  /** Undefined when the process died, or does not answer in time. */
+  async call<M extends keyof RelayCalls>(
+    method: M,
+    takes: RelayCalls[M]['takes'],
+  ): Promise<RelayCalls[M]['gives'] | undefined> {
+    if (!(await this.#ready)) return undefined
+    const id = this.#nextId++
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#answered(id, undefined), ANSWER_MS)
+      this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, timer })
+      this.tell({ kind: 'call', id, method, takes } as ToRelay)
+    })
+  }
+
+  /** `sent` is called when the message has left us; not when the process is gone. */
+  tell(message: ToRelay, sent: () => void = () => undefined): void {
+    if (!this.#isDead && this.#child.connected) this.#child.send(message, sent)
+  }
+
+  /** Ends the process, gently at first. */
+  async stop(): Promise<void> {
+    if (this.#isDead) return
+    const gone = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()))
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 2000)
+    if (this.#child.connected) this.#child.disconnect()
+    await gone
+    clearTimeout(timer)
+  }
+
+  #start(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#child.kill('SIGKILL'), START_MS)
+      const settle = (isReady: boolean): void => {
+        clearTimeout(timer)
+        resolve(isReady)
+      }
+      this.#child.on('message', (message: FromRelay) => {
+        if (message.kind === 'ready') this.#started(message.note, settle)
+        else if (message.kind === 'failed') this.#refuse(message.problem)
+        else if (message.kind === 'answer') this.#answered(message.id, message.value)
+        else this.#options.heard(message)
+      })
+      this.#child.once('exit', () => settle(false))
+      this.#child.once('error', () => settle(false))
+      this.tell({ kind: 'start', settings: this.#options.settings })
+    })
+  }
+
+  #started(note: string | null, settle: (isReady: boolean) => void): void {
+    if (note !== null) this.#options.log.info({ pid: this.pid }, note)
+    settle(true)
+  }
+
+  #refuse(problem: string): void {
+    this.#tail = problem
+    this.#child.kill('SIGKILL')
+  }
+
+  #answered(id: number, value: unknown): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return
+    this.#waiting.delete(id)
+    clearTimeout(waiting.timer)
+    waiting.resolve(value)
+  }
+
+  #die(detail: string): void {
+    if (this.#isDead) return
+    this.#isDead = true
+    for (const id of this.#waiting.keys()) this.#answered(id, undefined)
+    this.#options.died(detail)
+  }
+}

@@ -1,0 +1,275 @@
+import { createHash, verify, X509Certificate } from 'node:crypto'
+import { DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
+import { HandshakeOrder } from './dtlsOrder.ts'
+import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
+
+/** The certificate that this process shows to every peer, and its fingerprint for answers (RFC 8122). */
+export interface Identity {
+  readonly fingerprint: CertificateFingerprint
+  readonly certificate: Awaited<ReturnType<typeof RTCDtlsTransport.SetupCertificate>>
+}
+
+export interface CertificateFingerprint {
+  /** `sha-256`, in lower case. */
+  readonly algorithm: string
+  /** Pairs of upper case hexadecimal digits with colons between. */
+  readonly value: string
+}
+
+/** Makes the self-signed certificate of this process: ECDSA on P-256. */
+export async function createIdentity(): Promise<Identity> {
+  const certificate = await RTCDtlsTransport.SetupCertificate()
+  const der = new X509Certificate(certificate.certPem).raw
+  return { certificate, fingerprint: { algorithm: 'sha-256', value: digest('sha256', der) } }
+}
+
+export interface HandshakeOptions {
+  readonly identity: Identity
+  /** Those of the peer's SDP: its certificate must have one of them. */
+  readonly fingerprints: readonly CertificateFingerprint[]
+  send(datagram: Buffer): void
+  /** The peer proved to be the one that made the offer. */
+  connected(keys: { readonly inbound: MasterKeys; readonly outbound: MasterKeys }): void
+  /** It is not, or does not speak DTLS as we do. */
+  failed(problem: string): void
+  /** The peer said goodbye (close_notify). */
+  closed(): void
+}
+
+/** What an address has to do that did not prove yet that it hears us: to repeat a cookie (RFC 6347 section 4.2.1). */
+export interface AddressProof {
+  /** 20 bytes that nobody can know who did not receive them there. */
+  readonly cookie: Buffer
+  proved(): void
+}
+
+/** Records that one handshake may take; an honest one with every message lost twice needs less. */
+const MAX_RECORDS = 200
+const RECORD_HEADER = 13
+const ALERT = 21
+const HANDSHAKE = 22
+const DTLS_1_2 = 0xfefd
+const FATAL = 2
+const CLIENT_HELLO = 1
+/** In a ClientHello: behind the header of the message, the version and the random bytes. */
+const SESSION_ID_AT = 12 + 2 + 32
+const HELLO_VERIFY_REQUEST = 3
+const CERTIFICATE_VERIFY = 15
+/** werift's name for our side. */
+const SERVER = 2
+
+/**
+ * The DTLS side of one peer, where it is the client (`a=setup:passive` here). werift does the handshake; what it leaves to
+ * its user is done here: that the certificate is the one of the offer, and that the peer holds its private key.
+ */
+export class DtlsHandshake {
+  readonly #options: HandshakeOptions
+  readonly #server: DtlsServer
+  readonly #order = new HandshakeOrder()
+  #records = 0
+  #isOver = false
+  #isConnected = false
+  readonly #transport: Transport
+
+  constructor(options: HandshakeOptions) {
+    this.#options = options
+    this.#transport = createTransport((datagram) => options.send(datagram))
+    const { certPem, privateKey, signatureHash } = options.identity.certificate
+    this.#server = new DtlsServer({
+      cert: certPem,
+      key: privateKey,
+      signatureHash,
+      transport: this.#transport,
+      srtpProfiles: PROFILES.map(({ id }) => id),
+      extendedMasterSecret: true,
+      certificateRequest: true,
+    })
+    this.#server.onConnect.once(() => this.#finish())
+    this.#server.onError.subscribe((error: unknown) => this.#fail(String(error)))
+  }
+
+  /** Takes in a datagram whose first byte is that of a DTLS record. `proof`: null when its address needs none. */
+  receive(datagram: Buffer, proof: AddressProof | null): void {
+    if (this.#isOver) return
+    for (const record of recordsOf(datagram)) {
+      if (this.#isConnected) this.#receiveAfterwards(record)
+      else this.#receiveHandshake(record, proof)
+    }
+  }
+
+  /** Says goodbye, best effort, and forgets the peer. */
+  close(): void {
+    if (this.#isConnected && !this.#isOver) this.#options.send(this.#closeNotify())
+    this.#isOver = true
+    for (const event of [this.#server.onConnect, this.#server.onError, this.#server.onClose]) event.allUnsubscribe()
+  }
+
+  #receiveHandshake(record: Buffer, proof: AddressProof | null): void {
+    this.#records += 1
+    // An alert in the clear may come from anybody; whoever gives up is noticed by its silence.
+    if (this.#records > MAX_RECORDS || record[0] === ALERT) return
+    const isClear = record.readUInt16BE(3) === 0
+    if (record[0] === HANDSHAKE && isClear) {
+      const body = record.subarray(RECORD_HEADER)
+      if (!this.#order.takes(body)) return
+      this.#expectCookie(cookieIn(body), proof)
+    }
+    try {
+      this.#transport.onData(record, ['', 0])
+    } catch {
+      // Malformed. An honest peer sends the right one again.
+    }
+  }
+
+  /** werift compares the cookie of a ClientHello with one of its own, the same for all addresses: here it is told which. */
+  #expectCookie(cookie: Buffer | null, proof: AddressProof | null): void {
+    const { dtls } = this.#server
+    if (cookie === null) return
+    if (proof !== null) {
+      dtls.cookie = proof.cookie
+      if (cookie.equals(proof.cookie)) proof.proved()
+    } else if (cookie.length > 0) dtls.cookie = cookie
+  }
+
+  /**
+   * After the handshake only what is encrypted counts (epoch 1): a forged ClientHello would otherwise begin anew, and a
+   * forged alert end it. A Finished that comes again means that ours was lost; werift answers it.
+   */
+  #receiveAfterwards(record: Buffer): void {
+    if (record.readUInt16BE(3) !== 1) return
+    if (record[0] === HANDSHAKE) this.#transport.onData(record, ['', 0])
+    else if (record[0] === ALERT && this.#isGoodbye(record)) this.#endedByPeer()
+  }
+
+  #isGoodbye(record: Buffer): boolean {
+    const header = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber: record.readUIntBE(5, 6) }
+    try {
+      const alert = this.#server.cipher.cipher.decrypt(SERVER, record.subarray(RECORD_HEADER), header)
+      return alert.length === 2 && (alert[0] === FATAL || alert[1] === 0)
+    } catch {
+      return false
+    }
+  }
+
+  /** An encrypted alert of level 1 and description 0 (RFC 5246 section 7.2.1). */
+  #closeNotify(): Buffer {
+    const { dtls, cipher } = this.#server
+    dtls.recordSequenceNumber += 1
+    const sequenceNumber = dtls.recordSequenceNumber
+    const plain = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber }
+    const body = cipher.cipher.encrypt(SERVER, Buffer.from([1, 0]), plain)
+    const header = Buffer.alloc(RECORD_HEADER)
+    header[0] = ALERT
+    header.writeUInt16BE(DTLS_1_2, 1)
+    header.writeUInt16BE(1, 3)
+    header.writeUIntBE(sequenceNumber, 5, 6)
+    header.writeUInt16BE(body.length, 11)
+    return Buffer.concat([header, body])
+  }
+
+  #finish(): void {
+    const problem = this.#findProblem()
+    const profile = profileOf(this.#server.srtp.srtpProfile)
+    if (problem !== undefined || profile === undefined) {
+      this.#fail(problem ?? 'no SRTP profile in common')
+      return
+    }
+    this.#isConnected = true
+    const keys = this.#server.extractSessionKeys(profile.keyBytes, profile.saltBytes)
+    this.#options.connected({
+      inbound: { profile, key: keys.remoteKey, salt: keys.remoteSalt },
+      outbound: { profile, key: keys.localKey, salt: keys.localSalt },
+    })
+  }
+
+  #findProblem(): string | undefined {
+    const certificate = this.#server.remoteCertificate
+    if (certificate === undefined) return 'the peer showed no certificate'
+    if (!hasFingerprint(certificate, this.#options.fingerprints)) return 'the certificate is not the one of the offer'
+    return this.#holdsKeyOf(certificate) ? undefined : 'the peer does not hold the key of its certificate'
+  }
+
+  /** Checks CertificateVerify, a signature of all handshake messages before it (RFC 5246 section 7.4.8). */
+  #holdsKeyOf(certificate: Buffer): boolean {
+    const messages = this.#server.dtls.sortedHandshakeCache
+    const at = messages.findIndex(({ msg_type }) => msg_type === CERTIFICATE_VERIFY)
+    const body = messages[at]?.fragment
+    if (body === undefined || body.length < 4) return false
+    const signed = Buffer.concat(messages.slice(0, at).map((message) => message.serialize()))
+    const hash = { 4: 'sha256', 5: 'sha384', 6: 'sha512' }[body.readUInt8(0)]
+    if (hash === undefined) return false
+    try {
+      return verify(
+        hash,
+        signed,
+        new X509Certificate(certificate).publicKey,
+        body.subarray(4, 4 + body.readUInt16BE(2)),
+      )
+    } catch {
+      return false
+    }
+  }
+
+  #fail(problem: string): void {
+    if (this.#isOver || this.#isConnected) return
+    this.close()
+    this.#options.failed(problem)
+  }
+
+  #endedByPeer(): void {
+    this.close()
+    this.#options.closed()
+  }
+}
+
+/** Whether a datagram of ours asks for a cookie and does nothing else, so that it may go where nothing is proved. */
+export const isHelloVerifyRequest = (datagram: Uint8Array): boolean =>
+  datagram[0] === HANDSHAKE && datagram[RECORD_HEADER] === HELLO_VERIFY_REQUEST
+
+/**
+ * The cookie of a ClientHello (RFC 6347 section 4.2.1), empty in the first one; null for other messages and later fragments.
+ * `body`: a record without its header.
+ */
+function cookieIn(body: Buffer): Buffer | null {
+  if (body.length <= SESSION_ID_AT || body[0] !== CLIENT_HELLO || body.readUIntBE(6, 3) !== 0) return null
+  const at = SESSION_ID_AT + 1 + body.readUInt8(SESSION_ID_AT)
+  const end = at + 1 + (body[at] ?? 0)
+  return at < body.length && end <= body.length ? body.subarray(at + 1, end) : null
+}
+
+/** The records of a datagram (RFC 6347 section 4.1) up to the first that is cut short. */
+function recordsOf(datagram: Buffer): Buffer[] {
+  const records: Buffer[] = []
+  let at = 0
+  while (at + RECORD_HEADER <= datagram.length) {
+    const end = at + RECORD_HEADER + datagram.readUInt16BE(at + 11)
+    if (end > datagram.length) break
+    records.push(datagram.subarray(at, end))
+    at = end
+  }
+  return records
+}
+
+/** What werift takes for a socket. */
+export const createTransport = (send: (datagram: Buffer) => void): Transport => ({
+  type: 'udp',
+  address: { address: '', family: '', port: 0 },
+  closed: false,
+  onData: () => undefined,
+  send: async (datagram) => send(datagram),
+  close: async () => undefined,
+})
+
+/** `AB:CD:…` of a DER certificate. */
+const digest = (hash: string, der: Buffer): string =>
+  (createHash(hash).update(der).digest('hex').toUpperCase().match(/../g) ?? []).join(':')
+
+/** The hashes that a fingerprint may be made with, by their names in SDP (RFC 8122 section 5); SHA-1 is too weak. */
+const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
+
+function hasFingerprint(certificate: Buffer, fingerprints: readonly CertificateFingerprint[]): boolean {
+  return fingerprints.some(({ algorithm, value }) => {
+    const hash = HASHES[algorithm.toLowerCase()]
+    return hash !== undefined && digest(hash, certificate) === value.toUpperCase()
+  })
+}

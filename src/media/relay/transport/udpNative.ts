@@ -1,0 +1,146 @@
+import { SocketAddress } from 'node:net'
+import { constants } from 'node:os'
+import { getSystemErrorName } from 'node:util'
+import { BUFFER_BYTES, type Endpoint, onOnePort, type Receive, type UdpPort } from './socket.ts'
+import { addressBytes } from '../wire/address.ts'
+
+/** What native/udp.c exports. Sockets are their descriptors; a wrong argument makes it throw a TypeError. */
+export interface UdpAddon {
+  /** `address`: 4 bytes for IPv4, 16 for IPv6. Returns the descriptor, or an error of the system, which is negative. */
+  open(address: Buffer, port: number, bufferBytes: number): number
+  port(fd: number): number
+  /** Calls `wake` with how many datagrams have come, which it put into the slots of `memory`, and what it knows of each into `heads`. */
+  watch(fd: number, memory: Buffer, heads: Buffer, wake: (count: number) => void): void
+  /** Reads what is there without waiting for it; returns how many. */
+  receive(fd: number): number
+  /** Whether the kernel took it. */
+  send(fd: number, datagram: Uint8Array, address: Buffer, port: number): boolean
+  close(fd: number): void
+}
+
+/** As native/udp.c has them: datagrams of one call, room for each, and words of what is told of it. */
+const SLOTS = 32
+const SLOT_BYTES = 2048
+const HEAD_WORDS = 6
+
+/** A port whose sockets are the addon's. */
+export interface NativeUdpPort extends UdpPort {
+  /** Of its sockets, in the order of the addresses. */
+  readonly descriptors: readonly number[]
+}
+
+/**
+ * The port like that of `openUdp`, by the addon.
+ * @throws an error like that of a socket when the port is taken
+ */
+export async function openNativeUdp(
+  addon: UdpAddon,
+  wish: { host: string; port: number },
+  receive: Receive,
+): Promise<NativeUdpPort> {
+  const { addresses, sockets, port } = await onOnePort(wish, {
+    bind: async (address, at) => bind(addon, address, at),
+    portOf: (fd) => addon.port(fd),
+    close: async (fd) => addon.close(fd),
+  })
+  for (const [via, fd] of sockets.entries()) listen(addon, fd, isV6(addresses[via]), via, receive)
+  return {
+    port,
+    addresses,
+    descriptors: sockets,
+    send: (datagram, { address, port: to, via }) => {
+      const [fd, bytes] = [sockets[via], addressBytes(address)]
+      if (fd !== undefined && bytes !== null && (bytes.length === 16) === isV6(addresses[via]))
+        addon.send(fd, datagram, bytes, to)
+    },
+    close: async () => {
+      for (const fd of sockets.splice(0)) addon.close(fd)
+    },
+  }
+}
+
+const isV6 = (address = ''): boolean => address.includes(':')
+
+function bind(addon: UdpAddon, address: string, port: number): number {
+  const bytes = addressBytes(address)
+  const fd = bytes === null ? -constants.errno.EADDRNOTAVAIL : addon.open(bytes, port, BUFFER_BYTES)
+  if (fd >= 0) return fd
+  const code = getSystemErrorName(fd)
+  throw Object.assign(new Error(`bind ${code} ${address}:${port}`), { code, syscall: 'bind', address, port })
+}
+
+function listen(addon: UdpAddon, fd: number, isSix: boolean, via: number, receive: Receive): void {
+  const inlet = new Inlet(isSix, via)
+  addon.watch(fd, inlet.memory, inlet.headBytes, (count) => inlet.each(count, receive))
+}
+
+/** What comes at one socket. */
+class Inlet {
+  readonly memory = Buffer.alloc(SLOTS * SLOT_BYTES)
+  readonly headBytes: Buffer
+  readonly #heads = new Uint32Array(SLOTS * HEAD_WORDS)
+  readonly #isSix: boolean
+  readonly #via: number
+  /** Those that sent before, by address and port: most of what comes is from few. */
+  readonly #known = new Map<number | string, Endpoint>()
+
+  constructor(isSix: boolean, via: number) {
+    this.headBytes = Buffer.from(this.#heads.buffer)
+    this.#isSix = isSix
+    this.#via = via
+  }
+
+  each(count: number, receive: Receive): void {
+    for (let slot = 0; slot < count; slot++) {
+      const length = this.#heads[slot * HEAD_WORDS] ?? 0
+      const at = slot * SLOT_BYTES
+      if (length > 0) receive(this.memory.subarray(at, at + length), this.#from(slot * HEAD_WORDS))
+    }
+  }
+
+  #from(head: number): Endpoint {
+    const [port = 0, first = 0] = [this.#heads[head + 1], this.#heads[head + 2]]
+    const key = this.#isSix ? this.#heads.subarray(head + 1, head + HEAD_WORDS).join() : first * 0x10000 + port
+    return this.#known.get(key) ?? this.#meet(key, port, this.#heads.subarray(head + 2, head + HEAD_WORDS))
+  }
+
+  #meet(key: number | string, port: number, words: Uint32Array): Endpoint {
+    const from = { address: this.#isSix ? textOfV6(words) : textOfV4(words), port, via: this.#via }
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    this.#known.set(key, from)
+    return from
+  }
+}
+
+/** Others are made anew each time, and who sends from many addresses gains nothing by it. */
+const MAX_KNOWN = 4096
+
+const textOfV4 = ([word = 0]: Uint32Array): string => [24, 16, 8, 0].map((shift) => (word >>> shift) & 255).join('.')
+
+function textOfV6(words: Uint32Array): string {
+  const groups = Array.from(words).flatMap((word) => [word >>> 16, word & 0xffff])
+  const address = groups.map((group) => group.toString(16)).join(':')
+  return new SocketAddress({ address, family: 'ipv6' }).address
+}
+
+/** Sends datagrams of the sizes at which it could go wrong from one socket of the addon to another, and looks what comes. */
+export function carriesAlike(addon: UdpAddon): boolean {
+  const sizes = [1, 1200, SLOT_BYTES, SLOT_BYTES + 1, 77]
+  const [from, to] = [addon.open(LOOPBACK, 0, BUFFER_BYTES), addon.open(LOOPBACK, 0, BUFFER_BYTES)]
+  if (from < 0 || to < 0) return false
+  const inlet = new Inlet(false, 0)
+  const came: Buffer[] = []
+  try {
+    addon.watch(to, inlet.memory, inlet.headBytes, () => undefined)
+    const areSent = sizes.every((size) => addon.send(from, Buffer.alloc(size, size), LOOPBACK, addon.port(to)))
+    inlet.each(addon.receive(to), (datagram, { address, port }) => {
+      if (address === '127.0.0.1' && port === addon.port(from)) came.push(Buffer.from(datagram))
+    })
+    const fitting = sizes.filter((size) => size <= SLOT_BYTES)
+    return areSent && Buffer.concat(came).equals(Buffer.concat(fitting.map((size) => Buffer.alloc(size, size))))
+  } finally {
+    for (const fd of [from, to]) addon.close(fd)
+  }
+}
+
+const LOOPBACK = Buffer.from([127, 0, 0, 1])

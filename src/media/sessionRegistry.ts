@@ -1,0 +1,242 @@
+import { Batches } from '../base/batches.ts'
+import { Tally } from '../base/tally.ts'
+import type { AccessRequest } from '../core/access/types.ts'
+import type { SessionSlot } from '../core/sessions/slots.ts'
+import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
+import type { FrameSource } from './frame.ts'
+
+export type { Session } from '../core/sessions/types.ts'
+
+/** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
+export type Cut = (session: Session, reason: string) => Promise<void>
+
+/** A feed on the air at this node: a publisher whose media has begun. */
+export interface ActiveFeed extends FeedFacts {
+  /** The token asks for recordings. */
+  readonly record: boolean
+  /** The token asks for thumbnails. */
+  readonly thumbnails: boolean
+  /** Its media, for HLS, recording and thumbnails. */
+  readonly media: FrameSource
+}
+
+/** A feed on the air at another node. */
+export interface RemoteFeedRef extends Pick<FeedFacts, 'accountId' | 'streamName' | 'sourceId' | 'secured'> {
+  /** Where clients reach that node; null when it is not known. */
+  readonly url: string | null
+}
+
+/** What this node keeps of somebody who is on. */
+export interface ActiveSession {
+  readonly session: Session
+  readonly cut: Cut
+  /** Released when the session is removed here, however it ended. */
+  readonly slot: SessionSlot
+  /** What was decided on, to decide again when the token changes. */
+  readonly request: AccessRequest
+  /** SHA-256 of the token's value at admission, in hex; null without a token. */
+  tokenHash: string | null
+  /** The version of the token on which the session was last found to be right. */
+  tokenVersion: number | null
+  /** Totals so far. */
+  bytes: Bytes
+  /** When media last came from this publisher; null before the first, and for viewers. */
+  mediaAtMs: number | null
+  /** Totals as last written. */
+  written: Bytes
+  /** Set once, when we end it: everybody who wants the end waits for the same one. */
+  ending: { readonly reason: string; readonly done: Promise<void> } | null
+}
+
+/** Somebody who has left, and whose end is not written yet. */
+export interface ClosingSession {
+  readonly entry: ActiveSession
+  readonly reason: string
+  readonly atMs: number
+}
+
+const NOTHING: ReadonlySet<ActiveSession> = new Set()
+/** Ends in one transaction. That of a publisher costs an event and more. */
+const PUBLISHERS_AT_ONCE = 50
+const VIEWERS_AT_ONCE = 500
+
+/**
+ * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
+ * knows the same, durably. Bounded: each session has a slot (`core/sessions/slots.ts`).
+ */
+export class SessionRegistry {
+  /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
+  node = ''
+  /** Ended here and not yet in the store, by session id. */
+  readonly leaving = new Map<string, ClosingSession>()
+  /** Tokens that have changed while the store could not be asked, so that their sessions are still to be looked at. */
+  readonly unchecked = new Set<number>()
+  /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
+  readonly attempts = new Map<string, number>()
+  readonly counts = new SessionCounts()
+  /** Ends on their way into the store, by what ended: the end of a feed does not wait for those of its viewers. */
+  readonly ends = {
+    publish: new Batches<ClosingSession>(PUBLISHERS_AT_ONCE),
+    view: new Batches<ClosingSession>(VIEWERS_AT_ONCE),
+  }
+  /** Totals on their way into the store. */
+  readonly writing = new Batches<'totals'>(1)
+  readonly #entries = new Map<string, ActiveSession>()
+  readonly #byToken = new Index<number>()
+  readonly #feeds = new Map<string, Map<string | null, ActiveFeed>>()
+  readonly #listeners = new Set<(feed: ActiveFeed, what: 'started' | 'ended') => void>()
+  #remote: ReadonlyMap<string, readonly RemoteFeedRef[]> = new Map()
+  #knowsAll = true
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Is this session still on? An edge asks after it has attached the media of somebody who may have been cut before. */
+  has(sessionId: string): boolean {
+    return this.#entries.has(sessionId)
+  }
+
+  get(sessionId: string): ActiveSession | undefined {
+    return this.#entries.get(sessionId)
+  }
+
+  /** In the order of admission. A copy: it stays as it is while sessions come and go. */
+  all(): ActiveSession[] {
+    return [...this.#entries.values()]
+  }
+
+  ofToken(tokenId: number): ActiveSession[] {
+    return [...this.#byToken.get(tokenId)]
+  }
+
+  add(entry: ActiveSession): void {
+    const { id, tokenId } = entry.session
+    this.#entries.set(id, entry)
+    if (tokenId !== null) this.#byToken.add(tokenId, entry)
+  }
+
+  /** Forgets a session and its feed, and releases its slot. */
+  remove(sessionId: string): void {
+    const entry = this.#entries.get(sessionId)
+    if (!entry) return
+    entry.slot.release()
+    const { tokenId, accountId, streamName } = entry.session
+    this.#entries.delete(sessionId)
+    if (tokenId !== null) this.#byToken.remove(tokenId, entry)
+    for (const feed of this.feedsOf(accountId, streamName)) {
+      if (feed.sessionId === sessionId) this.removeFeed(feed)
+    }
+  }
+
+  /** On the air at this node. */
+  feeds(): ActiveFeed[] {
+    return [...this.#feeds.values()].flatMap((sources) => [...sources.values()])
+  }
+
+  /** The feeds of one stream at this node, by age. */
+  feedsOf(accountId: string, streamName: string): ActiveFeed[] {
+    return [...(this.#feeds.get(streamKey(accountId, streamName))?.values() ?? [])]
+  }
+
+  /** The feed of one source; without a source id the one without an id, or else the oldest. */
+  feed(accountId: string, streamName: string, sourceId: string | null): ActiveFeed | undefined {
+    const sources = this.#feeds.get(streamKey(accountId, streamName))
+    const [oldest] = sources?.values() ?? []
+    return sources?.get(sourceId) ?? (sourceId === null ? oldest : undefined)
+  }
+
+  /** Puts a feed on the air in the place of an older one of the same source. */
+  addFeed(feed: ActiveFeed): void {
+    const key = streamKey(feed.accountId, feed.streamName)
+    const sources = this.#feeds.get(key) ?? new Map<string | null, ActiveFeed>()
+    const replaced = sources.get(feed.sourceId)
+    if (replaced) this.removeFeed(replaced)
+    sources.set(feed.sourceId, feed)
+    this.#feeds.set(key, sources)
+    this.#notify(feed, 'started')
+  }
+
+  removeFeed(feed: ActiveFeed): void {
+    const key = streamKey(feed.accountId, feed.streamName)
+    const sources = this.#feeds.get(key)
+    if (sources?.get(feed.sourceId)?.feedId !== feed.feedId) return
+    sources.delete(feed.sourceId)
+    if (sources.size === 0) this.#feeds.delete(key)
+    this.#notify(feed, 'ended')
+  }
+
+  /** Calls `listener` when a feed of this node begins or ends; it must not throw. Returns the function that stops it. */
+  watchFeeds(listener: (feed: ActiveFeed, what: 'started' | 'ended') => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Is a stream on the air, here or elsewhere? With several sources it is secured when any of them says so. */
+  onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
+    const key = streamKey(accountId, streamName)
+    const [here, there] = [this.#feeds.get(key), this.#remote.get(key)]
+    if (here === undefined && there === undefined) return undefined
+    return { secured: [...(here?.values() ?? []), ...(there ?? [])].some((feed) => feed.secured) }
+  }
+
+  /** The feed of one source at another node, as `feed` chooses it. */
+  remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
+    return chooseSource(this.#remote.get(streamKey(accountId, streamName)) ?? [], sourceId)
+  }
+
+  /** False: there are more feeds at other nodes than are kept, so that one that is not found may be there all the same. */
+  get knowsAll(): boolean {
+    return this.#knowsAll
+  }
+
+  /** Takes note of what is on the air at other nodes. */
+  setRemote(feeds: readonly RemoteFeedRef[], knowsAll: boolean): void {
+    this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
+    this.#knowsAll = knowsAll
+  }
+
+  #notify(feed: ActiveFeed, what: 'started' | 'ended'): void {
+    for (const listener of this.#listeners) listener(feed, what)
+  }
+}
+
+/** The feed of one source; without a source id the one without an id, or else the first. */
+export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: readonly F[], sourceId: string | null) =>
+  feeds.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? feeds[0] : undefined)
+
+/** `accountId/streamName`, as people write a stream. */
+export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
+
+/** What has happened at this node since it started, for metrics. */
+class SessionCounts {
+  /** By action and protocol. */
+  readonly admitted = new Tally()
+  /** By code. */
+  readonly refused = new Tally()
+  /** By reason. */
+  readonly ended = new Tally()
+  bytesIn = 0
+  bytesOut = 0
+}
+
+/** Entries by something that several share. */
+class Index<K> {
+  readonly #map = new Map<K, Set<ActiveSession>>()
+
+  get(key: K): ReadonlySet<ActiveSession> {
+    return this.#map.get(key) ?? NOTHING
+  }
+
+  add(key: K, entry: ActiveSession): void {
+    const entries = this.#map.get(key)
+    if (entries) entries.add(entry)
+    else this.#map.set(key, new Set([entry]))
+  }
+
+  remove(key: K, entry: ActiveSession): void {
+    const entries = this.#map.get(key)
+    entries?.delete(entry)
+    if (entries?.size === 0) this.#map.delete(key)
+  }
+}

@@ -1,0 +1,54 @@
+/** How far an exchange had come when it failed. */
+export type Stage = 'refused' | 'resolve' | 'connect' | 'tls' | 'send' | 'answer'
+
+export interface EgressFailure {
+  readonly stage: Stage
+  /** A short word that programs can compare; closed list: see `FailureCode`. */
+  readonly code: FailureCode
+  /** For people. */
+  readonly message: string
+}
+
+export type FailureCode =
+  | 'target_not_allowed'
+  | 'name_not_found'
+  | 'name_server_failed'
+  | 'connection_refused'
+  | 'unreachable'
+  | 'reset'
+  | 'timeout'
+  | 'certificate_expired'
+  | 'certificate_not_yet_valid'
+  | 'certificate_wrong_name'
+  | 'certificate_self_signed'
+  | 'certificate_untrusted'
+  | 'tls_failed'
+  | 'answer_invalid'
+  | 'aborted'
+  | 'failed'
+
+/** What became of one exchange. Every outcome is a value: nothing that a receiver does can throw. */
+export type EgressOutcome =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly durationMs: number
+      /** The beginning of the answer as text; bytes that are no UTF-8 become U+FFFD, and so does NUL. */
+      readonly answer: string
+      /** The answer was longer than what was kept. */
+      readonly truncated: boolean
+    }
+  | (EgressFailure & {
+      readonly kind: 'failed'
+      readonly durationMs: number
+      /** Set when the receiver gave a status but its answer did not end in time or broke off. */
+      readonly status: number | null
+    })
+
+/** Null when the receiver accepted the request (2xx); otherwise why it counts as failed, in words. */
+export function egressFailureOf(outcome: EgressOutcome): string | null {
+  if (outcome.kind === 'failed') return outcome.message
+  if (outcome.status >= 200 && outcome.status < 300) return null
+  if (outcome.status >= 300 && outcome.status < 400) return `redirects are not followed (status ${outcome.status})`
+  return `the receiver answered with status ${outcome.status}`
+}

@@ -1,0 +1,229 @@
+import type { Clock } from '../base/clock.ts'
+import { timeOrderedId } from '../base/ids.ts'
+import type { Logger } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import { Tally } from '../base/tally.ts'
+import { type AccessLogRow, type Store, StoreUnavailable } from '../store/store.ts'
+import { DiskGuard } from './diskGuard.ts'
+import { KnownAccounts } from './knownAccounts.ts'
+import { type BudgetOptions, RefusalBudget } from './refusalBudget.ts'
+
+export interface AccessRecorderOptions extends BudgetOptions {
+  store: Store
+  clock: Clock
+  random: Random
+  log: Logger
+  /** 0 to 1: the share of decisions of each kind that is kept. */
+  refusalRate: number
+  admissionRate: number
+  /** Most rows waiting to be written; more are dropped and counted. */
+  bufferRows: number
+  /** How much of the disk is to be left free, and at most a twentieth of it. */
+  minFreeMegabytes: number
+}
+
+/** A decision as it is noted: what it has in common with the same one again. */
+export type Noted = Omit<AccessLogRow, 'id' | 'atMs' | 'count' | 'lastAtMs'>
+
+const BATCH = 500
+/** The same refusal within this time of the first is the same row. */
+const FOLD_MS = 60_000
+/** How often the counts of rows that are written already are written again. */
+const COUNTS_MS = 10_000
+/** Decisions about accounts that perhaps do not exist, between two looks. */
+const UNSURE_MAX = 100
+const LOOKS_MAX = 20
+/** What is older makes room when the disk is all but full. */
+const OLD_MS = 86_400_000
+const OLD_AT_ONCE = 1000
+
+/**
+ * Keeps decisions for `GET /api/access/log`. Recording never delays or changes a decision, and no stranger can fill the
+ * disk or the memory with refusals: repeats are folded into one row, rows have a budget, an account that does not exist has
+ * none, and nothing is written on a disk that is nearly full.
+ */
+export class AccessRecorder {
+  /** What became no row of its own, by reason, for metrics. */
+  readonly dropped = new Tally()
+  folded = 0
+  readonly #options: AccessRecorderOptions
+  readonly #accounts: KnownAccounts
+  readonly #budget: RefusalBudget
+  readonly #disk: DiskGuard
+  /** Rows that may be repeated, by what they say; the oldest first. */
+  readonly #open = new Map<string, { readonly row: AccessLogRow; readonly untilMs: number }>()
+  readonly #fresh = new Set<AccessLogRow>()
+  /** Written, and repeated since. */
+  readonly #changed = new Set<AccessLogRow>()
+  #unsure: { readonly noted: Noted; readonly atMs: number }[] = []
+  #countedMs = Number.NEGATIVE_INFINITY
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(options: AccessRecorderOptions) {
+    this.#options = options
+    this.#accounts = new KnownAccounts(options.clock)
+    this.#budget = new RefusalBudget(options)
+    this.#disk = new DiskGuard({ ...options, minFreeBytes: options.minFreeMegabytes * 1_000_000 })
+  }
+
+  /** Is this decision to be noted? Draws lots where a share of its kind is kept. */
+  wants(allowed: boolean): boolean {
+    const { admissionRate, refusalRate, random } = this.#options
+    const rate = allowed ? admissionRate : refusalRate
+    if (rate >= 1) return true
+    return rate > 0 && random.bytes(4).readUInt32BE() / 0x1_0000_0000 < rate
+  }
+
+  /**
+   * Notes one decision that is wanted. Synchronous and cheap.
+   *
+   * @param isOurs the account is known to exist, as that of a token or of an API secret does
+   */
+  note(noted: Noted, isOurs: boolean): void {
+    if (isOurs) this.#accounts.learn(noted.accountId)
+    const exists = this.#accounts.has(noted.accountId)
+    const atMs = this.#options.clock.now()
+    if (exists === true) this.#take(noted, atMs)
+    else if (exists === false || this.#unsure.length >= UNSURE_MAX) this.dropped.add('unknown_account')
+    else this.#unsure.push({ noted, atMs })
+  }
+
+  /** Every second: writes what is new, and now and then what was repeated; gives way on a disk that is nearly full. */
+  async reconcile(): Promise<void> {
+    await this.#disk.look(this.#options.store)
+    if (this.#disk.isUrgent) await this.#makeRoom()
+    this.#forgetOld()
+    const nowMs = this.#options.clock.monotonic()
+    const isTime = nowMs - this.#countedMs >= COUNTS_MS
+    if (isTime) this.#countedMs = nowMs
+    await this.#write(isTime)
+  }
+
+  /** Writes all that waits. What cannot be written now stays, within the bound, and is written later. */
+  flush(): Promise<void> {
+    return this.#write(true)
+  }
+
+  #take(noted: Noted, atMs: number): void {
+    if (this.#disk.isLow) return this.dropped.add('disk_full')
+    const nowMs = this.#options.clock.monotonic()
+    const key = noted.allowed ? null : keyOf(noted)
+    if (key !== null && this.#fold(key, atMs, nowMs)) return undefined
+    const used = noted.allowed ? null : this.#budget.take(noted, nowMs)
+    if (used !== null) return this.dropped.add(used)
+    const { bufferRows, random } = this.#options
+    if (this.#fresh.size >= bufferRows) return this.dropped.add('buffer_full')
+    const row = { ...noted, id: timeOrderedId(atMs, random), atMs, count: 1, lastAtMs: atMs }
+    this.#fresh.add(row)
+    if (key !== null && this.#open.size < bufferRows) this.#open.set(key, { row, untilMs: nowMs + FOLD_MS })
+    return undefined
+  }
+
+  /** True: it has happened before, and is counted there. */
+  #fold(key: string, atMs: number, nowMs: number): boolean {
+    const open = this.#open.get(key)
+    if (open === undefined) return false
+    if (nowMs >= open.untilMs) {
+      this.#open.delete(key)
+      return false
+    }
+    const { row } = open
+    row.count += 1
+    row.lastAtMs = Math.max(row.lastAtMs, atMs)
+    this.folded += 1
+    if (!this.#fresh.has(row)) this.#changed.add(row)
+    return true
+  }
+
+  #forgetOld(): void {
+    const nowMs = this.#options.clock.monotonic()
+    for (const [key, { untilMs }] of this.#open) {
+      if (nowMs < untilMs) return
+      this.#open.delete(key)
+    }
+  }
+
+  /** One after another. */
+  #write(withCounts: boolean): Promise<void> {
+    const written = this.#writing.then(() => this.#writeNow(withCounts))
+    this.#writing = written.catch(() => undefined)
+    return written
+  }
+
+  async #writeNow(withCounts: boolean): Promise<void> {
+    try {
+      await this.#askForAccounts()
+      await this.#writeAll(this.#fresh)
+      if (withCounts) await this.#writeAll(this.#changed)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      if (error.isDiskFull) this.#giveWay()
+      else this.#options.log.warn({ waiting: this.#fresh.size }, 'the access log cannot be written now')
+    }
+  }
+
+  async #askForAccounts(): Promise<void> {
+    const asked = new Set(this.#unsure.map(({ noted }) => noted.accountId))
+    for (const accountId of [...asked].slice(0, LOOKS_MAX)) await this.#accounts.look(this.#options.store, accountId)
+    for (const { noted, atMs } of this.#unsure.splice(0)) {
+      if (this.#accounts.has(noted.accountId) === true) this.#take(noted, atMs)
+      else this.dropped.add('unknown_account')
+    }
+  }
+
+  async #writeAll(waiting: Set<AccessLogRow>): Promise<void> {
+    while (waiting.size > 0) {
+      const batch = firstOf(waiting)
+      for (const row of batch) waiting.delete(row)
+      try {
+        // As they are now: what is repeated meanwhile is written again.
+        const rows = batch.map((row) => ({ ...row }))
+        await this.#options.store.transaction((tx) => tx.accessLog.append(rows))
+      } catch (error) {
+        for (const row of batch) waiting.add(row)
+        throw error
+      }
+    }
+  }
+
+  /** Old rows go, so that what else is written has room within the file. */
+  async #makeRoom(): Promise<void> {
+    const beforeMs = this.#options.clock.now() - OLD_MS
+    try {
+      await this.#options.store.transaction((tx) => tx.accessLog.prune(beforeMs, OLD_AT_ONCE))
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+    }
+  }
+
+  /** The room that is left, if any, is for what people have asked to be written. */
+  #giveWay(): void {
+    this.#disk.full()
+    this.dropped.add('disk_full', this.#fresh.size)
+    this.#fresh.clear()
+    this.#changed.clear()
+    this.#open.clear()
+    this.#options.log.warn({}, 'the disk of the database is full: the access log is not written for a minute')
+  }
+}
+
+function firstOf(rows: ReadonlySet<AccessLogRow>): AccessLogRow[] {
+  const first: AccessLogRow[] = []
+  for (const row of rows) if (first.push(row) === BATCH) break
+  return first
+}
+
+/** What two refusals must have in common to be one row. The country follows from the address. */
+const keyOf = ({
+  accountId,
+  source,
+  action,
+  protocol,
+  tokenId,
+  jti,
+  address,
+  origin,
+  code,
+  streamName,
+}: Noted): string =>
+  JSON.stringify([accountId, source, action, protocol, tokenId, jti, address, origin, code, streamName])

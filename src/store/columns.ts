@@ -1,0 +1,2 @@
+/** What SQLite keeps of a boolean. */
+export type DbBoolean = 0 | 1

@@ -1,0 +1,107 @@
+import type { Compilable, Kysely } from 'kysely'
+import type { DB } from './schema.ts'
+
+export type DialectName = 'sqlite' | 'postgres'
+
+/** A database product: its name, and the query builder that writes its dialect. The builder compiles; it never connects. */
+export interface SqlDialect {
+  readonly name: DialectName
+  readonly db: Kysely<DB>
+}
+
+/** A finished query. `name` is set when the text never changes, so that a server may keep it prepared under that name. */
+export interface Query {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  readonly name?: string
+}
+
+/** `changed` counts the rows that were written, or returned when the query returns rows. */
+export interface QueryAnswer {
+  readonly rows: unknown[]
+  readonly changed: number
+}
+
+/** A query with named holes, compiled once per engine. */
+export type Statement<P, R> = (engine: SqlDialect, params: P) => Query & { readonly row?: R }
+
+type Build<R> = (db: Kysely<DB>, engine: DialectName) => Compilable<R>
+
+/** Somewhere to run queries: a connection, a pool, or a transaction. The tables are written against this alone. */
+export abstract class Executor {
+  readonly engine: SqlDialect
+
+  constructor(engine: SqlDialect) {
+    this.engine = engine
+  }
+
+  abstract execute(query: Query): Promise<QueryAnswer>
+
+  /** The rows of a prepared statement. */
+  all<P, R>(statement: Statement<P, R>, params: P): Promise<R[]> {
+    return this.execute(statement(this.engine, params)).then((answer) => answer.rows as R[])
+  }
+
+  /** The first row of a prepared statement. */
+  first<P, R>(statement: Statement<P, R>, params: P): Promise<R | undefined> {
+    return this.execute(statement(this.engine, params)).then((answer) => answer.rows[0] as R | undefined)
+  }
+
+  /** Runs a prepared statement; answers how many rows it wrote. */
+  run<P>(statement: Statement<P, unknown>, params: P): Promise<number> {
+    return this.execute(statement(this.engine, params)).then((answer) => answer.changed)
+  }
+
+  /** The rows of a query whose shape depends on its input. */
+  ask<R>(build: Build<R>): Promise<R[]> {
+    return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.rows as R[])
+  }
+
+  /** Runs a query whose shape depends on its input; answers how many rows it wrote. */
+  change(build: Build<unknown>): Promise<number> {
+    return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.changed)
+  }
+}
+
+/** Stands for a parameter while a statement is compiled. */
+class Hole {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
+
+let statements = 0
+
+/**
+ * Compiles a query once per engine, which makes running it nearly as cheap as raw prepared SQL (compiling costs more than
+ * the query itself). `build` uses the properties of `params` as values; what they hold comes with each run.
+ */
+export function statement<P extends object, R>(
+  build: (db: Kysely<DB>, params: P, engine: DialectName) => Compilable<R>,
+): Statement<P, R> {
+  const name = `sluice_${(statements += 1)}`
+  const compiled = new Map<DialectName, Query>()
+  return (engine, params) => {
+    let known = compiled.get(engine.name)
+    if (!known) {
+      known = build(engine.db, holes as P, engine.name).compile()
+      compiled.set(engine.name, known)
+    }
+    return { sql: known.sql, parameters: fill(known.parameters, params), name }
+  }
+}
+
+/** Puts what a run brings into the holes; what was constant in the query stays. */
+function fill(parameters: readonly unknown[], params: object): unknown[] {
+  const given = params as Record<string, unknown>
+  return parameters.map((value) => (value instanceof Hole ? given[value.name] : value))
+}
+
+/** Runs `insert` for slices of `rows`, so that no statement has more parameters than an engine takes. */
+export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Promise<unknown>): Promise<void> {
+  const size = 100
+  for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))
+}

@@ -1,0 +1,183 @@
+import { type Selectable, sql } from 'kysely'
+import type { WebhookTable } from '../schema.ts'
+import { type Executor, statement } from '../executor.ts'
+import type { LiveWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
+import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
+import { afterKey } from './keyset.ts'
+import { probedOf } from './webhooks.ts'
+
+const byId = statement((db, p: { accountId: string; id: string }) =>
+  db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId),
+)
+
+const lock = statement((db, p: { accountId: string; id: string }, engine) => {
+  const row = db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId)
+  return engine === 'postgres' ? row.forUpdate() : row
+})
+
+const active = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('webhooks')
+    .selectAll()
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is not', null)
+    .where('active', '=', 1)
+    .orderBy('id'),
+)
+
+const count = statement((db, p: { accountId: string }) =>
+  db
+    .selectFrom('webhooks')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('account_id', '=', p.accountId)
+    .where('public_id', 'is not', null),
+)
+
+/** When an attempt began; what was skipped never did. Never changes once it is in the log. */
+const LOGGED_AT = sql<number>`coalesce(started_at_ms, ended_at_ms)`
+
+export async function getChannelWebhook(
+  executor: Executor,
+  accountId: string,
+  id: string,
+): Promise<LiveWebhook | undefined> {
+  const row = await executor.first(byId, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function lockChannelWebhook(
+  executor: Executor,
+  accountId: string,
+  id: string,
+): Promise<LiveWebhook | undefined> {
+  const row = await executor.first(lock, { accountId, id })
+  return row && fromRow(row)
+}
+
+export async function activeChannelWebhooks(executor: Executor, accountId: string): Promise<LiveWebhook[]> {
+  return (await executor.all(active, { accountId })).map(fromRow)
+}
+
+export async function countChannelWebhooks(executor: Executor, accountId: string): Promise<number> {
+  return (await executor.first(count, { accountId }))?.n ?? 0
+}
+
+export async function insertChannelWebhook(executor: Executor, webhook: Omit<LiveWebhook, 'lane'>): Promise<void> {
+  await executor.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
+}
+
+export async function replaceChannelWebhook(executor: Executor, webhook: LiveWebhook): Promise<void> {
+  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.lane))
+}
+
+export async function pageChannelWebhooks(
+  executor: Executor,
+  { accountId, after, limit }: Newest & { accountId: string },
+): Promise<LiveWebhook[]> {
+  const rows = await executor.ask((db) => {
+    const all = db
+      .selectFrom('webhooks')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('public_id', 'is not', null)
+    const page = after ? all.where(afterKey(['added_at_ms', 'public_id'], 'desc', [after.atMs, after.id])) : all
+    return page.orderBy('added_at_ms', 'desc').orderBy('public_id', 'desc').limit(limit)
+  })
+  return rows.map(fromRow)
+}
+
+export async function pageLog(
+  executor: Executor,
+  { lane, fromMs, untilMs, after, limit }: LogQuery,
+): Promise<LoggedAttempt[]> {
+  const rows = await executor.ask((db) => {
+    let page = db
+      .selectFrom('deliveries')
+      .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
+      .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
+      .where('webhook_id', '=', lane)
+      // A literal: the index of the log is one of these rows alone.
+      .where('type', '=', sql.lit('live'))
+      .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
+    if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
+    if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)
+    if (after !== undefined) {
+      // SQLite finds a place in the index of an expression by the first alone.
+      page = page.where(LOGGED_AT, '<=', after.atMs)
+      page = page.where(sql<boolean>`(${LOGGED_AT}, deliveries.id) < (${after.atMs}, ${after.id})`)
+    }
+    return page.orderBy(LOGGED_AT, 'desc').orderBy('deliveries.id', 'desc').limit(limit)
+  })
+  return rows.map((row) => ({
+    ...fromDeliveryRow(row),
+    loggedAtMs: row.logged_at_ms,
+    attempt: row.attempt ?? 1,
+    body: row.body,
+    data: row.data,
+  }))
+}
+
+const probesDue = statement((db, p: { nowMs: number; probedBeforeMs: number; limit: number }) =>
+  db
+    .selectFrom('webhooks')
+    .select('id')
+    .where('disabled_until_ms', '>', p.nowMs)
+    .where('public_id', 'is not', null)
+    .where('active', '=', 1)
+    .where((eb) => eb.or([eb('probed_at_ms', 'is', null), eb('probed_at_ms', '<=', p.probedBeforeMs)]))
+    .orderBy('disabled_until_ms')
+    .limit(p.limit),
+)
+
+export async function channelProbesDue(
+  executor: Executor,
+  query: { nowMs: number; probedBeforeMs: number; limit: number },
+): Promise<number[]> {
+  return (await executor.all(probesDue, query)).map(({ id }) => id)
+}
+
+/** The switches of the token interface, all off. */
+const NO_HOOKS = {
+  feed_hooks: 0,
+  recording_hooks: 0,
+  thumbnail_hooks: 0,
+  transcoder_hooks: 0,
+  viewer_connection_hooks: 0,
+  filter: null,
+} as const
+
+const toRow = (webhook: Omit<LiveWebhook, 'lane'>) => ({
+  public_id: webhook.id,
+  account_id: webhook.accountId,
+  name: webhook.name,
+  description: webhook.description,
+  url: webhook.url,
+  events: JSON.stringify(webhook.events),
+  active: webhook.active ? (1 as const) : (0 as const),
+  secret_sealed: webhook.secretSealed,
+  failures_in_row: webhook.failuresInRow,
+  disabled_until_ms: webhook.disabled?.untilMs ?? null,
+  disabled_reason: webhook.disabled?.reason ?? null,
+  added_at_ms: webhook.createdAtMs,
+  updated_at_ms: webhook.updatedAtMs,
+})
+
+function fromRow(row: Selectable<WebhookTable>): LiveWebhook {
+  const { disabled_until_ms: untilMs } = row
+  return {
+    id: row.public_id ?? '',
+    lane: row.id,
+    accountId: row.account_id,
+    name: row.name ?? '',
+    description: row.description,
+    url: row.url,
+    events: JSON.parse(row.events ?? '[]') as string[],
+    active: row.active === 1,
+    secretSealed: row.secret_sealed,
+    failuresInRow: row.failures_in_row,
+    disabled: untilMs === null ? null : { untilMs, reason: row.disabled_reason ?? '' },
+    ...probedOf(row),
+    createdAtMs: row.added_at_ms,
+    updatedAtMs: row.updated_at_ms ?? row.added_at_ms,
+  }
+}

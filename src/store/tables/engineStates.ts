@@ -1,0 +1,130 @@
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { EngineStateTable } from '../runsSchema.ts'
+import { type DialectName, type Executor, statement } from '../executor.ts'
+import type { LifeRecord, StoredLife } from '../store.ts'
+import { databaseTime, leaseEnd } from './now.ts'
+
+const isExpired = (engine: DialectName): RawBuilder<number> =>
+  sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(engine)} then 1 else 0 end`
+
+const byId = statement((db, p: { engineId: string }, engine) =>
+  db.selectFrom('engine_lives').selectAll().select(isExpired(engine).as('expired')).where('engine_id', '=', p.engineId),
+)
+
+const busy = statement((db, _none: object, engine) =>
+  db
+    .selectFrom('engine_lives')
+    .selectAll()
+    .select(isExpired(engine).as('expired'))
+    // Two short ranges, which SQLite reads only when nobody asks for an order, and for `is not null` not at all: without
+    // them all engines that ever ran would be read every second. No node has an empty name.
+    .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', '>', '')])),
+)
+
+const remove = statement((db, p: { engineId: string }) =>
+  db.deleteFrom('engine_lives').where('engine_id', '=', p.engineId),
+)
+
+const take = statement((db, p: { engineId: string; node: string; leaseMs: number }, engine) =>
+  db
+    .updateTable('engine_lives')
+    .set({ node: p.node, alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .where('engine_id', '=', p.engineId),
+)
+
+export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
+  db
+    .updateTable('engine_lives')
+    .set({ alive_until_ms: leaseEnd(engine, p.leaseMs) })
+    .where('node', '=', p.id),
+)
+
+/** The runs of its engines go on. */
+export const runRenewal = statement((db, p: { id: string }, engine) =>
+  db
+    .updateTable('runs')
+    .set({ heartbeat_at_ms: databaseTime(engine) })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('engine_lives')
+        .select((of) => of.ref('engine_lives.run_id').$notNull().as('run_id'))
+        .where('node', '=', p.id)
+        .where('run_id', 'is not', null),
+    ),
+)
+
+const forget = statement((db, p: { channelId: string }) =>
+  db
+    .deleteFrom('engine_lives')
+    .where('channel_id', '=', p.channelId)
+    .where('wanted', '=', 0)
+    .where('node', 'is', null)
+    .where('engine_id', 'not in', (eb) => eb.selectFrom('engines').select('id').where('channel_id', '=', p.channelId)),
+)
+
+/** Of engines of a channel that are gone. What a node still holds, or would bring up again, is left for it to close. */
+export async function forgetEngineStates(executor: Executor, channelId: string): Promise<void> {
+  await executor.run(forget, { channelId })
+}
+
+export async function getEngineState(executor: Executor, engineId: string): Promise<StoredLife | undefined> {
+  const row = await executor.first(byId, { engineId })
+  return row && fromRow(row)
+}
+
+export async function busyEngineStates(executor: Executor): Promise<StoredLife[]> {
+  const rows = (await executor.all(busy, {})).map(fromRow)
+  return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
+}
+
+/** The lease is left as it is: it may be renewed while this is written. Without a node there is none. */
+export async function putEngineState(executor: Executor, state: LifeRecord): Promise<void> {
+  const row = toRow(state)
+  const { engine_id: _id, alive_until_ms, ...columns } = row
+  const changed = state.node === null ? { ...columns, alive_until_ms } : columns
+  await executor.change((db) =>
+    db
+      .insertInto('engine_lives')
+      .values(row)
+      .onConflict((c) => c.column('engine_id').doUpdateSet(changed)),
+  )
+}
+
+export async function takeEngine(executor: Executor, engineId: string, node: string, leaseMs: number): Promise<void> {
+  await executor.run(take, { engineId, node, leaseMs })
+}
+
+export async function deleteEngineState(executor: Executor, engineId: string): Promise<void> {
+  await executor.run(remove, { engineId })
+}
+
+export async function renewEngines(executor: Executor, id: string, leaseMs: number): Promise<void> {
+  await executor.run(engineRenewal, { id, leaseMs })
+  await executor.run(runRenewal, { id })
+}
+
+const toRow = (state: LifeRecord): Insertable<EngineStateTable> => ({
+  engine_id: state.engineId,
+  account_id: state.accountId,
+  channel_id: state.channelId,
+  wanted: state.wanted ? 1 : 0,
+  idle_since_ms: state.idleSinceMs,
+  failures: state.failures,
+  retry_at_ms: state.retryAtMs,
+  node: state.node,
+  alive_until_ms: null,
+  run_id: state.runId,
+})
+
+const fromRow = (row: Selectable<EngineStateTable> & { expired: number }): StoredLife => ({
+  engineId: row.engine_id,
+  accountId: row.account_id,
+  channelId: row.channel_id,
+  wanted: row.wanted === 1,
+  idleSinceMs: row.idle_since_ms,
+  failures: row.failures,
+  retryAtMs: row.retry_at_ms,
+  node: row.node,
+  isExpired: row.expired === 1,
+  runId: row.run_id,
+})

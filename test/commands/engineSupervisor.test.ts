@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { EngineSupervisor } from '../../src/commands/channels/runs/engineSupervisor.ts'
+import type { TranscodeEvent, TranscodeJob, TranscodeLog, Transcoder } from '../../src/core/channels/runs/transcoder.ts'
+import { openApp, type App } from '../../src/app/app.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createChannel } from '../../src/commands/channels/channels.ts'
+import { deleteEngine } from '../../src/commands/channels/engines.ts'
+import { startChannel, stopChannel } from '../../src/commands/channels/runs/start.ts'
+import type { Actor } from '../../src/commands/context.ts'
+import { silentLog } from '../support/app.ts'
+import { unrenewed } from '../support/leases.ts'
+
+/** Does nothing by itself; a test says what happens. */
+class Scripted implements Transcoder {
+  readonly jobs = new Map<string, (event: TranscodeEvent | TranscodeLog) => void>()
+  launches: TranscodeJob[] = []
+
+  launch(job: TranscodeJob, tell: (event: TranscodeEvent | TranscodeLog) => void): void {
+    this.launches.push(job)
+    this.jobs.set(job.engineId, tell)
+  }
+
+  async kill(engineId: string): Promise<void> {
+    this.jobs.delete(engineId)
+  }
+
+  isRunning(engineId: string): boolean {
+    return this.jobs.has(engineId)
+  }
+}
+
+let app: App
+let dir: string
+let actor: Actor
+const clock = new ManualClock()
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'sluice-keeper-'))
+  const config = loadConfig({ env: {}, flags: { data: { dir } } })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  app = await openApp({ config: config.value, log: silentLog, clock })
+  const [account] = await app.ctx.store.read.accounts.list()
+  actor = { accountId: account?.id ?? '', name: 'credential:7', address: null, requestId: null }
+})
+afterAll(async () => {
+  await app.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+let nodes = 0
+function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = app.ctx.time) {
+  const node = `node ${(nodes += 1)}`
+  const keeper = new EngineSupervisor(
+    { ...app.ctx, time },
+    { transcoder, load: { warningFor: () => null }, node, isGone, leaseMs: 15_000, leases: unrenewed },
+  )
+  /** Looks until nothing more comes of it. */
+  const settle = async (): Promise<void> => {
+    for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()
+  }
+  return { keeper, settle, node }
+}
+
+async function makeChannel(timeout = 0): Promise<{ channelId: string; engineId: string }> {
+  const engines = [{ name: 'Main', region: 'local', quality: { abrLadderId: 'ab_default' } }]
+  const ingests = [{ name: 'Camera', type: 'rtmp-push', region: 'local', engines }]
+  const made = await createChannel(app.ctx, actor, { name: 'Stage', timeout, ingests })
+  if (!made.ok) throw new Error(JSON.stringify(made.error))
+  return { channelId: made.value.id, engineId: made.value.engines[0]?.id ?? '' }
+}
+
+const engineOf = (id: string) => app.ctx.store.read.engines.get(actor.accountId, id)
+const runsOf = (engineId: string) => app.ctx.store.read.runs.page({ engineId, limit: 10 })
+
+async function started(settings: { timeout?: number } = {}) {
+  const made = await makeChannel(settings.timeout)
+  const transcoder = new Scripted()
+  const { keeper, settle, node } = keeperWith(transcoder)
+  await startChannel(app.ctx, actor, made.channelId)
+  await settle()
+  const tell = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
+    transcoder.jobs.get(made.engineId)?.(event)
+    await keeper.reconcile()
+  }
+  return { ...made, transcoder, keeper, settle, tell, node }
+}
+
+describe('a node', () => {
+  test('brings up what is wanted, once, and takes it down when it is not', async () => {
+    const { channelId, engineId, transcoder, settle, tell } = await started()
+    await tell({ kind: 'ready' })
+    expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['waiting', 1])
+    await stopChannel(app.ctx, actor, channelId)
+    expect((await engineOf(engineId))?.status).toBe('stopping')
+    await settle()
+    expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
+  })
+
+  test('takes no word of an earlier process for one of the present, and one that died may tell of another source', async () => {
+    const { channelId, engineId, transcoder, keeper, settle, tell } = await started()
+    const early = transcoder.jobs.get(engineId)
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'it broke' })
+    await tell({ kind: 'source' })
+    expect((await engineOf(engineId))?.status).toBe('ingesting')
+    await tell({ kind: 'died', message: 'it broke again' })
+    clock.advance(1000)
+    await settle()
+    expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['starting', 2])
+    early?.({ kind: 'source' })
+    await keeper.reconcile()
+    expect((await engineOf(engineId))?.status).toBe('starting')
+    await tell({ kind: 'ready' })
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+  })
+
+  test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
+    const { engineId, tell, node } = await started()
+    await tell({ kind: 'ready' })
+    const lastMs = await app.ctx.store.time()
+    await app.ctx.store.transaction((tx) => tx.engineStates.renew(node, 15_000))
+    clock.advance(1000)
+    const other = new Scripted()
+    const { settle, keeper } = keeperWith(other, () => true)
+    await settle()
+    const [now, before] = await runsOf(engineId)
+    expect(before).toMatchObject({ start: { type: 'api' }, stop: { type: 'error' } })
+    expect(before?.endedAtMs).toBeGreaterThanOrEqual(lastMs)
+    expect(before?.endedAtMs).toBeLessThanOrEqual(await app.ctx.store.time())
+    expect(now).toMatchObject({ endedAtMs: null, start: { type: 'api', id: 'credential:7' } })
+    expect(other.launches).toHaveLength(1)
+    await keeper.stop()
+  })
+
+  test('leaves alone what another one runs, until that has been silent for long', async () => {
+    const { engineId, channelId, node } = await started()
+    const other = new Scripted()
+    let isEven = true
+    const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
+    // What this node takes for the time has no part in it.
+    clock.advance(60_000)
+    await settle()
+    expect(other.launches).toEqual([])
+    await app.ctx.store.transaction((tx) => tx.engineStates.renew(node, -1))
+    isEven = false
+    await settle()
+    expect(other.launches).toEqual([])
+    isEven = true
+    await settle()
+    expect(other.launches.map((job) => job.engineId)).toContain(engineId)
+    await stopChannel(app.ctx, actor, channelId)
+    await keeper.stop()
+  })
+
+  test('that is shut down closes its runs, and the next one goes on', async () => {
+    const { engineId, keeper, transcoder, channelId } = await started()
+    await keeper.stop()
+    expect((await engineOf(engineId))?.status).toBe('stopped')
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'shutdown' } })
+    expect(transcoder.jobs.size).toBe(0)
+    const next = new Scripted()
+    const { settle, keeper: later } = keeperWith(next)
+    await settle()
+    expect((await runsOf(engineId)).map(({ stop }) => stop?.type)).toEqual([undefined, 'shutdown'])
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await later.stop()
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'api' } })
+  })
+
+  test('says why an engine is in error, and tries again', async () => {
+    const { engineId, channelId, tell, transcoder, keeper, settle } = await started()
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'There is no program ffmpeg' })
+    expect(await engineOf(engineId)).toMatchObject({ status: 'error', statusMessage: 'There is no program ffmpeg' })
+    await settle()
+    expect(transcoder.launches.filter((job) => job.engineId === engineId)).toHaveLength(1)
+    clock.advance(1000)
+    await settle()
+    expect(transcoder.launches.filter((job) => job.engineId === engineId)).toHaveLength(2)
+    expect(await engineOf(engineId)).toMatchObject({ status: 'starting', statusMessage: null })
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await keeper.stop()
+  })
+
+  test('tells webhooks what a process has to say, and why an engine is in error, of the engine that runs here alone', async () => {
+    const { engineId, channelId, tell, keeper, settle } = await started()
+    const logged = async () => {
+      const events = await app.ctx.store.read.outbox.pending(1000)
+      const mine = events.filter(({ event, data }) => event.startsWith('engine.log.') && data.includes(engineId))
+      return mine.map(({ event, data }) => [event, (JSON.parse(data) as { data: object }).data])
+    }
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'log', level: 'warn', message: 'The source does not answer' })
+    const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
+    expect(await engineOf(engineId)).toMatchObject(waiting)
+    await tell({ kind: 'log', level: 'info', message: 'The source has h264 video' })
+    expect(await engineOf(engineId)).toMatchObject(waiting)
+    await tell({ kind: 'died', message: 'no more' })
+    const all = [
+      ['engine.log.warn', { message: 'The source does not answer' }],
+      ['engine.log.info', { message: 'The source has h264 video' }],
+      ['engine.log.error', { message: 'no more' }],
+    ]
+    expect(await logged()).toEqual(all)
+    expect((await engineOf(engineId))?.status).toBe('error')
+    await stopChannel(app.ctx, actor, channelId)
+    await settle()
+    await tell({ kind: 'log', level: 'warn', message: 'too late' })
+    expect(await logged()).toEqual(all)
+    await keeper.stop()
+  })
+
+  test('stops a channel that has had no source for its timeout', async () => {
+    const { engineId, tell, settle } = await started({ timeout: 60 })
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'source' })
+    clock.advance(120_000)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('ingesting')
+    await tell({ kind: 'sourceLost' })
+    clock.advance(59_999)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('waiting')
+    clock.advance(1)
+    await settle()
+    expect((await engineOf(engineId))?.status).toBe('stopped')
+    expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
+  })
+
+  test('closes the run of an engine that was deleted while it was in error', async () => {
+    const { engineId, tell, settle, transcoder } = await started()
+    await tell({ kind: 'ready' })
+    await tell({ kind: 'died', message: 'broken' })
+    const gone = await deleteEngine(app.ctx, actor, engineId)
+    await settle()
+    const [run] = await runsOf(engineId)
+    expect([gone.ok, run?.endedAtMs === null, transcoder.jobs.size]).toEqual([true, false, 0])
+  })
+})

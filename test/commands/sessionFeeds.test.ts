@@ -1,0 +1,263 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
+import { emitIdleStreams } from '../../src/commands/sessions/viewing.ts'
+import {
+  admit,
+  attemptOf,
+  type Connection,
+  eventsOf,
+  type TestNode,
+  makeToken,
+  publish,
+  silentMedia,
+  startTestNode,
+  tryToView,
+  until,
+  view,
+} from '../support/testNode.ts'
+import { ending } from '../conformance/store.samples.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+const IDLE_MS = 60_000
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on %s', (engine) => {
+  const clock = new ManualClock()
+  let place: Place
+  let at: TestNode
+  let seen = 0
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    at = await startTestNode({ url: place.url, clock, leaseMs: 1e12 })
+  })
+  afterEach(async () => {
+    for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
+    clock.advance(IDLE_MS + 10_000)
+    await emitIdleStreams(at.ctx, IDLE_MS)
+    seen = (await eventsOf(at)).length
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  /** What this test has caused. */
+  const events = async () => (await eventsOf(at)).slice(seen)
+  const names = async () => (await events()).map(({ name }) => name)
+  const close = (session: { id: string }) => closeSession(at.ctx, session.id, 'left')
+
+  it('tell when a feed starts and ends, once each, with what a receiver needs', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const { session } = await admit(at, { presented: token })
+    expect(await names()).toEqual([])
+    await close(session)
+    const publisher = await publish(at, { presented: token, sourceId: 'left eye' })
+    clock.advance(1000)
+    await close(publisher.session)
+    await close(publisher.session)
+    const [started, ended] = await events()
+    const data = {
+      accountId: at.accountId,
+      name: 'show',
+      streamId: `${at.accountId}/show`,
+      sourceId: 'left eye',
+      tokenId: id,
+    }
+    expect(started).toMatchObject({ name: 'feeds started', data: { ...data, active: true } })
+    expect(ended).toMatchObject({
+      name: 'feeds ended',
+      data: { ...data, active: false, feedId: started?.data['feedId'] },
+    })
+    expect(Number(ended?.data['ended'])).toBe(Number(started?.data['started']) + 1000)
+    expect(await names()).toHaveLength(2)
+  })
+
+  it('ended a lost publisher when it was given up, and not with its last media', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await publish(at, { presented: token })
+    clock.advance(5000)
+    const mediaMs = clock.now()
+    countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(1000)
+    // What its own reports add is no media.
+    countBytes(at.ctx, session.id, { bytesIn: 1100, bytesOut: 0, silentMs: 1000 })
+    clock.advance(15_000)
+    await closeSession(at.ctx, session.id, 'lost')
+    const [, ended] = await events()
+    expect(ended).toMatchObject({ name: 'feeds ended', data: { ended: mediaMs } })
+    expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endedAtMs: mediaMs })
+  })
+
+  it('end a publisher that never sent anything not before it started, and one that sends with its last moment', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session: sending } = await publish(at, { presented: token, streamName: 'sending' })
+    countBytes(at.ctx, sending.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(1500)
+    await closeSession(at.ctx, sending.id, 'left')
+    const { session: early } = await admit(at, { presented: token, streamName: 'early' })
+    countBytes(at.ctx, early.id, { bytesIn: 10, bytesOut: 0 })
+    clock.advance(5000)
+    await goLive(at.ctx, early.id, silentMedia)
+    const startedMs = clock.now()
+    await closeSession(at.ctx, early.id, 'lost')
+    const ends = (await events()).filter(({ name }) => name === 'feeds ended').map(({ data }) => data['ended'])
+    expect(ends).toEqual([startedMs - 5000, startedMs])
+  })
+
+  it('tell of a feed that is replaced while its network is away: it ended with its last media, and the new one starts now', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await publish(at, { presented: token })
+    clock.advance(3000)
+    const mediaMs = clock.now()
+    countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
+    clock.advance(8000)
+    await publish(at, { presented: token })
+    await until(() => !at.ctx.sessions.has(session.id) && at.ctx.sessions.leaving.size === 0)
+    const [, ended, started] = await events()
+    expect(ended).toMatchObject({ name: 'feeds ended', data: { ended: mediaMs } })
+    expect(started).toMatchObject({ name: 'feeds started', data: { started: clock.now() } })
+    expect(await names()).toHaveLength(3)
+  })
+
+  it('tell of a replaced feed: its end, then the new start, and the times say so too', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const connections: Connection[] = []
+    for (let n = 0; n < 4; n++) connections.push(await publish(at, { presented: token }))
+    await until(
+      () => connections.slice(0, -1).every(({ cuts }) => cuts.length > 0) && at.ctx.sessions.leaving.size === 0,
+    )
+    expect(connections.map(({ cuts }) => cuts)).toEqual([['replaced'], ['replaced'], ['replaced'], []])
+    const told = await events()
+    const started = (n: number) => Number(told[n]?.data['started'])
+    const ended = (n: number) => Number(told[n]?.data['ended'])
+    const pair = ['feeds ended', 'feeds started']
+    expect(told.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
+    for (const n of [1, 3, 5]) {
+      expect(ended(n)).toBeGreaterThanOrEqual(started(n))
+      expect(started(n + 1)).toBeGreaterThan(ended(n))
+    }
+  })
+
+  it('leave exactly one feed when many go live on one source at once', async () => {
+    const { token } = await makeToken(at, 'publish')
+    await Promise.all(Array.from({ length: 20 }, () => publish(at, { presented: token })))
+    await until(() => at.ctx.sessions.size === 1 && at.ctx.sessions.leaving.size === 0)
+    expect(at.ctx.sessions.feeds()).toHaveLength(1)
+    const told = await names()
+    expect(told.filter((name) => name === 'feeds started')).toHaveLength(20)
+    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(19)
+    expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds()[0]?.feedId }])
+  })
+
+  it('tell of the end of a feed whose edge does not answer, after five seconds', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const stuck = { sourceId: null, cut: () => new Promise<void>(() => undefined) }
+    const admitted = await admitPublisher(at.ctx, attemptOf({ presented: token }), stuck)
+    if (!admitted.ok) throw new Error(admitted.message)
+    await goLive(at.ctx, admitted.session.id, silentMedia)
+    await at.call('DELETE', `/api/publish_token/${id}`)
+    await until(() => at.ctx.sessions.get(admitted.session.id)?.ending !== null)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await names()).toEqual(['feeds started'])
+    clock.advance(5000)
+    await until(async () => (await names()).includes('feeds ended'))
+  })
+
+  it('keep several sources of one name apart, unless the token is for one source only', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const [one, two] = [
+      await publish(at, { presented: token, sourceId: 'one' }),
+      await publish(at, { presented: token, sourceId: 'two' }),
+    ]
+    expect([one.cuts, two.cuts]).toEqual([[], []])
+    const single = await makeToken(at, 'publish', { multisource: false })
+    const alone = await publish(at, { presented: single.token, sourceId: 'three' })
+    await until(() => one.cuts.length > 0 && two.cuts.length > 0)
+    expect(alone.session.sourceId).toBeNull()
+    expect(at.ctx.sessions.feedsOf(at.accountId, 'show')).toMatchObject([{ sessionId: alone.session.id }])
+  })
+
+  it('tell of the first viewer, and of the last when nobody has come back for a while', async () => {
+    const { token } = await makeToken(at, 'publish')
+    await publish(at, { presented: token })
+    const viewers = await Promise.all(Array.from({ length: 5 }, () => view(at)))
+    for (const { session } of viewers) await close(session)
+    clock.advance(IDLE_MS - 1)
+    expect(await emitIdleStreams(at.ctx, IDLE_MS)).toBe(0)
+    const back = await view(at)
+    clock.advance(IDLE_MS + 1)
+    expect(await emitIdleStreams(at.ctx, IDLE_MS)).toBe(0)
+    await close(back.session)
+    clock.advance(IDLE_MS)
+    const told = await Promise.all([emitIdleStreams(at.ctx, IDLE_MS), emitIdleStreams(at.ctx, IDLE_MS)])
+    expect(told[0] + told[1]).toBe(1)
+    await view(at)
+    const viewing = (await events()).filter(({ name }) => name.startsWith('viewerConnection'))
+    expect(viewing.map(({ name }) => name)).toEqual([
+      'viewerConnection FirstViewerConnection',
+      'viewerConnection NoActiveViewers',
+      'viewerConnection FirstViewerConnection',
+    ])
+    expect(viewing[0]?.data).toEqual({ name: 'show', accountId: at.accountId, streamId: `${at.accountId}/show` })
+  })
+
+  it('tell of vain attempts at most once per ten seconds and stream', async () => {
+    const attempt = (streamName: string) => tryToView(at, { streamName })
+    for (let n = 0; n < 5; n++) expect(await attempt('dark')).toMatchObject({ status: 409 })
+    await attempt('darker')
+    clock.advance(9_999)
+    await attempt('dark')
+    expect(await names()).toHaveLength(2)
+    clock.advance(1)
+    await attempt('dark')
+    expect((await events()).map(({ data }) => data['name'])).toEqual(['dark', 'darker', 'dark'])
+    expect(new Set(await names())).toEqual(new Set(['viewerConnection ViewerAttempt']))
+  })
+
+  it('tell of a feed whose token was deleted while the store was away, when it is back', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    // So long after the store was last heard of that nothing is believed any more.
+    clock.advance(3_600_001)
+    at.ctx.cache.forgetToken(id)
+    expect(at.ctx.sessions.unchecked.has(id)).toBe(true)
+    await until(async () => {
+      await at.node.reconcile()
+      return (await names()).includes('feeds ended')
+    })
+    expect(publisher.cuts).toEqual(['token_deleted'])
+    expect(at.ctx.sessions.unchecked.size).toBe(0)
+  })
+
+  it('are none for a publisher who is over on record, and the feed that has its place stays', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const there = await publish(at, { presented: token })
+    // As another node does, which took this one for dead.
+    await at.ctx.store.transaction((tx) => tx.sessions.end([ending(late.session.id, clock.now(), 'lost')]))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect([there.cuts, await names()]).toEqual([[], ['feeds started']])
+  })
+
+  it('are none at a node that is being given up', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const late = await admit(at, { presented: token })
+    const { node } = at.ctx.sessions
+    await at.ctx.store.transaction((tx) => tx.nodes.giveUp(node, true))
+    expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
+    expect(await names()).toEqual([])
+    await at.ctx.store.transaction(async (tx) => {
+      await tx.nodes.delete(node)
+      await tx.nodes.insert({ id: node, place: 'here', pid: 1, url: null }, 1e12)
+    })
+  })
+
+  it('do not tell of more names than anybody has', async () => {
+    for (let n = 0; n < 1100; n++) await tryToView(at, { streamName: `guess${n}` })
+    expect(await names()).toHaveLength(1000)
+  })
+})

@@ -1,0 +1,322 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { admitPublisher } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import type { Context } from '../../src/commands/context.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
+import { startNode } from '../../src/commands/nodes/servingNode.ts'
+import { refreshRemoteFeeds } from '../../src/commands/sessions/revoke.ts'
+import { SessionRegistry } from '../../src/media/sessionRegistry.ts'
+import {
+  admit,
+  attemptOf,
+  type Connection,
+  type TestNode,
+  makeToken,
+  publish,
+  silentMedia,
+  startTestNode,
+  tryToView,
+  until,
+  view,
+} from '../support/testNode.ts'
+import { crowd } from '../support/crowd.ts'
+import { unrenewed } from '../support/leases.ts'
+import { newPlace, type Place } from '../support/place.ts'
+
+const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine) => {
+  let place: Place
+  let at: TestNode
+  beforeAll(async () => {
+    place = await newPlace(engine)
+    at = await startTestNode({ url: place.url })
+  })
+  afterEach(() => everybodyLeaves(at))
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  const remove = (kind: string, id: number) => at.call('DELETE', `/api/${kind}_token/${id}`)
+  const update = (kind: string, id: number, body: object) => at.call('PUT', `/api/${kind}_token/${id}`, body)
+
+  it('end with their token: 200 of the deleted one, and none of another', async () => {
+    const broadcast = await makeToken(at, 'publish')
+    const [kept, taken] = [await makeToken(at, 'subscribe'), await makeToken(at, 'subscribe')]
+    const publisher = await publish(at, { presented: broadcast.token })
+    const staying = await view(at, { presented: kept.token })
+    const leaving = await Promise.all(Array.from({ length: 200 }, () => view(at, { presented: taken.token })))
+    await remove('subscribe', taken.id)
+    await until(() => isOver(at, taken.id))
+    expect(leaving.map(({ cuts }) => cuts)).toEqual(Array.from({ length: 200 }, () => ['token_deleted']))
+    expect(cutsOf([publisher, staying])).toEqual([])
+    expect(await tryToView(at, { presented: taken.token })).toMatchObject({ status: 401, code: 'invalid_token' })
+    const stored = await at.ctx.store.read.sessions.get(leaving[0]?.session.id ?? '')
+    expect(stored).toMatchObject({ endReason: 'token_deleted', endedAtMs: expect.any(Number) })
+  })
+
+  it('end when the value is refreshed', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token })
+    await update('publish', id, { refreshToken: true })
+    await until(() => publisher.cuts.length > 0)
+    expect(publisher.cuts).toEqual(['token_refreshed'])
+    expect(at.ctx.sessions.onAir(at.accountId, 'show')).toBeUndefined()
+  })
+
+  it('end with an edit that no longer admits them, but not with one that does', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const inside = await publish(at, { presented: token, ip: '192.0.2.1', streamName: 'in' })
+    const outside = await publish(at, { presented: token, ip: '198.51.100.1', streamName: 'out' })
+    await update('publish', id, { allowedIpAddresses: ['192.0.2.0/24'] })
+    await until(() => outside.cuts.length > 0)
+    expect([inside.cuts, outside.cuts]).toEqual([[], ['token_edited']])
+    await update('publish', id, { allowedCountries: ['NZ'] })
+    await until(() => inside.cuts.length > 0)
+  })
+
+  it('stay with an edit when the token has endSessionsOnUpdate: false', async () => {
+    const { id, token } = await makeToken(at, 'publish', { endSessionsOnUpdate: false })
+    const publisher = await publish(at, { presented: token })
+    await update('publish', id, { allowedIpAddresses: ['203.0.113.0/24'] })
+    // Whatever was to follow the edit is done when a deletion after it has been followed.
+    const other = await makeToken(at, 'publish')
+    const probe = await publish(at, { presented: other.token, streamName: 'probe' })
+    await remove('publish', other.id)
+    await until(() => probe.cuts.length > 0)
+    expect(publisher.cuts).toEqual([])
+    await remove('publish', id)
+    await until(() => publisher.cuts.length > 0)
+    expect(publisher.cuts).toEqual(['token_deleted'])
+  })
+
+  it('stay when their token is switched off or expires', async () => {
+    const { id, token } = await makeToken(at, 'publish', { expires: 1 })
+    const publisher = await publish(at, { presented: token })
+    await update('publish', id, { isActive: false })
+    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), door())).ok)
+    const { token: other, id: otherId } = await makeToken(at, 'publish')
+    const probe = await publish(at, { presented: other, streamName: 'probe' })
+    await remove('publish', otherId)
+    await until(() => probe.cuts.length > 0)
+    // Also an edit after the expiry ends nobody whom it still admits.
+    await update('publish', id, { label: 'late' })
+    expect(publisher.cuts).toEqual([])
+  })
+
+  it('end a self-signed child by its jti or its time, and leave its siblings', async () => {
+    const broadcast = await makeToken(at, 'publish')
+    const { id, token } = await makeToken(at, 'subscribe', { tracking: { trackingId: 'parent' } })
+    await publish(at, { presented: broadcast.token })
+    const child = (claims: object) => selfSigned(id, token, claims)
+    const [first, second] = [child({ jti: 'one' }), child({ jti: 'two', iat: seconds() - 600 })]
+    const one = await view(at, { presented: first })
+    const two = await view(at, { presented: second })
+    const parent = await view(at, { presented: token })
+    expect(one.session).toMatchObject({ tokenId: id, jti: 'one', trackingId: 'parent' })
+    await at.call('POST', `/api/subscribe_token/${id}/revoke`, { jti: 'one' })
+    await until(() => one.cuts.length > 0)
+    expect(cutsOf([two, parent])).toEqual([])
+    const issuedBefore = new Date((seconds() - 300) * 1000).toISOString()
+    const revoked = await at.call('POST', `/api/subscribe_token/${id}/revoke`, { issuedBefore })
+    expect(revoked.status).toBe(200)
+    await until(() => two.cuts.length > 0)
+    expect([one.cuts, two.cuts, parent.cuts]).toEqual([['token_revoked'], ['token_revoked'], []])
+  })
+
+  it('never outlive a token that is deleted while they are let in', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { id, token } = await makeToken(at, 'publish')
+      const admitting = Array.from({ length: 5 }, (_, n) =>
+        admit(at, { presented: token, streamName: `race${n}` }).catch(() => null),
+      )
+      await remove('publish', id)
+      const admitted = (await Promise.all(admitting)).filter((one) => one !== null)
+      await until(() => admitted.every(({ cuts }) => cuts.length > 0) && isOver(at, id))
+      const page = await at.ctx.store.read.sessions.page({ accountId: at.accountId, tokenId: id, limit: 10 })
+      expect(page).toEqual([])
+    }
+  })
+
+  it('are decided on again when the token is not the one in memory any more', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), door())
+    expect(await enter()).toMatchObject({ ok: true })
+    // Written as by a node whose notice has not come yet.
+    const behindOurBack = (isActive: boolean) =>
+      at.ctx.store.transaction(async (tx) => {
+        const stored = await tx.tokens.lock(at.accountId, 'publish', id)
+        if (stored) await tx.tokens.replace({ ...stored, isActive })
+      })
+    await behindOurBack(false)
+    expect(await enter()).toMatchObject({ ok: false, code: 'token_disabled' })
+    await behindOurBack(true)
+    at.ctx.cache.forgetToken(id)
+    expect(await enter()).toMatchObject({ ok: true })
+    await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
+    expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
+  })
+
+  it('are refused when there are as many as this process takes', async () => {
+    const small = await startTestNode({ url: place.url, max: 1 })
+    const { token } = await makeToken(small, 'publish')
+    const only = await publish(small, { presented: token })
+    const second = () => admitPublisher(small.ctx, attemptOf({ presented: token }), door())
+    expect(await second()).toMatchObject({ ok: false, status: 503, code: 'too_many_sessions' })
+    await closeSession(small.ctx, only.session.id, 'left')
+    expect(await second()).toMatchObject({ ok: true })
+    await small.close()
+    expect(await second()).toMatchObject({ ok: false, status: 503, code: 'not_serving' })
+  })
+
+  it('are decided on before anybody learns what is on the air', async () => {
+    const broadcast = await makeToken(at, 'publish', { subscribeRequiresAuth: true })
+    expect(await tryToView(at)).toMatchObject({ status: 401 })
+    await publish(at, { presented: broadcast.token })
+    expect(await tryToView(at)).toMatchObject({ status: 401, message: 'Unauthorized: Invalid token' })
+    const viewer = await makeToken(at, 'subscribe')
+    expect(await tryToView(at, { presented: viewer.token, streamName: 'other' })).toMatchObject({
+      status: 409,
+      code: 'stream_not_published',
+      message: 'Stream not being published',
+    })
+    expect(await tryToView(at, { presented: viewer.token })).toMatchObject({ ok: true, feed: { secured: true } })
+  })
+
+  it('are live for the access check while they are on the air', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const question = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1' }
+    const isLive = async () => (await at.call('POST', '/api/access/check', question)).json.data.live as boolean
+    expect(await isLive()).toBe(false)
+    const { session } = await admit(at, { presented: token })
+    expect(await isLive()).toBe(false)
+    await goLive(at.ctx, session.id, silentMedia)
+    expect(await isLive()).toBe(true)
+    await closeSession(at.ctx, session.id, 'left')
+    expect(await isLive()).toBe(false)
+  })
+
+  it('that are over do not go live, and closing them twice is once', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const { session } = await admit(at, { presented: token })
+    await Promise.all([closeSession(at.ctx, session.id, 'left'), closeSession(at.ctx, session.id, 'lost')])
+    expect(await goLive(at.ctx, session.id, silentMedia)).toBeUndefined()
+    expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
+  })
+
+  it('end 2,500 at a time when their stream is stopped, and their node is told as often as it takes', async () => {
+    const { token } = await makeToken(at, 'publish')
+    const publisher = await publish(at, { presented: token, streamName: 'crowded' })
+    await crowd(at.ctx, at.accountId, 'crowded', 2_500)
+    const { cursor } = await at.ctx.store.changesSince(null)
+    const stop = () => at.call('POST', '/api/stream/stop', { streamId: `${at.accountId}/crowded` })
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'Stream' })
+    const { changes } = await at.ctx.store.changesSince(cursor)
+    expect(changes.filter(({ kind }) => kind === 'kick')).toHaveLength(2)
+    expect(publisher.cuts).toEqual(['stopped'])
+    const stream = { accountId: at.accountId, streamName: 'crowded' }
+    expect([await at.ctx.store.read.sessions.count(stream), at.ctx.sessions.size]).toEqual([0, 0])
+    const audited = (await at.ctx.store.read.audit.recent(at.accountId, 10)).filter(
+      ({ action }) => action === 'stream.stop',
+    )
+    expect(audited.map(({ before }) => before)).toEqual(['{"sessions":2501}'])
+    expect((await stop()).json.data).toEqual({ stoppingLevel: 'None' })
+  })
+
+  it('are not held back by one whose edge does not answer', async () => {
+    const { token } = await makeToken(at, 'publish')
+    let release = (): void => undefined
+    const cut = () => new Promise<void>((resolve) => (release = resolve))
+    const stuck = await admitPublisher(at.ctx, attemptOf({ presented: token }), { sourceId: null, cut })
+    if (!stuck.ok) throw new Error(stuck.message)
+    const other = await publish(at, { presented: token, streamName: 'other' })
+    const kick = (id: string) =>
+      at.ctx.store.transaction(async (tx) => {
+        await tx.sessions.kick({ accountId: at.accountId, id }, 'kicked')
+        await tx.changes.append({ kind: 'kick', accountId: at.accountId, id: 0, atMs: 0 })
+      })
+    await kick(stuck.session.id)
+    await until(() => at.ctx.sessions.get(stuck.session.id)?.ending !== null)
+    await kick(other.session.id)
+    await until(() => other.cuts.length > 0)
+    expect(at.ctx.sessions.has(stuck.session.id)).toBe(true)
+    release()
+    await until(() => !at.ctx.sessions.has(stuck.session.id))
+  })
+
+  it('are over also when their edge fails to cut them', async () => {
+    const { id, token } = await makeToken(at, 'publish')
+    const cut = () => Promise.reject(new Error('the socket is gone'))
+    const admitted = await admitPublisher(at.ctx, attemptOf({ presented: token }), { sourceId: null, cut })
+    await remove('publish', id)
+    await until(() => isOver(at, id))
+    const stored = admitted.ok ? await at.ctx.store.read.sessions.get(admitted.session.id) : undefined
+    expect(stored).toMatchObject({ endReason: 'token_deleted' })
+  })
+})
+
+describe('nodes on one SQLite file', () => {
+  let place: Place
+  let at: TestNode
+  beforeAll(async () => {
+    place = await newPlace('SQLite')
+    at = await startTestNode({ url: place.url })
+  })
+  afterAll(async () => {
+    await at.close()
+    await place.remove()
+  })
+
+  it('give up none while the time by which leases are judged has just jumped', async () => {
+    const other = await startTestNode({ url: place.url })
+    await at.ctx.store.transaction((tx) => tx.nodes.renew(other.ctx.sessions.node, -1))
+    const options = { place: 'third', pid: 1, isRunning: () => true, leaseMs: 15_000, leases: unrenewed, url: null }
+    let isEven = false
+    const time = { isEven: (forMs: number) => Promise.resolve(isEven && forMs === options.leaseMs) }
+    const third = await startNode({ ...at.ctx, sessions: new SessionRegistry(), time }, options)
+    const count = async () => (await at.ctx.store.read.nodes.list()).length
+    await third.sweep()
+    expect(await count()).toBe(3)
+    isEven = true
+    await third.sweep()
+    expect(await count()).toBe(2)
+    await third.stop()
+    await other.crash()
+  })
+
+  it('know when they do not know all feeds of the others', async () => {
+    const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
+    let count = 10_000
+    const { read } = at.ctx.store
+    const feeds = { ...read.feeds, elsewhere: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
+    const ctx = { ...at.ctx, store: { ...at.ctx.store, read: { ...read, feeds } } } as unknown as Context
+    await refreshRemoteFeeds(ctx)
+    expect(ctx.sessions.knowsAll).toBe(true)
+    count += 1
+    await refreshRemoteFeeds(ctx)
+    expect(ctx.sessions.knowsAll).toBe(false)
+    await refreshRemoteFeeds(at.ctx)
+    expect(ctx.sessions.knowsAll).toBe(true)
+  })
+})
+
+/** Nobody of this token is on, here and on record. */
+const isOver = ({ ctx }: TestNode, tokenId: number) =>
+  ctx.sessions.ofToken(tokenId).length === 0 && ctx.sessions.leaving.size === 0
+
+async function everybodyLeaves({ ctx }: TestNode): Promise<void> {
+  for (const { session } of ctx.sessions.all()) await closeSession(ctx, session.id, 'left')
+}
+
+const door = () => ({ sourceId: null, cut: () => Promise.resolve() })
+const seconds = () => Math.floor(Date.now() / 1000)
+
+function selfSigned(tokenId: number, value: string, claims: object): string {
+  const part = (object: object) => Buffer.from(JSON.stringify(object)).toString('base64url')
+  const streaming = { tokenId, tokenType: 'Subscribe', streamName: 'show' }
+  const payload = { iat: seconds(), exp: seconds() + 600, streaming, ...claims }
+  const input = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(payload)}`
+  return `${input}.${createHmac('sha256', value).update(input).digest('base64url')}`
+}

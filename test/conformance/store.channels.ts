@@ -1,0 +1,256 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { AbrLadder, Channel, Distribution, Engine } from '../../src/core/channels/types.ts'
+import { Conflict, type ServedQuery, type StoredIngest, type Tx } from '../../src/store/store.ts'
+import { newAccount } from './store.samples.ts'
+import type { Stores } from './store.ts'
+
+const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
+const AT = 1_750_000_000_000
+
+export function newChannel(over: Partial<Channel> = {}): Channel {
+  const blank = { accountId: 'nobody', name: 'Stage', externalIds: [], timeoutSeconds: 3600, createdAtMs: AT }
+  return { id: id('ch'), status: 'stopped', ...blank, ...over }
+}
+
+export function newIngest(channel: Channel, over: Partial<StoredIngest> = {}): StoredIngest {
+  return {
+    id: id('in'),
+    accountId: channel.accountId,
+    channelId: channel.id,
+    name: 'Camera',
+    type: 'rtmp-push',
+    region: 'local',
+    secretSealed: new Uint8Array([1, 2, 3]),
+    keyHash: new Uint8Array(randomBytes(32)),
+    createdAtMs: AT,
+    ...over,
+  }
+}
+
+export function newEngine(channel: Channel, over: Partial<Engine> = {}): Engine {
+  return {
+    id: id('en'),
+    accountId: channel.accountId,
+    channelId: channel.id,
+    ingestId: null,
+    name: 'Main',
+    region: 'local',
+    abrLadderId: 'ab_default',
+    priority: -5,
+    status: 'stopped',
+    statusMessage: null,
+    createdAtMs: AT,
+    updatedAtMs: AT,
+    ...over,
+  }
+}
+
+export function newDistribution(channel: Channel, over: Partial<Distribution> = {}): Distribution {
+  return {
+    id: id('di'),
+    accountId: channel.accountId,
+    channelId: channel.id,
+    name: 'Web',
+    externalId: null,
+    enabled: true,
+    hlsLatencySeconds: 10,
+    hls: true,
+    maxBitrate: null,
+    engineIds: [],
+    security: {
+      geoBlocking: { enabled: false, mode: 'deny', countries: [] },
+      ipBlocking: { enabled: true, mode: 'allow', cidrs: ['2001:db8::/32'] },
+      refererBlocking: { enabled: false, allowedDomains: [], allowNativeApps: false },
+      rewriteSegmentUrls: false,
+    },
+    closedWithoutKey: true,
+    createdAtMs: AT,
+    updatedAtMs: AT,
+    ...over,
+  }
+}
+
+export const newLadder = (over: Partial<AbrLadder>): AbrLadder => ({
+  id: id('ab'),
+  accountId: 'nobody',
+  name: 'Small',
+  video: [{ id: '360p', label: '360p', width: 640, height: 360, bitrate: 800_000, frameRate: null }],
+  audioKbps: null,
+  createdAtMs: AT,
+  updatedAtMs: AT,
+  ...over,
+})
+
+export function channelSuite(stores: Stores): void {
+  const write = <T>(work: (tx: Tx) => Promise<T>) => stores.store.transaction(work)
+  const read = () => stores.other.read
+  const channelOf = async (over: Partial<Channel> = {}) => {
+    const channel = newChannel({ accountId: newAccount(), ...over })
+    await write((tx) => tx.channels.insert(channel))
+    return channel
+  }
+
+  describe('live channels', () => {
+    test('come back as they were written, and are nothing to another account', async () => {
+      const channel = await channelOf({ externalIds: ['a', '\u{1f3a5}'], timeoutSeconds: 0 })
+      const parts = { ingest: newIngest(channel), engine: newEngine(channel), distribution: newDistribution(channel) }
+      const ladder = newLadder({ accountId: channel.accountId, audioKbps: 128 })
+      await write(async (tx) => {
+        await tx.ingests.insert(parts.ingest)
+        await tx.engines.insert(parts.engine)
+        await tx.distributions.insert(parts.distribution)
+        await tx.abrLadders.insert(ladder)
+      })
+      const of = async (account: string) => [
+        await read().channels.get(account, channel.id),
+        await read().ingests.get(account, parts.ingest.id),
+        await read().engines.get(account, parts.engine.id),
+        await read().distributions.get(account, parts.distribution.id),
+        await read().abrLadders.get(account, ladder.id),
+      ]
+      const { ingest, engine, distribution } = parts
+      expect(await of(channel.accountId)).toEqual([channel, ingest, engine, distribution, ladder])
+      expect(await of(newAccount())).toEqual(Array(5).fill(undefined))
+      expect(await read().distributions.find(distribution.id)).toEqual(distribution)
+      expect(await read().ingests.findByKeyHash(ingest.keyHash ?? new Uint8Array())).toEqual(ingest)
+      const hashes = await read().ingests.keyHashes([ingest.id, 'in_nothing'])
+      expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
+    })
+
+    test('are replaced without their status, which has a verb of its own', async () => {
+      const channel = await channelOf({ externalIds: ['old', 'kept'] })
+      const engine = newEngine(channel)
+      await write(async (tx) => {
+        await tx.engines.insert(engine)
+        await tx.engines.setStatus(engine.id, 'playing', 'all is well')
+        await tx.channels.setStatus(channel.id, 'playing')
+        await tx.channels.replace({ ...channel, name: 'Renamed', externalIds: ['kept', 'new'] })
+        await tx.engines.replace({ ...engine, name: 'Renamed', priority: 3 })
+      })
+      expect(await read().channels.get(channel.accountId, channel.id)).toMatchObject({
+        name: 'Renamed',
+        externalIds: ['kept', 'new'],
+        status: 'playing',
+      })
+      const [stored] = await read().engines.ofChannel(channel.id)
+      expect(stored).toMatchObject({ name: 'Renamed', priority: 3, status: 'playing', statusMessage: 'all is well' })
+      expect((await read().engines.unstopped()).map(({ id }) => id)).toContain(engine.id)
+      const found = (externalId: string) => read().channels.page({ accountId: channel.accountId, externalId, limit: 9 })
+      expect(await found('old')).toEqual([])
+      expect(await found('new')).toHaveLength(1)
+    })
+
+    test('have external ids that no other channel of the account has', async () => {
+      const channel = await channelOf({ externalIds: ['mine'] })
+      const { accountId } = channel
+      const other = newChannel({ accountId, externalIds: ['free', 'mine'] })
+      const taken = write((tx) => tx.channels.insert(other))
+      await expect(taken).rejects.toBeInstanceOf(Conflict)
+      expect(await read().channels.get(accountId, other.id)).toBeUndefined()
+      await channelOf({ externalIds: ['mine'] })
+      await write((tx) => tx.channels.delete(channel.id))
+      await channelOf({ accountId, externalIds: ['mine'] })
+    })
+
+    test('are deleted with all that belongs to them and nothing else', async () => {
+      const channel = await channelOf({ externalIds: ['x'] })
+      const [gone, kept] = [newDistribution(channel), await channelOf()]
+      const keptIngest = newIngest(kept)
+      const key = { accountId: channel.accountId, distributionId: gone.id, keySealed: new Uint8Array([1]) }
+      await write(async (tx) => {
+        await tx.ingests.insert(newIngest(channel))
+        await tx.engines.insert(newEngine(channel))
+        await tx.distributions.insert(gone)
+        await tx.distributionKeys.insert({ ...key, id: id('ke'), name: null, createdAtMs: AT })
+        await tx.ingests.insert(keptIngest)
+      })
+      await write((tx) => tx.channels.delete(channel.id))
+      expect(await read().channels.get(channel.accountId, channel.id)).toBeUndefined()
+      expect(await read().ingests.ofChannel(channel.id)).toEqual([])
+      expect(await read().engines.ofChannel(channel.id)).toEqual([])
+      expect(await read().distributions.ofChannel(channel.id)).toEqual([])
+      expect(await read().distributionKeys.list(gone.id)).toEqual([])
+      expect(await read().ingests.ofChannel(kept.id)).toEqual([keptIngest])
+    })
+
+    test('are found by name, by part of it in any case, by id, by status', async () => {
+      const accountId = newAccount()
+      const [stage, studio] = [
+        await channelOf({ accountId, name: 'Main_Stage 100%', createdAtMs: AT }),
+        await channelOf({ accountId, name: 'Studio', createdAtMs: AT + 1 }),
+      ]
+      await write((tx) => tx.channels.setStatus(studio.id, 'playing'))
+      const names = async (filter: object) =>
+        (await read().channels.page({ accountId, limit: 9, ...filter })).map(({ name }) => name)
+      expect(await names({})).toEqual(['Studio', 'Main_Stage 100%'])
+      expect(await names({ name: 'Studio' })).toEqual(['Studio'])
+      expect(await names({ search: 'main_stage' })).toEqual(['Main_Stage 100%'])
+      expect(await names({ search: '%' })).toEqual(['Main_Stage 100%'])
+      expect(await names({ search: 'mainxstage' })).toEqual([])
+      expect(await names({ search: stage.id })).toEqual(['Main_Stage 100%'])
+      expect(await names({ statuses: ['playing', 'error'] })).toEqual(['Studio'])
+      expect(await names({ ids: [stage.id, 'ch_none'] })).toEqual(['Main_Stage 100%'])
+    })
+
+    test('add up what was served, by time, distribution, country and viewer', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const distributionId = id('di')
+      const of = { accountId, channelId, distributionId, slotMs: 900_000, country: 'NZ', trackingId: '' }
+      const row = { ...of, bytesOut: 5, viewedMs: 2000 }
+      const add = (...rows: (typeof row)[]) => write((tx) => tx.served.add(rows))
+      await Promise.all([
+        add(row, { ...row, country: '' }),
+        add(row),
+        add({ ...row, trackingId: 't', bytesOut: 1, viewedMs: 0 }),
+      ])
+      await add({ ...row, distributionId: id('di'), slotMs: 9_900_000, trackingId: 'u', bytesOut: 7, viewedMs: 9 })
+      const sum = async (query: Partial<ServedQuery>) => {
+        const slot = { stepMs: 900_000, offsetMs: 0 }
+        const all = { fromMs: 0, untilMs: 10_000_000, groupBy: ['slotMs' as const], slot, limit: 100 }
+        const rows = await read().served.sum({ ...all, ...query })
+        return rows.map((sum) => [sum.slotMs, sum.country, sum.trackingId, sum.bytesOut, sum.viewedMs])
+      }
+      expect(await sum({ distributionId, groupBy: ['country', 'trackingId'] })).toEqual([
+        [0, '', '', 5, 2000],
+        [0, 'NZ', '', 10, 4000],
+        [0, 'NZ', 't', 1, 0],
+      ])
+      expect(await sum({ channelId })).toEqual([
+        [900_000, '', '', 16, 6000],
+        [9_900_000, '', '', 7, 9],
+      ])
+      // The second hour, an hour and a half east, begins at half past one.
+      const east = { stepMs: 3_600_000, offsetMs: 5_400_000 }
+      expect(await sum({ channelId, slot: east })).toEqual([
+        [-1_800_000, '', '', 16, 6000],
+        [9_000_000, '', '', 7, 9],
+      ])
+      expect(await sum({ channelId, fromMs: 900_001 })).toEqual([[9_900_000, '', '', 7, 9]])
+      expect(await sum({ channelId, distributionIds: [distributionId], untilMs: 900_000 })).toEqual([])
+      const tracked = { channelId, groupBy: ['trackingId' as const], afterTrackingId: '' }
+      expect(await sum({ ...tracked, limit: 1 })).toEqual([[0, '', 't', 1, 0]])
+      expect(await sum({ ...tracked, viewed: true })).toEqual([[0, '', 'u', 7, 9]])
+      expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7, 9]])
+    })
+
+    test('forget what was served before a time, and no more', async () => {
+      const { accountId, id: channelId } = await channelOf()
+      const row = {
+        accountId,
+        channelId,
+        distributionId: id('di'),
+        country: '',
+        trackingId: '',
+        bytesOut: 5,
+        viewedMs: 0,
+      }
+      await write((tx) => tx.served.add([1, 2, 3].map((slot) => ({ ...row, slotMs: slot * 900_000 }))))
+      expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBeGreaterThan(0)
+      expect(await write((tx) => tx.served.prune(1_800_000, 100))).toBe(0)
+      const slot = { stepMs: 900_000, offsetMs: 0 }
+      const left = { channelId, fromMs: 0, untilMs: 9e9, groupBy: ['slotMs' as const], slot, limit: 10 }
+      expect(await read().served.sum(left)).toHaveLength(2)
+    })
+  })
+}

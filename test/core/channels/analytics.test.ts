@@ -1,0 +1,139 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  RESOLUTIONS,
+  readSeriesQuery,
+  type Resolution,
+  runTimes,
+  slotAfter,
+  slotAt,
+  SLOTS_MAX,
+  toSeries,
+} from '../../../src/core/channels/analytics.ts'
+import { instant, moment } from '../../../src/core/channels/moments.ts'
+
+const MINUTE_MS = 60_000
+const TIME = { start: '2026-01-31T00:00:00Z', end: '2026-03-01T00:00:00Z' }
+const TAKES = { groups: ['channel', 'engine'], ids: 'engineIds' } as const
+
+const cut = fc.record({
+  resolution: fc.constantFrom(...RESOLUTIONS),
+  offsetMs: fc.integer({ min: -48, max: 56 }).map((quarters) => quarters * 15 * MINUTE_MS),
+})
+const moments = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2040, 0, 1) })
+
+/** What the clock on a wall there shows, without a zone. */
+const wall = (ms: number, offsetMs: number): string => new Date(ms + offsetMs).toISOString()
+
+describe('slots', () => {
+  test('begin where the clock of their zone says, hold every moment, and follow each other without a gap', () => {
+    const begins: Record<Resolution, RegExp> = {
+      '15min': /:(00|15|30|45):00\.000Z$/,
+      hour: /:00:00\.000Z$/,
+      day: /T00:00:00\.000Z$/,
+      month: /-01T00:00:00\.000Z$/,
+    }
+    fc.assert(
+      fc.property(cut, moments, (how, ms) => {
+        const slot = slotAt(ms, how)
+        expect(wall(slot, how.offsetMs)).toMatch(begins[how.resolution])
+        expect(slot).toBeLessThanOrEqual(ms)
+        expect(slotAfter(slot, how)).toBeGreaterThan(ms)
+        expect(slotAt(slotAfter(slot, how), how)).toBe(slotAfter(slot, how))
+        expect(slotAt(slotAfter(slot, how) - 1, how)).toBe(slot)
+      }),
+    )
+  })
+
+  test('of a report hold what was counted, whatever its slots are', () => {
+    const amount = fc.record({ at: fc.nat(1000), id: fc.constantFrom('a', 'b'), amount: fc.nat(9) })
+    fc.assert(
+      fc.property(cut, moments, fc.array(amount), (how, fromMs, counted) => {
+        const question = { ...how, fromMs, untilMs: fromMs + 1001 * 15 * MINUTE_MS }
+        const amounts = counted.map(({ at, ...rest }) => ({ ...rest, slotMs: fromMs + at * 15 * MINUTE_MS }))
+        const series = toSeries(question, amounts)
+        const shown = series.flatMap(({ records }) => records).reduce((sum, one) => sum + one.amount, 0)
+        expect(shown).toBe(counted.reduce((sum, one) => sum + one.amount, 0))
+        const times = series.map(({ timestamp }) => Date.parse(timestamp))
+        expect(times[0]).toBe(slotAt(fromMs, how))
+        for (const [at, ms] of times.entries()) expect(times[at + 1] ?? slotAfter(ms, how)).toBe(slotAfter(ms, how))
+      }),
+    )
+  })
+
+  test('of runs add up to the time that was run within the question', () => {
+    const run = fc.record({ from: fc.integer({ min: -500, max: 1500 }), minutes: fc.nat(600) })
+    fc.assert(
+      fc.property(cut, moments, fc.array(run, { maxLength: 5 }), (how, fromMs, runs) => {
+        const untilMs = fromMs + 1000 * MINUTE_MS
+        const times = runs.map(({ from, minutes }) => {
+          const startedAtMs = fromMs + from * MINUTE_MS
+          return { id: 'en_1', startedAtMs, endedAtMs: startedAtMs + minutes * MINUTE_MS }
+        })
+        const within = times.map(
+          ({ startedAtMs, endedAtMs }) => Math.min(endedAtMs, untilMs) - Math.max(startedAtMs, fromMs),
+        )
+        const expected = within.reduce((sum, ms) => sum + Math.max(0, ms), 0)
+        const amounts = runTimes({ ...how, fromMs, untilMs }, times)
+        expect(amounts.ok && amounts.value.reduce((sum, one) => sum + one.amount, 0)).toBe(expected)
+      }),
+    )
+  })
+})
+
+describe('the question', () => {
+  test('is read whole, with the first group where none is named', () => {
+    const given = { ...TIME, resolution: 'day', utcOffset: '-210', engineIds: 'en_1,en_2' }
+    expect(readSeriesQuery(given, TAKES)).toEqual({
+      ok: true,
+      value: {
+        fromMs: Date.UTC(2026, 0, 31),
+        untilMs: Date.UTC(2026, 2, 1),
+        resolution: 'day',
+        offsetMs: -210 * MINUTE_MS,
+        groupBy: 'channel',
+        ids: ['en_1', 'en_2'],
+      },
+    })
+  })
+
+  test('that is wrong is told all that is wrong at once, by name', () => {
+    const wrong = { end: 'tomorrow', resolution: 'week', utcOffset: '7', groupBy: 'country', streamingFormats: 'hls' }
+    const read = readSeriesQuery(wrong, TAKES)
+    expect(read.ok ? [] : read.error.details?.map(({ path }) => path).sort()).toEqual(
+      ['end', 'groupBy', 'resolution', 'start', 'streamingFormats', 'utcOffset'].sort(),
+    )
+    const backwards = readSeriesQuery({ start: TIME.end, end: TIME.start, resolution: 'day' }, TAKES)
+    expect(backwards.ok ? [] : backwards.error.details).toEqual([
+      { path: 'end', message: 'must be later than start; it is exclusive' },
+    ])
+  })
+
+  test('has an end: not more steps than a report has', () => {
+    const spans = { '15min': 15, hour: 60, day: 1440 }
+    for (const [resolution, minutes] of Object.entries(spans)) {
+      const until = (steps: number) => new Date(Date.parse(TIME.start) + steps * minutes * MINUTE_MS).toISOString()
+      const read = (steps: number) => readSeriesQuery({ start: TIME.start, end: until(steps), resolution }, TAKES)
+      expect([read(SLOTS_MAX).ok, read(SLOTS_MAX + 1).ok]).toEqual([true, false])
+    }
+  })
+})
+
+describe('times', () => {
+  test.each([
+    ['2026-02-28', Date.UTC(2026, 1, 28)],
+    ['2026-02-28T01:00Z', Date.UTC(2026, 1, 28, 1)],
+    ['2026-02-28T01:00:00Z', Date.UTC(2026, 1, 28, 1)],
+    ['2026-02-28T01:00:00.5+01:00', Date.UTC(2026, 1, 28, 0, 0, 0, 500)],
+  ])('%s is a time', (text, ms) => expect(instant(text)).toEqual({ ok: true, value: ms }))
+
+  test.each(['', 'now', '2026', '2026-02-30', '2026-02-28T25:00Z', '2026-02-28T01:00', '2026-2-8', '1767225600'])(
+    '"%s" is none',
+    (text) => expect([instant(text).ok, moment(text).ok]).toEqual([false, false]),
+  )
+
+  test('and where it must be written as JSON has it, nothing else will do', () => {
+    expect(moment('2026-02-28T01:00:00.000Z')).toEqual({ ok: true, value: Date.UTC(2026, 1, 28, 1) })
+    for (const text of ['2026-02-28T01:00:00Z', '2026-02-30T01:00:00.000Z']) expect(moment(text).ok).toBe(false)
+  })
+})

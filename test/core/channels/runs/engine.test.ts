@@ -1,0 +1,132 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  advanceEngine,
+  type EngineEvent,
+  type EngineState,
+  isTimedOut,
+  NEW_LIFE,
+} from '../../../../src/core/channels/runs/engine.ts'
+import { ACTIVE_STATUSES, statusOf } from '../../../../src/core/channels/types.ts'
+
+const API = { type: 'api', id: 'credential:1' } as const
+
+/** The states that these events lead through, one second apart. */
+function through(events: EngineEvent[], from: EngineState = NEW_LIFE): { state: EngineState; words: string[] } {
+  let state = from
+  const words: string[] = []
+  for (const [index, event] of events.entries()) {
+    const step = advanceEngine(state, event, index * 1000)
+    state = step.state
+    words.push(...step.effects.map((effect) => (effect.do === 'tell' ? effect.status : effect.do)))
+  }
+  return { state, words }
+}
+
+const START: EngineEvent = { kind: 'start', cause: API }
+const STOP: EngineEvent = { kind: 'stop', cause: API }
+const UP: EngineEvent[] = [START, { kind: 'launched' }, { kind: 'ready' }]
+const PLAYING: EngineEvent[] = [...UP, { kind: 'source' }, { kind: 'manifest' }]
+
+describe('an engine', () => {
+  test('goes from stopped to playing and back, with one run', () => {
+    const { state, words } = through([...PLAYING, STOP, { kind: 'ended' }])
+    const up = ['deploying', 'openRun', 'launch', 'starting', 'waiting', 'ingesting', 'playing']
+    expect(words).toEqual([...up, 'stopping', 'closeRun', 'kill', 'stopped'])
+    expect(state).toEqual(NEW_LIFE)
+  })
+
+  test('is not changed by a start while it runs, nor by a stop while it is stopped', () => {
+    expect(through([...PLAYING, START]).state.status).toBe('playing')
+    expect(through([STOP]).words).toEqual([])
+    expect(through([...UP, STOP, STOP]).words.filter((word) => word === 'closeRun')).toHaveLength(1)
+  })
+
+  test('waits again when its source is lost, and plays again when it is back', () => {
+    const lost: EngineEvent[] = [...PLAYING, { kind: 'sourceLost' }]
+    expect(through(lost).state).toMatchObject({ status: 'waiting', idleSinceMs: 5000 })
+    const waits: EngineEvent = { kind: 'waits', message: 'nobody answers' }
+    const waiting = through([...lost, waits])
+    expect(waiting.state).toMatchObject({ status: 'waiting', message: 'nobody answers' })
+    expect(waiting.words).toEqual(through(lost).words)
+    for (const next of [{ kind: 'source' } as const, STOP]) {
+      expect(advanceEngine(waiting.state, next, 0).state.message).toBeNull()
+    }
+    expect(through([...PLAYING, waits]).state).toMatchObject({ status: 'playing', message: null })
+    expect(through([...lost, { kind: 'source' }, { kind: 'manifest' }]).state.status).toBe('playing')
+  })
+
+  test('that died is in error with the reason, and tries again after a pause that grows', () => {
+    const died = through([...PLAYING, { kind: 'died', message: 'ffmpeg is missing' }]).state
+    expect(died).toMatchObject({ status: 'error', message: 'ffmpeg is missing', retryAtMs: 6000 })
+    expect(advanceEngine(died, { kind: 'tick' }, 5999).effects).toEqual([])
+    const again = advanceEngine(died, { kind: 'tick' }, 6000)
+    expect(again.state).toMatchObject({ status: 'starting', message: null })
+    const twice = advanceEngine(again.state, { kind: 'died', message: 'again' }, 6000).state
+    expect(twice.retryAtMs).toBe(8000)
+  })
+
+  test('that keeps failing goes on at once, and with short pauses again, when another source comes', () => {
+    const died: EngineEvent = { kind: 'died', message: 'it cannot be decoded' }
+    const failing = through([...PLAYING, died, { kind: 'tick' }, died, { kind: 'tick' }, died, { kind: 'tick' }, died])
+    expect(failing.state.failures).toBeGreaterThan(1)
+    const { state, words } = through([{ kind: 'source' }], failing.state)
+    expect(words).toEqual(['ingesting'])
+    expect(state).toMatchObject({ failures: 0, retryAtMs: null, message: null, idleSinceMs: null })
+    expect(advanceEngine(state, died, 0).state.retryAtMs).toBe(1000)
+  })
+
+  test('in error can be stopped, at once', () => {
+    expect(through([...UP, { kind: 'died', message: 'x' }, STOP]).words.slice(-3)).toEqual([
+      'stopped',
+      'closeRun',
+      'kill',
+    ])
+  })
+
+  test('opens and closes runs in turn and has one open exactly while it runs, whatever happens', () => {
+    const event = fc.oneof(
+      ...[START, STOP].map((one) => fc.constant(one)),
+      fc
+        .constantFrom('launched', 'ready', 'source', 'manifest', 'sourceLost', 'ended', 'lost', 'tick')
+        .map((kind) => ({ kind })),
+      fc.constant({ kind: 'died', message: 'it died' }),
+      fc.constant({ kind: 'waits', message: 'it does not answer' }),
+    ) as fc.Arbitrary<EngineEvent>
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (events) => {
+        let [state, open, nowMs] = [NEW_LIFE, false, 0]
+        for (const one of events) {
+          const step = advanceEngine(state, one, (nowMs += 10_000))
+          for (const effect of step.effects) {
+            if (effect.do !== 'openRun' && effect.do !== 'closeRun') continue
+            expect(open).toBe(effect.do === 'closeRun')
+            open = !open
+          }
+          state = step.state
+          expect(open).toBe(state.status !== 'stopped' && state.status !== 'stopping')
+        }
+      }),
+    )
+  })
+})
+
+describe('a channel', () => {
+  test('has the status of its most advanced engine', () => {
+    expect(statusOf([])).toBe('stopped')
+    expect(statusOf(['error', 'stopped'])).toBe('error')
+    for (const [index, status] of ACTIVE_STATUSES.entries()) {
+      expect(statusOf(ACTIVE_STATUSES.slice(index).toReversed())).toBe(status)
+    }
+  })
+
+  test('stops by itself when no engine has had a source for the timeout, and never with timeout 0', () => {
+    const waiting = through(UP).state
+    const playing = through(PLAYING).state
+    expect(isTimedOut([waiting, NEW_LIFE], 60, 59_999)).toBe(false)
+    expect(isTimedOut([waiting, NEW_LIFE], 60, 60_000)).toBe(true)
+    expect(isTimedOut([waiting, playing], 60, 600_000)).toBe(false)
+    expect(isTimedOut([waiting], 0, 600_000)).toBe(false)
+    expect(isTimedOut([], 60, 600_000)).toBe(false)
+  })
+})

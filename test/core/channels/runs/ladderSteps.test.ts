@@ -1,0 +1,158 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { coresPerMegapixel, LadderSteps } from '../../../../src/core/channels/runs/ladderSteps.ts'
+import type { Pace } from '../../../../src/core/channels/runs/pace.ts'
+import {
+  heavier,
+  lighter,
+  megapixelsOf,
+  type Rung,
+  rungsOf,
+  sumOf,
+  weigh,
+} from '../../../../src/core/channels/runs/rungs.ts'
+
+const rendition = (label: string, width: number, height: number) => ({
+  id: label,
+  label,
+  width,
+  height,
+  bitrate: 1_000_000,
+  frameRate: null,
+})
+const LADDER = [rendition('360p', 640, 360), rendition('1080p', 1920, 1080), rendition('720p', 1280, 720)]
+
+const well: Pace = { speed: 1, lagMs: 0, droppedFrames: 0, cores: 1, isSettled: true, isOverloaded: false }
+const slow = (speed: number): Pace => ({ ...well, speed, isOverloaded: true })
+const at30 = (): number => 30
+const always = (): boolean => true
+
+const labels = (rungs: readonly Rung[]): string[] => rungs.map(({ label }) => label)
+const MINUTE = 60_000
+
+describe('an engine that is overloaded', () => {
+  test('leaves out its largest renditions, as many as it was too slow for, and keeps one', () => {
+    for (const [speed, kept] of [
+      [0.9, ['360p', '720p']],
+      [0.45, ['360p', '720p']],
+      [0.35, ['360p']],
+      [0.01, ['360p']],
+    ] as const) {
+      const steps = new LadderSteps(rungsOf(LADDER), true)
+      expect(steps.look(slow(speed), at30, 0, always)).toBe(true)
+      expect(labels(steps.rungs)).toEqual(kept)
+    }
+  })
+
+  test('keeps the place that a rendition has in its ladder, because its folder is named for it', () => {
+    const steps = new LadderSteps(rungsOf(LADDER), true)
+    steps.look(slow(0.4), at30, 0, always)
+    expect(steps.rungs.map(({ index, label }) => [index, label])).toEqual([
+      [0, '360p'],
+      [2, '720p'],
+    ])
+    expect(steps.leftOut).toEqual(['1080p'])
+    expect(steps.notice).toBe(
+      'To keep up, this engine leaves out 1080p until it is started again, or has had room for 10 minutes',
+    )
+  })
+
+  test('with a single rendition leaves out every second frame, and none where there are few', () => {
+    const steps = new LadderSteps(rungsOf(LADDER.slice(1, 2)), true)
+    expect(steps.look(slow(0.5), () => 60, 0, always)).toBe(true)
+    expect(steps.rungs).toMatchObject([{ label: '1080p', index: 0, frameRate: { value: 30_000, scale: 1000 } }])
+    expect(steps.leftOut).toEqual(['every second frame of 1080p'])
+    expect(steps.look(slow(0.5), at30, 0, always)).toBe(true)
+    expect(steps.look(slow(0.5), () => 15, 0, always)).toBe(false)
+  })
+
+  test('changes nothing where that is switched off, or before it was looked at for ten seconds', () => {
+    const off = new LadderSteps(rungsOf(LADDER), false)
+    expect([off.look(slow(0.1), at30, 0, always), labels(off.rungs)]).toEqual([false, labels(rungsOf(LADDER))])
+    const early = new LadderSteps(rungsOf(LADDER), true)
+    expect(early.look({ ...slow(0.1), isSettled: false }, at30, 0, always)).toBe(false)
+  })
+})
+
+describe('an engine that left something out', () => {
+  function reduced() {
+    const steps = new LadderSteps(rungsOf(LADDER), true)
+    steps.look(slow(0.3), at30, 0, always)
+    return steps
+  }
+
+  test('makes all of it again after ten minutes in which it kept up, and only where there is room', () => {
+    const steps = reduced()
+    expect(steps.look(well, at30, 10 * MINUTE - 1, always)).toBe(false)
+    const asked: number[] = []
+    const none = (megapixels: number): boolean => asked.push(megapixels) < 0
+    expect(steps.look(well, at30, 10 * MINUTE, none)).toBe(false)
+    expect(Math.max(...asked)).toBeCloseTo((1920 * 1080 + 1280 * 720) * 30e-6)
+    expect(steps.look(well, at30, 11 * MINUTE, always)).toBe(true)
+    expect([labels(steps.rungs), steps.leftOut, steps.notice]).toEqual([labels(rungsOf(LADDER)), [], null])
+  })
+
+  test('makes as much of it again as there is room for', () => {
+    const steps = reduced()
+    expect(steps.look(well, at30, 10 * MINUTE, (megapixels) => megapixels < 30)).toBe(true)
+    expect(labels(steps.rungs)).toEqual(['360p', '720p'])
+  })
+
+  test('waits twice as long each time that it was too much, and as before when it has proved itself', () => {
+    const steps = reduced()
+    let nowMs = 0
+    /** How long it waits until it makes more. */
+    const waited = (): number => {
+      const sinceMs = nowMs
+      while (!steps.look(well, at30, nowMs, always)) nowMs += MINUTE
+      return (nowMs - sinceMs) / MINUTE
+    }
+    const waits = Array.from({ length: 6 }, () => {
+      const minutes = waited()
+      steps.look(slow(0.3), at30, (nowMs += MINUTE), always)
+      return minutes
+    })
+    expect(waits).toEqual([10, 20, 40, 80, 160, 160])
+    waited()
+    steps.look(well, at30, (nowMs += 160 * MINUTE), always)
+    steps.look(slow(0.3), at30, (nowMs += MINUTE), always)
+    expect(waited()).toBe(10)
+  })
+})
+
+const rungs = fc
+  .array(fc.record({ width: fc.integer({ min: 2, max: 4000 }), height: fc.integer({ min: 2, max: 4000 }) }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((sizes) => rungsOf(sizes.map(({ width, height }, at) => rendition(`rung ${at}`, width, height))))
+const weighAll = (all: readonly Rung[]) => all.map((rung) => weigh(rung, 30))
+
+test('a step down always has less to do, a step up more, and both keep to the ladder', () => {
+  fc.assert(
+    fc.property(rungs, fc.double({ min: 0, max: 1, noNaN: true }), (full, share) => {
+      const all = weighAll(full)
+      const less = lighter(all, share * sumOf(all))
+      if (full.length === 1) {
+        expect(less).toMatchObject([{ index: 0, frameRate: { value: 15_000, scale: 1000 } }])
+        return
+      }
+      expect(less?.length).toBeGreaterThan(0)
+      expect(sumOf(weighAll(less ?? []))).toBeLessThan(sumOf(all))
+      const more = heavier(all, less ?? [], (megapixels) => megapixels <= share * sumOf(all)) ?? []
+      expect(more.every((rung) => full.includes(rung))).toBe(true)
+      expect(more.length === 0 || more.length > (less?.length ?? 0)).toBe(true)
+      expect(heavier(all, less ?? [], () => true)).toEqual(full)
+    }),
+  )
+})
+
+test('what a megapixel costs is known when the speed is, and the frames of everything that is made', () => {
+  const full = rungsOf(LADDER)
+  const megapixels = sumOf(full.map((rung) => weigh(rung, 25)))
+  expect(coresPerMegapixel({ ...well, cores: 2, speed: 0.5 }, full, () => 25)).toBeCloseTo(2 / (megapixels * 0.5))
+  expect(coresPerMegapixel({ ...well, isSettled: false }, full, () => 25)).toBeNull()
+  expect(coresPerMegapixel({ ...well, cores: null }, full, () => 25)).toBeNull()
+  expect(coresPerMegapixel(well, full, (index) => (index === 1 ? null : 25))).toBeNull()
+  expect(megapixelsOf(weigh({ ...full[0]!, frameRate: { value: 50, scale: 2 } }, null))).toBeCloseTo(5.76)
+})

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { overloadText, type Pace, type PaceSample, PaceWatch } from '../../../../src/core/channels/runs/pace.ts'
+
+type Look = Partial<Omit<PaceSample, 'atMs'>>
+
+/** What is found of looks that are a second apart. */
+function watch(seconds: number, lookAt: (second: number) => Look): Pace[] {
+  const pace = new PaceWatch()
+  const still = { inMs: null, outMs: 0, droppedFrames: 0, droppedMs: 0, cpuMs: null, idleCores: null }
+  return Array.from({ length: seconds + 1 }, (_, at) => pace.look({ ...still, atMs: 5000 + at * 1000, ...lookAt(at) }))
+}
+
+const overloadedAt = (paces: readonly Pace[]): number => paces.findIndex(({ isOverloaded }) => isOverloaded)
+
+describe('a process that is given what a source sends', () => {
+  test('and encodes a third of it is overloaded after ten seconds of lag, and says how far behind it is', () => {
+    const paces = watch(20, (at) => ({ inMs: at * 1000, outMs: at * 300, cpuMs: at * 500 }))
+    expect(overloadedAt(paces)).toBe(12)
+    const last = paces.at(-1)
+    expect(last).toMatchObject({ lagMs: 14_000, cores: 0.5, droppedFrames: 0 })
+    expect(last?.speed).toBeCloseTo(0.3)
+    expect(last && overloadText(last)).toBe(
+      'The machine cannot keep up with this engine: it encodes 0.30 seconds of media a second, is 14.0 s behind its source',
+    )
+  })
+
+  test('in real time is not, however late it reports and whatever its source does', () => {
+    const late = watch(60, (at) => ({ inMs: at * 1000, outMs: Math.max(0, at - 1.5) * 1000 }))
+    expect(overloadedAt(late)).toBe(-1)
+    // Nothing comes for eight seconds, then all of it at once, which takes four seconds.
+    const gap = watch(60, (at) => {
+      const inMs = at < 20 || at > 27 ? at * 1000 : 20_000
+      const caughtUp = 28_000 + (at - 28) * 3000 - 8000
+      return { inMs, outMs: at > 27 ? Math.min(inMs, caughtUp) : inMs }
+    })
+    expect(overloadedAt(gap)).toBe(-1)
+    // More than real time, as from a file: it is behind, and that is the source's doing.
+    const fast = watch(60, (at) => ({ inMs: at * 4000, outMs: at * 2000, droppedFrames: at, droppedMs: at * 10 }))
+    expect(overloadedAt(fast)).toBe(-1)
+  })
+
+  test('that leaves out frames has not encoded the time that they were of', () => {
+    const paces = watch(12, (at) => ({
+      inMs: at * 1000,
+      outMs: at * 1000,
+      droppedFrames: at * 12,
+      droppedMs: at * 500,
+    }))
+    expect(overloadedAt(paces)).toBe(10)
+    expect(paces.at(-1)?.speed).toBeCloseTo(0.5)
+    expect(paces.at(-1)?.droppedFrames).toBe(144)
+  })
+
+  test('is overloaded until it has kept up for twenty seconds', () => {
+    const paces = watch(60, (at) => ({ inMs: at * 1000, outMs: at < 20 ? at * 300 : Math.min(at, at * 2 - 34) * 1000 }))
+    const [first, last] = [overloadedAt(paces), paces.findLastIndex(({ isOverloaded }) => isOverloaded)]
+    expect([first, last > 38 && last < 60]).toEqual([12, true])
+    expect(paces.at(-1)?.isOverloaded).toBe(false)
+  })
+})
+
+describe('a process that reads its source itself', () => {
+  const slow = (more: Look) => watch(20, (at) => ({ outMs: at * 500, ...more }))
+
+  test('is overloaded when it is slow and has no processor, and not when its source is slow', () => {
+    expect(overloadedAt(watch(20, (at) => ({ outMs: at * 500, cpuMs: at * 950, idleCores: 3 })))).toBe(10)
+    expect(overloadedAt(slow({ cpuMs: 0, idleCores: 0.1 }))).toBe(10)
+    expect(overloadedAt(slow({ cpuMs: 0, idleCores: 1.5 }))).toBe(-1)
+    expect(overloadedAt(watch(20, (at) => ({ outMs: at * 1000, cpuMs: at * 950, idleCores: 0 })))).toBe(-1)
+  })
+
+  test('is taken for overloaded where the system does not say what it uses', () => {
+    const paces = slow({})
+    expect(overloadedAt(paces)).toBe(10)
+    expect(paces.at(-1)).toMatchObject({ lagMs: null, cores: null })
+    expect(overloadText(paces.at(-1) as Pace)).not.toContain('behind')
+  })
+})
+
+test('nothing is said of the speed of the first two seconds', () => {
+  const paces = watch(3, (at) => ({ inMs: at * 1000, outMs: at * 1000 }))
+  expect(paces.map(({ speed }) => speed)).toEqual([null, null, 1, 1])
+  expect(paces.every(({ isSettled }) => !isSettled)).toBe(true)
+})

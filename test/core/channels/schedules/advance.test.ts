@@ -1,0 +1,95 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  advance,
+  type Advance,
+  beginByHand,
+  endByHand,
+  reconcile,
+  type SchedulerState,
+} from '../../../../src/core/channels/schedules/advance.ts'
+import { type SchedulePlan, planOf, type Timing } from '../../../../src/core/channels/schedules/plan.ts'
+
+const at = (text: string): number => Date.parse(`${text}:00Z`)
+
+function plan(timing: Partial<Timing> = {}): SchedulePlan {
+  const base = { startDate: '2026-01-01', startTime: '10:00', endDate: null, endTime: '11:00', recurrence: null }
+  const read = planOf({ ...base, timeZone: 'UTC', ...timing })
+  if (!read.ok) throw new Error(JSON.stringify(read.error))
+  return read.value
+}
+
+const DAILY = plan({ recurrence: 'RRULE:FREQ=DAILY;COUNT=5' })
+
+const begun = (of: SchedulePlan): SchedulerState =>
+  reconcile(of, { occurrence: null, seenUntilMs: at('2025-12-31T00:00') }).state
+const steps = ({ steps }: Advance): string[] =>
+  steps.map((step) => `${step.do} ${new Date(step.occurrence.startMs).toISOString().slice(5, 16)}`)
+
+describe('a scheduler', () => {
+  test('begins on time, ends on time, and is terminated when nothing is to come', () => {
+    const once = plan()
+    const began = advance(once, true, begun(once), at('2026-01-01T10:00'))
+    expect([steps(began), began.state.status, began.nextMs]).toEqual([
+      ['begin 01-01T10:00'],
+      'active',
+      at('2026-01-01T11:00'),
+    ])
+    const ended = advance(once, true, began.state, at('2026-01-01T11:00'))
+    expect([steps(ended), ended.state.status, ended.nextMs]).toEqual([['end 01-01T10:00'], 'terminated', null])
+  })
+
+  test('joins late what is still under way and records what was missed', () => {
+    const late = advance(DAILY, true, begun(DAILY), at('2026-01-03T10:20'))
+    expect(steps(late)).toEqual(['begin 01-03T10:00'])
+    expect(late.skipped.map(({ startMs }) => startMs)).toEqual([at('2026-01-01T10:00'), at('2026-01-02T10:00')])
+  })
+
+  test('skips what it missed altogether', () => {
+    const late = advance(DAILY, true, begun(DAILY), at('2026-01-02T12:00'))
+    expect([steps(late), late.state.status, late.skipped.length]).toEqual([[], 'idle', 2])
+    expect(late.nextMs).toBe(at('2026-01-03T10:00'))
+  })
+
+  test('that is disabled begins nothing, and does not join when it is enabled in the middle', () => {
+    const idle = advance(DAILY, false, begun(DAILY), at('2026-01-01T10:05'))
+    expect([steps(idle), idle.skipped.length]).toEqual([[], 1])
+    expect(steps(advance(DAILY, true, idle.state, at('2026-01-01T10:10')))).toEqual([])
+  })
+
+  test('over a missed end: the old occurrence ends, the next is joined without a stop between them', () => {
+    const began = advance(DAILY, true, begun(DAILY), at('2026-01-01T10:00'))
+    expect(steps(advance(DAILY, true, began.state, at('2026-01-02T09:00')))).toEqual(['end 01-01T10:00'])
+    expect(steps(advance(DAILY, true, began.state, at('2026-01-02T10:30')))).toEqual(['begin 01-02T10:00'])
+  })
+
+  test('by hand: begun early it ends with the occurrence, stopped early it is not begun again', () => {
+    const early = beginByHand(DAILY, begun(DAILY), at('2026-01-01T08:00'))
+    expect([early.state.status, early.nextMs]).toEqual(['active', at('2026-01-01T11:00')])
+    expect(steps(advance(DAILY, true, early.state, at('2026-01-01T10:00')))).toEqual([])
+    const stopped = endByHand(DAILY, early.state, at('2026-01-01T09:00'))
+    expect(stopped.state.status).toBe('idle')
+    expect(steps(advance(DAILY, true, stopped.state, at('2026-01-01T10:30')))).toEqual([])
+  })
+
+  test('never begins an occurrence twice and never leaves one without an end, whenever it is looked at', () => {
+    const moments = fc.uniqueArray(fc.integer({ min: 0, max: 7 * 24 * 4 }), { minLength: 1, maxLength: 60 })
+    fc.assert(
+      fc.property(moments, (quarters) => {
+        let standing = begun(DAILY)
+        const seen: string[] = []
+        for (const quarter of [...quarters.sort((a, b) => a - b), 40 * 24 * 4]) {
+          const done = advance(DAILY, true, standing, at('2026-01-01T00:00') + quarter * 900_000)
+          seen.push(
+            ...steps(done),
+            ...done.skipped.map(({ startMs }) => `skip ${new Date(startMs).toISOString().slice(5, 16)}`),
+          )
+          standing = done.state
+        }
+        const starts = seen.filter((step) => !step.startsWith('end')).map((step) => step.split(' ')[1] ?? '')
+        expect(starts.sort()).toEqual(['01-01T10:00', '01-02T10:00', '01-03T10:00', '01-04T10:00', '01-05T10:00'])
+        expect(standing.status).toBe('terminated')
+      }),
+    )
+  })
+})

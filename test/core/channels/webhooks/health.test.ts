@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { Health } from '../../../../src/core/webhooks/types.ts'
+import { afterChannelAttempt, type AttemptResult, isProbeDue } from '../../../../src/core/channels/webhooks/health.ts'
+
+const NOW = 1_750_000_000_000
+const WELL: Health = { failuresInRow: 0, disabled: null }
+const after = (health: Health, result: AttemptResult, times = 1, nowMs = NOW): Health =>
+  Array.from({ length: times }).reduce<Health>((now) => afterChannelAttempt(now, result, 'status 500', nowMs), health)
+
+test('attempts that are followed by others pause nothing, however many fail', () => {
+  expect(after(WELL, 'to_be_retried', 1000)).toEqual(WELL)
+})
+
+test('a hundred events that are given up in a row pause a webhook for an hour and say why', () => {
+  expect(after(WELL, 'given_up', 99)).toEqual({ failuresInRow: 99, disabled: null })
+  expect(after(WELL, 'given_up', 100)).toEqual({
+    failuresInRow: 0,
+    disabled: { untilMs: NOW + 3_600_000, reason: '100 events in a row were given up; the last: status 500' },
+  })
+})
+
+test('a delivery between them begins the count again, and failed attempts do not', () => {
+  const nearly = after(WELL, 'given_up', 99)
+  expect(after(after(nearly, 'delivered'), 'given_up', 99).disabled).toBeNull()
+  expect(after(after(nearly, 'to_be_retried'), 'given_up').disabled).not.toBeNull()
+})
+
+test('a delivery ends the pause; what fails in it neither lengthens it nor counts', () => {
+  const paused = after(WELL, 'given_up', 100)
+  expect(after(paused, 'given_up', 200, NOW + 3_599_999)).toBe(paused)
+  expect(after(paused, 'delivered', 1, NOW + 1)).toEqual(WELL)
+  expect(after(paused, 'given_up', 1, NOW + 3_600_000)).toEqual({ failuresInRow: 1, disabled: null })
+})
+
+test('a probe is due a minute after the last, and at once where none is known', () => {
+  expect([isProbeDue(NOW, NOW + 59_999), isProbeDue(NOW, NOW + 60_000), isProbeDue(undefined, 0)]).toEqual([
+    false,
+    true,
+    true,
+  ])
+})

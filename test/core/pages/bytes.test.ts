@@ -1,0 +1,30 @@
+import { describe, expect, it, test } from 'vitest'
+import { decodeCursorBytes, encodeBase64url, PartReader, PartWriter } from '../../../src/core/pages/bytes.ts'
+
+describe('parts', () => {
+  it('come back as they were written, a byte order mark too', () => {
+    const bytes = new PartWriter().byte(7).text('\ufeffa').text('').raw(Uint8Array.of(1, 2)).bytes()
+    const reader = new PartReader(bytes)
+    expect([reader.byte(), reader.text(), reader.text(), [...reader.rest()]]).toEqual([7, '\ufeffa', '', [1, 2]])
+  })
+
+  test.each([
+    ['an end too early', [0, 2, 97]],
+    ['half a length', [0]],
+    ['bytes that are no UTF-8', [0, 1, 0xff]],
+  ])('are not read from %s', (_, bytes) => {
+    expect(new PartReader(Uint8Array.from(bytes)).text()).toBeNull()
+  })
+})
+
+describe('base64url', () => {
+  it('is that of the platform', () => {
+    const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
+    expect(encodeBase64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'))
+    expect(decodeCursorBytes(encodeBase64url(bytes))).toEqual(bytes)
+  })
+
+  test.each(['AB', 'AAB', 'A', 'AA==', 'A+A/', ''])('has one spelling a value: %j is none', (text) => {
+    expect(decodeCursorBytes(text)).toBeNull()
+  })
+})

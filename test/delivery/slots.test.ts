@@ -1,0 +1,164 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { claim, type Due, emptySlots, finish, type DeliverySlots, saturated } from '../../src/delivery/slots.ts'
+
+const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
+const due = (rows: Record<number, number>): Due[] =>
+  Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), rows: count }))
+
+/** A small world: rows wait in lanes, what is claimed is under way until somebody ends it. */
+class World {
+  slots: DeliverySlots = emptySlots()
+  readonly waiting = new Map<number, number>()
+  readonly served = new Map<number, number>()
+
+  add(webhookId: number, rows: number): void {
+    this.waiting.set(webhookId, (this.waiting.get(webhookId) ?? 0) + rows)
+  }
+
+  /** Asks as the runner asks: for due rows of webhooks that are not saturated. */
+  claim(): void {
+    const full = new Set(saturated(this.slots))
+    const rows = [...this.waiting].filter(([id, count]) => count > 0 && !full.has(id))
+    const { slots: lanes, claims } = claim(
+      this.slots,
+      rows.map(([webhookId, rows]) => ({ webhookId, rows })),
+    )
+    this.slots = lanes
+    for (const { webhookId, take } of claims) {
+      this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
+      this.served.set(webhookId, (this.served.get(webhookId) ?? 0) + take)
+    }
+  }
+
+  finish(webhookId: number): void {
+    if (this.slots.inFlight.has(webhookId)) this.slots = finish(this.slots, webhookId)
+  }
+
+  finishAllBut(hanging: (webhookId: number) => boolean): void {
+    for (const [id, count] of this.slots.inFlight) {
+      if (!hanging(id)) for (let i = 0; i < count; i++) this.finish(id)
+    }
+  }
+}
+
+const action = fc.oneof(
+  fc.record({
+    do: fc.constant('add' as const),
+    id: fc.integer({ min: 1, max: 40 }),
+    rows: fc.integer({ min: 1, max: 20 }),
+  }),
+  fc.record({ do: fc.constant('finish' as const), id: fc.integer({ min: 1, max: 40 }) }),
+  fc.record({ do: fc.constant('claim' as const) }),
+)
+
+describe('lanes', () => {
+  test('never exceed what one webhook or the process may have, and the books are right, whatever happens', () => {
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
+        const world = new World()
+        for (const step of actions) {
+          if (step.do === 'add') world.add(step.id, step.rows)
+          else if (step.do === 'finish') world.finish(step.id)
+          else world.claim()
+          const { inFlight, busy } = world.slots
+          expect(busy).toBe(sum(inFlight.values()))
+          expect(busy).toBeLessThanOrEqual(64)
+          for (const count of inFlight.values()) expect(count >= 1 && count <= 4).toBe(true)
+          for (const count of world.waiting.values()) expect(count).toBeGreaterThanOrEqual(0)
+        }
+      }),
+    )
+  })
+
+  test('leave no place unused that somebody waiting could have', () => {
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
+        const world = new World()
+        for (const step of actions) {
+          if (step.do === 'add') world.add(step.id, step.rows)
+          else if (step.do === 'finish') world.finish(step.id)
+        }
+        world.claim()
+        const before = world.slots.busy
+        world.claim()
+        expect(world.slots.busy).toBe(before)
+        if (before < 64)
+          for (const [id, rows] of world.waiting) expect(rows === 0 || world.slots.inFlight.has(id)).toBe(true)
+      }),
+    )
+  })
+
+  test('starve nobody: while places come back, each webhook is served at least once in a round of all', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 65, max: 200 }), (webhooks) => {
+        const world = new World()
+        for (let id = 1; id <= webhooks; id++) world.add(id, 1000)
+        for (let round = 0; round < Math.ceil(webhooks / 64); round++) {
+          world.claim()
+          world.finishAllBut(() => false)
+        }
+        expect(world.served.size).toBe(webhooks)
+        expect(Math.max(...world.served.values()) - Math.min(...world.served.values())).toBeLessThanOrEqual(1)
+      }),
+    )
+  })
+
+  test('give a lone webhook all of its places, and several the same share', () => {
+    expect(claim(emptySlots(), due({ 7: 100 })).claims).toEqual([{ webhookId: 7, take: 4 }])
+    const { claims } = claim(emptySlots(), due({ 1: 9, 2: 1, 3: 9 }))
+    expect(claims).toEqual([
+      { webhookId: 1, take: 4 },
+      { webhookId: 2, take: 1 },
+      { webhookId: 3, take: 4 },
+    ])
+  })
+
+  test('go on behind the webhook that was served last', () => {
+    const one = emptySlots({ perSlot: 1, total: 1 })
+    const order: number[] = []
+    let slots = one
+    for (let i = 0; i < 5; i++) {
+      const next = claim(slots, due({ 3: 9, 5: 9, 9: 9 }))
+      const served = next.claims[0]!.webhookId
+      order.push(served)
+      slots = finish(next.slots, served)
+    }
+    expect(order).toEqual([3, 5, 9, 3, 5])
+  })
+
+  test('hold what hangs: healthy webhooks get as much with a hanging one as without', () => {
+    const rowsServed = (hanging: number) => {
+      const world = new World()
+      for (let id = 1; id <= hanging; id++) world.add(id, 1000)
+      world.claim()
+      for (let id = 101; id <= 110; id++) world.add(id, 1000)
+      for (let round = 0; round < 10; round++) {
+        world.claim()
+        world.finishAllBut((id) => id <= hanging)
+      }
+      return Array.from({ length: 10 }, (_, i) => world.served.get(101 + i))
+    }
+    expect(rowsServed(1)).toEqual(rowsServed(0))
+    expect(rowsServed(0)).toEqual(Array(10).fill(40))
+  })
+
+  test('keep places for the healthy when many hang, and saturated ones are left out of the question', () => {
+    const world = new World()
+    for (let id = 1; id <= 40; id++) world.add(id, 1000)
+    for (let i = 0; i < 20; i++) world.claim()
+    expect(world.slots.busy).toBeLessThan(64)
+    expect(saturated(world.slots).sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1))
+    world.add(99, 50)
+    for (let i = 0; i < 50; i++) {
+      world.claim()
+      expect(world.slots.inFlight.has(99)).toBe(true)
+      world.finishAllBut((id) => id <= 40)
+    }
+    expect(world.served.get(99)).toBe(50)
+  })
+
+  test('refuse to end what never began', () => {
+    expect(() => finish(emptySlots(), 1)).toThrow('nothing was under way')
+  })
+})

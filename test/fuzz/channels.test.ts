@@ -1,0 +1,266 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseAddress } from '../../src/core/access/address.ts'
+import { readCreateChannel, readUpdateChannel } from '../../src/core/channels/channel.ts'
+import { readCreateDistribution, readCreateKey, readUpdateDistribution } from '../../src/core/channels/distribution.ts'
+import { readCreateEngine, readUpdateEngine } from '../../src/core/channels/engine.ts'
+import { readCreateIngest, readUpdateIngest } from '../../src/core/channels/ingest.ts'
+import { defaultLadder, readCreateLadder, readUpdateLadder } from '../../src/core/channels/ladder.ts'
+import { readSeriesQuery, SLOTS_MAX, toSeries } from '../../src/core/channels/analytics.ts'
+import { dialledAt } from '../../src/core/channels/dialled.ts'
+import { readChannelQuery } from '../../src/core/channels/listQuery.ts'
+import { isInNetwork, parseNetwork } from '../../src/core/channels/network.ts'
+import { parseDomain, refererHost } from '../../src/core/channels/referer.ts'
+import { refuseSource } from '../../src/core/channels/source.ts'
+
+const settings = {
+  regions: ['local'],
+  rtmpUrl: 'rtmp://localhost/live',
+  allowPrivateSources: false,
+  refuseKey: () => null,
+}
+const open = readCreateDistribution({ name: 'x' }, settings)
+if (!open.ok) throw new Error('a name is enough')
+const { rules } = open.value
+
+/** Every reader of a body. */
+const READERS: Record<string, (body: unknown) => { ok: boolean }> = {
+  'create channel': (body) => readCreateChannel(body, settings),
+  'update channel': readUpdateChannel,
+  'create ingest': (body) => readCreateIngest(body, settings),
+  'update ingest': (body) => readUpdateIngest(body, { type: 'rtmp-push', url: null }, settings),
+  'create engine': (body) => readCreateEngine(body, settings),
+  'update engine': (body) => readUpdateEngine(body, settings),
+  'create distribution': (body) => readCreateDistribution(body, settings),
+  'update distribution': (body) => readUpdateDistribution(body, rules),
+  'create key': (body) => readCreateKey(body, settings),
+  'create ladder': readCreateLadder,
+  'update ladder': (body) => readUpdateLadder(body, defaultLadder('a')),
+}
+
+const FIELDS = [
+  'name',
+  'externalIds',
+  'externalId',
+  'timeout',
+  'ads',
+  'ingests',
+  'engines',
+  'distributions',
+  'type',
+  'url',
+  'region',
+  'tracks',
+  'ingestId',
+  'quality',
+  'abrLadderId',
+  'priority',
+  'outputs',
+  'hls',
+  'hesp',
+  'drm',
+  'enabled',
+  'latencies',
+  'security',
+  'geoBlocking',
+  'ipBlocking',
+  'refererBlocking',
+  'countries',
+  'cidrs',
+  'allowedDomains',
+  'keys',
+  'key',
+  'endpoints',
+  'engineIds',
+  'video',
+  'audio',
+  'width',
+  'height',
+  'bitrate',
+  'frameRate',
+  'value',
+  'scale',
+  '__proto__',
+  'constructor',
+  'toString',
+]
+
+const leaf = fc.oneof(
+  fc.constantFrom('rtmp-push', 'srt-pull', 'srt://a.example.com:1', 'local', 'allow', 'NL', '::/0', 'a', ''),
+  fc.string({ unit: 'binary' }),
+  fc.integer(),
+  fc.double(),
+  fc.boolean(),
+  fc.constant(null),
+)
+
+/** Bodies that know our words and use them at random. */
+const { body } = fc.letrec((tie) => ({
+  body: fc.dictionary(fc.constantFrom(...FIELDS), fc.oneof({ maxDepth: 5 }, leaf, tie('body'), tie('list')), {
+    maxKeys: 8,
+  }),
+  list: fc.array(fc.oneof({ maxDepth: 5 }, leaf, tie('body')), { maxLength: 3 }),
+}))
+
+describe('whatever a body holds', () => {
+  it.each(Object.keys(READERS))('%s answers with a value or with sentences', (name) => {
+    fc.assert(
+      fc.property(fc.oneof(body, fc.anything()), (value) => {
+        expect(typeof READERS[name]?.(value).ok).toBe('boolean')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a question for a report is read or refused, and what is read has an end', () => {
+    const value = fc.oneof(
+      fc.constantFrom('2026-01-01', '2026-01-02T00:00:00Z', '9999-12-31', '0000-01-01', 'day', 'month', '15min', '60'),
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.string()),
+    )
+    const names = ['start', 'end', 'resolution', 'utcOffset', 'groupBy', 'engineIds', '__proto__', 'x']
+    const query = fc.dictionary(fc.constantFrom(...names), value)
+    fc.assert(
+      fc.property(query, (asked) => {
+        const read = readSeriesQuery(asked, { groups: ['channel', 'engine'], ids: 'engineIds' })
+        if (!read.ok) expect(read.error.code).toBe('validation_failed')
+        else expect(toSeries(read.value, []).length).toBeLessThanOrEqual(SLOTS_MAX + 1)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('a query of the list of channels is read or refused', () => {
+    const value = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string()))
+    const names = fc.oneof(
+      fc.constantFrom('name', 'search', 'status', 'id', 'limit', 'cursor', 'toString'),
+      fc.string(),
+    )
+    fc.assert(
+      fc.property(fc.dictionary(names, value), (query) => {
+        expect(typeof readChannelQuery(query).ok).toBe('boolean')
+      }),
+    )
+  })
+})
+
+describe('a source', () => {
+  it('is never let through to an address that is not public, however it is written', () => {
+    const hosts = fc.oneof(
+      fc.ipV4Extended(),
+      fc.ipV6().map((text) => `[${text}]`),
+      fc.constantFrom('localhost', 'localhost.', 'a.local', 'METADATA.google.internal', '[::ffff:7f00:1]', '①②⑦.0.0.1'),
+    )
+    fc.assert(
+      fc.property(hosts, fc.constantFrom('rtmp', 'rtmps'), (host, scheme) => {
+        const url = `${scheme}://${host}/live/a`
+        if (refuseSource('rtmp-pull', url, false) !== null) return
+        // What is let through is an address in its usual form, outside of the private ranges.
+        expect(host).toMatch(/^(\d+\.){3}\d+$|^\[[23]/)
+        expect(host).not.toMatch(/^(0|10|127|192\.168|169\.254)\./)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('that is let through is dialled at the address that was judged, and nowhere else', () => {
+    const part = (...texts: string[]) => fc.constantFrom('', ...texts)
+    const sources = fc
+      .tuple(
+        fc.constantFrom('rtmp', 'rtmps', 'srt', 'RTMP'),
+        part('@', ':@', 'a@', 'a:b@', '@@', ':@:@', '[::1]@'),
+        fc.constantFrom('live.example.com', '93.184.216.34', '[2606:2800:220:1::1]', 'a@b.example.com'),
+        part(':1935', ':', ':@evil.example.com', ':9000@evil.example.com'),
+        fc.array(
+          fc.constantFrom('/', '?', '#', '@', ':', 'app', 'evil.example.com', '[', ']', '=', '&', 'passphrase='),
+        ),
+      )
+      .map(([scheme, user, host, port, rest]) => `${scheme}://${user}${host}${port}${rest.join('')}`)
+    fc.assert(
+      fc.property(sources, fc.constantFrom('192.0.2.1', '2001:db8::1', '127.0.0.1#4000'), (source, at) => {
+        const type = source.startsWith('srt') ? 'srt-pull' : 'rtmp-pull'
+        if (refuseSource(type, source, true) !== null) return
+        const { url } = dialledAt(source, at)
+        // As ffmpeg reads it: up to the first of these is the authority, in which what is before the last @ is a user.
+        const [, authority = ''] = /^[a-zA-Z]+:\/\/([^/?#]*)/.exec(url) ?? []
+        const host = at.includes('::') ? `[${at}]` : (at.split('#', 1)[0] ?? '')
+        expect(authority).not.toContain('@')
+        expect(authority.replace(/:\d+$/, '')).toBe(host)
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('is any text, and the answer is a sentence or none', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl(), fc.string({ unit: 'binary' })), (text) => {
+        expect(typeof (refuseSource('srt-pull', text, true) ?? '')).toBe('string')
+      }),
+    )
+  })
+})
+
+describe('a network', () => {
+  const address = fc.oneof(fc.ipV4(), fc.ipV6())
+
+  it('is read back from its own text, and holds the address it was made of', () => {
+    fc.assert(
+      fc.property(address, fc.nat(128), (text, bits) => {
+        const network = parseNetwork(`${text}/${bits}`)
+        if (!network.ok) return
+        const peer = parseAddress(text)
+        expect(peer && isInNetwork(network.value, peer)).toBe(true)
+        const again = parseNetwork(network.value.text)
+        expect(again).toEqual({ ok: true, value: network.value })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('is read from nothing else', () => {
+    fc.assert(fc.property(fc.string(), (text) => void parseNetwork(text)))
+    for (const text of ['', '/', '1.2.3.4/', '1.2.3.4/8/8', '1.2.3.4/08', 'fe80::1%eth0', '::1/129', '1.2.3/8']) {
+      expect(parseNetwork(text).ok).toBe(false)
+    }
+  })
+
+  it.each([
+    ['192.0.2.0/24', '192.0.2.255', true],
+    ['192.0.2.0/24', '192.0.3.0', false],
+    ['192.0.2.0/24', '::ffff:192.0.2.1', true],
+    ['0.0.0.0/0', '::1', false],
+    ['::/0', '192.0.2.1', false],
+    ['2001:db8::/33', '2001:db8:7fff::', true],
+    ['2001:db8::/33', '2001:db8:8000::', false],
+    ['2001:db8::1', '2001:db8:0:0::1', true],
+  ])('%s holds %s: %s', (network, address, isIn) => {
+    const parsed = parseNetwork(network)
+    const peer = parseAddress(address)
+    expect(parsed.ok && peer !== null && isInNetwork(parsed.value, peer)).toBe(isIn)
+  })
+})
+
+describe('a referer', () => {
+  it('is compared by host and port as the allowed domain is written', () => {
+    const same = (entry: string, header: string) => {
+      const domain = parseDomain(entry)
+      return domain.ok && domain.value === refererHost(header)
+    }
+    expect(same('Example.com', 'https://example.com/watch?v=1')).toBe(true)
+    expect(same('example.com:8443', 'https://example.com:8443/')).toBe(true)
+    expect(same('example.com', 'https://example.com:8443/')).toBe(false)
+    expect(same('example.com', 'https://www.example.com/')).toBe(false)
+    expect(same('localhost:3000', 'http://localhost:3000/')).toBe(true)
+    expect(same('bücher.example', 'https://xn--bcher-kva.example/')).toBe(true)
+    for (const header of ['', 'example.com', 'about:blank', 'data:,x']) expect(same('example.com', header)).toBe(false)
+  })
+
+  it('and an allowed domain are any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        parseDomain(text)
+        refererHost(text)
+      }),
+    )
+  })
+})

@@ -1,0 +1,382 @@
+import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import type { Answer } from '../support/app.ts'
+import { servedBy } from '../support/served.ts'
+import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
+
+const SECRET = 'a shared secret that viewers never see'
+const MASTER = `#EXTM3U
+#EXT-X-VERSION:7
+#EXT-X-STREAM-INF:BANDWIDTH=2900000,RESOLUTION=1280x720,CODECS="avc1.64001f,mp4a.40.2"
+0/index.m3u8
+
+#EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=640x360,CODECS="avc1.64001e,mp4a.40.2"
+1/index.m3u8
+`
+const MEDIA = `#EXTM3U
+#EXT-X-VERSION:7
+#EXT-X-TARGETDURATION:2
+#EXT-X-MEDIA-SEQUENCE:7
+#EXT-X-MAP:URI="init.mp4"
+#EXTINF:2.0,
+7.m4s
+`
+const SEGMENT = Buffer.alloc(5000, 7)
+
+let live: ChannelsClient
+beforeAll(async () => {
+  live = await runChannels({ flags: { server: { trustedProxies: ['127.0.0.1'] } } })
+})
+afterAll(() => live.close())
+
+interface Stage {
+  channelId: string
+  /** By priority: the second one serves new viewers. */
+  engineIds: [string, string]
+  id: string
+}
+
+/** A channel whose two engines play: what they write is laid down here, as they would. */
+async function newStage(distribution: object = {}): Promise<Stage> {
+  const made = await live.made('POST', '/channels', {
+    name: 'stage',
+    ingests: [{ name: 'i', type: 'rtmp-push', engines: [{ name: 'spare', priority: 5 }, { name: 'main' }] }],
+    distributions: [{ name: 'web', ...distribution }],
+  })
+  const engineIds = made.engines.map(({ id }: { id: string }) => id)
+  for (const id of engineIds) {
+    const folder = join(live.running.dataDir, 'live', id)
+    for (const rendition of ['0', '1']) {
+      await mkdir(join(folder, rendition), { recursive: true })
+      await writeFile(join(folder, rendition, 'index.m3u8'), MEDIA)
+      await writeFile(join(folder, rendition, '7.m4s'), SEGMENT)
+      await writeFile(join(folder, rendition, 'init.mp4'), 'init')
+    }
+    await writeFile(join(folder, 'main.m3u8'), MASTER)
+    await writeFile(join(folder, 'thumbnail.jpeg'), 'jpeg')
+    await live.running.app.ctx.store.transaction((tx) => tx.engines.setStatus(id, 'playing', null))
+  }
+  return { channelId: made.id, engineIds, id: made.distributions[0].id }
+}
+
+const play = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  live.running.call('GET', path, undefined, { authorization: '', ...headers })
+const masterOf = ({ id }: Stage): string => `/v2/distributions/${id}/hls/main.m3u8`
+const linesOf = (playlist: string): string[] =>
+  playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+const beside = (path: string, uri: string): string => new URL(uri, `http://x${path}`).href.slice('http://x'.length)
+const change = (stage: Stage, body: object) => live.made('PATCH', `/distributions/${stage.id}`, body)
+
+const warningOf = ({ headers }: Answer): string | null => headers.get('x-service-warning')
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds
+
+function jwt(streaming: object, over: object = {}, secret = SECRET, alg = 'HS256'): string {
+  const text = `${encode({ alg })}.${encode({ exp: inSeconds(60), streaming, ...over })}`
+  return `${text}.${createHmac(alg === 'HS512' ? 'sha512' : 'sha256', secret)
+    .update(text)
+    .digest('base64url')}`
+}
+
+/** What is refused, and why. */
+async function codeOf(path: string, headers: Record<string, string> = {}): Promise<[number, string]> {
+  const { status, json } = await play(path, headers)
+  return [status, json?.code]
+}
+
+describe('a distribution', () => {
+  it('plays: the preferred engine first, the other one behind it, and everything that the playlists name', async () => {
+    const stage = await newStage()
+    const [spare, main] = stage.engineIds
+    const master = await play(masterOf(stage))
+    expect(master.status).toBe(200)
+    expect(master.headers.get('content-type')).toBe('application/vnd.apple.mpegurl')
+    expect(master.headers.get('access-control-allow-origin')).toBe('*')
+    const renditions = linesOf(master.text)
+    expect(renditions).toEqual([
+      `${main}/0/index.m3u8`,
+      `${main}/1/index.m3u8`,
+      `${spare}/0/index.m3u8`,
+      `${spare}/1/index.m3u8`,
+    ])
+    const path = beside(masterOf(stage), renditions[0] ?? '')
+    const media = await play(path)
+    expect(media.text).toContain('#EXT-X-SERVER-CONTROL:HOLD-BACK=10.0')
+    expect(media.text).toContain('#EXT-X-MAP:URI="init.mp4"')
+    expect((await play(beside(path, linesOf(media.text)[0] ?? ''))).text).toHaveLength(SEGMENT.length)
+    const part = await play(beside(path, '7.m4s'), { range: 'bytes=10-19' })
+    expect([part.status, part.text.length]).toEqual([206, 10])
+    expect((await play(beside(path, '8.m4s'))).status).toBe(404)
+    expect((await play(`/v2/distributions/${stage.id}/thumbnails/thumbnail.jpeg`)).text).toBe('jpeg')
+    const { store } = live.running.app.ctx
+    await store.transaction((tx) => tx.engines.setStatus(main, 'waiting', null))
+    const shown = async () => linesOf((await play(masterOf(stage))).text)
+    await expect.poll(shown, { timeout: 30_000 }).toEqual(renditions.slice(2))
+    await store.transaction((tx) => tx.engines.setStatus(spare, 'stopped', null))
+    await expect.poll(() => codeOf(masterOf(stage)), { timeout: 30_000 }).toEqual([404, 'not_found'])
+  })
+
+  it('gives nothing but the files of its own engines', async () => {
+    const [stage, other] = [await newStage(), await newStage()]
+    const root = `/v2/distributions/${stage.id}/hls`
+    const [own] = stage.engineIds
+    for (const path of [
+      `${root}/${other.engineIds[0]}/0/7.m4s`,
+      `${root}/${own}/..%2f0/7.m4s`,
+      `${root}/${own}/0/..%2f..%2fmain.m3u8`,
+      `${root}/${own}/0/..%2f..%2f..%2f..%2fsealing.key`,
+      `${root}/${own}/0/7.m4s%00`,
+      `${root}/..%2f${own}/0/7.m4s`,
+      `${root}/${own}/0/thumbnail.jpeg`,
+      `/v2/distributions/di_${'1'.repeat(22)}/hls/main.m3u8`,
+      '/v2/distributions/%00/hls/main.m3u8',
+    ]) {
+      expect(await codeOf(path)).toEqual([404, 'not_found'])
+    }
+  })
+
+  it('changes its rules while somebody watches, segments included', async () => {
+    const stage = await newStage()
+    const segment = beside(masterOf(stage), `${stage.engineIds[1]}/0/7.m4s`)
+    const from = (address: string, more: object = {}) => ({ 'x-forwarded-for': address, ...more })
+    expect((await play(segment)).status).toBe(200)
+
+    await change(stage, { enabled: false })
+    expect(await codeOf(segment)).toEqual([404, 'not_found'])
+    await change(stage, { enabled: true, maxBitrate: 1_000_000 })
+    expect(linesOf((await play(masterOf(stage))).text).map((uri) => uri.split('/')[1])).toEqual(['1', '1'])
+    await change(stage, { maxBitrate: 1000 })
+    expect((await play(masterOf(stage))).json.message).toContain('maxBitrate')
+
+    const ipBlocking = { enabled: true, mode: 'allow', cidrs: ['198.51.100.0/24', '2001:db8::/32'] }
+    await change(stage, { security: { ipBlocking } })
+    expect(await codeOf(segment, from('203.0.113.1'))).toEqual([403, 'address_not_allowed'])
+    expect((await play(segment, from('198.51.100.9'))).status).toBe(200)
+    expect((await play(segment, from('2001:db8:1::1'))).status).toBe(200)
+    await change(stage, { security: { ipBlocking: { mode: 'deny' } } })
+    expect((await play(segment, from('203.0.113.1'))).status).toBe(200)
+    expect(await codeOf(segment, from('2001:db8:1::1'))).toEqual([403, 'address_not_allowed'])
+
+    const geoBlocking = { enabled: true, mode: 'allow', countries: ['NZ'] }
+    await change(stage, { security: { ipBlocking: { enabled: false }, geoBlocking } })
+    expect(await codeOf(segment)).toEqual([403, 'country_not_allowed'])
+    await change(stage, { security: { geoBlocking: { mode: 'deny' } } })
+    expect((await play(segment)).status).toBe(200)
+
+    const refererBlocking = { enabled: true, allowedDomains: ['www.example.com'] }
+    await change(stage, { security: { refererBlocking } })
+    expect(await codeOf(segment)).toEqual([403, 'referer_not_allowed'])
+    expect((await play(segment, { referer: 'https://www.example.com/' })).status).toBe(200)
+    expect(await codeOf(segment, { referer: 'https://www.example.com.evil.example/' })).toEqual([
+      403,
+      'referer_not_allowed',
+    ])
+    await change(stage, { security: { refererBlocking: { allowNativeApps: true } } })
+    expect((await play(segment)).status).toBe(200)
+  })
+})
+
+describe('viewer tokens', () => {
+  const secured = (keys: object[] = [{ key: SECRET }]) => newStage({ security: { keys } })
+
+  it('are needed once there is a key, and open playlists and segments by tickets that die with the key', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    expect(await codeOf(path)).toEqual([403, 'token_required'])
+    const token = jwt({ tid: 'crew', ch: [stage.channelId] })
+    expect((await play(path, { authorization: `Bearer ${token}` })).status).toBe(200)
+    const master = await play(`${path}?token=${token}`)
+    const playlist = beside(path, linesOf(master.text)[0] ?? '')
+    expect(playlist).toMatch(/\?t=[\w.-]+$/)
+    expect(playlist).not.toContain(token)
+    const media = await play(playlist)
+    const segment = beside(playlist, linesOf(media.text)[0] ?? '')
+    expect((await play(segment)).status).toBe(200)
+    expect(media.text).toMatch(/URI="init\.mp4\?t=/)
+    const [bare = '', ticket = ''] = segment.split('?t=')
+    expect(await codeOf(bare)).toEqual([403, 'token_required'])
+    const forged = `${ticket.slice(0, -2)}${ticket.endsWith('AA') ? 'BA' : 'AA'}`
+    expect(await codeOf(`${bare}?t=${forged}`)).toEqual([403, 'token_required'])
+    expect(await codeOf(`${bare}?t=${playlist.split('?t=')[1]}`)).toEqual([403, 'token_required'])
+    const other = await secured()
+    expect(
+      await codeOf(`${masterOf(other).replace('main.m3u8', '')}${other.engineIds[1]}/0/7.m4s?t=${ticket}`),
+    ).toEqual([403, 'token_required'])
+    const [key] = await live.made('GET', `/distributions/${stage.id}/security/keys`)
+    await live.made('POST', `/distributions/${stage.id}/security/keys`, { key: 'another shared secret' })
+    await live.made('DELETE', `/distributions/${stage.id}/security/keys/${key.id}`)
+    expect(await codeOf(segment)).toEqual([403, 'token_required'])
+    expect(await codeOf(`${path}?token=${token}`)).toEqual([403, 'invalid_token'])
+  })
+
+  it('leave the addresses of pieces as they are, in every playlist, and each ticket opens its own piece', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const playlistOf = async () => linesOf((await play(`${path}?token=${token}`)).text)[0] ?? ''
+    const token = jwt({}, { exp: inSeconds(3600) })
+    onTestFinished(() => void vi.restoreAllMocks())
+    const playlist = beside(path, await playlistOf())
+    const before = (await play(playlist)).text
+    vi.spyOn(live.running.app.ctx.clock, 'now').mockImplementation(() => Date.now() + 90_000)
+    expect(beside(path, await playlistOf())).toBe(playlist)
+    expect((await play(playlist)).text).toBe(before)
+    const [init = ''] = /init\.mp4\?t=[\w.-]+/.exec(before) ?? []
+    const [segment = ''] = linesOf(before)
+    expect((await play(beside(playlist, segment))).status).toBe(200)
+    expect((await play(beside(playlist, init))).status).toBe(200)
+    vi.restoreAllMocks()
+    const ticket = segment.split('?t=')[1]
+    for (const other of ['init.mp4', '8.m4s', '../1/7.m4s'])
+      expect(await codeOf(beside(playlist, `${other}?t=${ticket}`))).toEqual([403, 'token_required'])
+  })
+
+  it('hold with all that they grant for playlists and segments too, whoever has the address', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const iphone = { 'user-agent': 'Mozilla/5.0 (iPhone)' }
+    const from = (address: string) => ({ 'x-forwarded-for': address })
+    vi.spyOn(live.running.app.ctx, 'countryOf').mockImplementation(({ text }) => (text === '203.0.113.1' ? 'NZ' : 'DE'))
+    onTestFinished(() => void vi.restoreAllMocks())
+    const names = Array.from({ length: 60 }, (_, n) => String.fromCharCode(65 + (n % 26), 65 + (n % 25)))
+    for (const [grant, refused, code] of [
+      [{ hw: ['desktop', 'tv'] }, iphone, 'device_not_allowed'],
+      [{ geo: { cc: ['DE'] } }, from('203.0.113.1'), 'country_not_allowed'],
+      [
+        { geo: { cc: [...names, 'de', 'not a country'] }, tid: 'ü'.repeat(128) },
+        from('203.0.113.1'),
+        'country_not_allowed',
+      ],
+    ] as const) {
+      const master = await play(`${path}?token=${jwt(grant)}`)
+      const playlist = beside(path, linesOf(master.text)[0] ?? '')
+      const media = await play(playlist)
+      const segment = beside(playlist, linesOf(media.text)[0] ?? '')
+      const init = beside(playlist, /init\.mp4\?t=[\w.-]+/.exec(media.text)?.[0] ?? '')
+      for (const address of [playlist, segment, init, segment]) {
+        expect((await play(address)).status).toBe(200)
+        expect(await codeOf(address, refused)).toEqual([403, code])
+        expect((await play(address)).status).toBe(200)
+      }
+    }
+  })
+
+  it('open nothing when the last key is deleted by itself, until the distribution is opened on purpose', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const keys = `/distributions/${stage.id}/security/keys`
+    const segment = path.replace('main.m3u8', `${stage.engineIds[1]}/0/7.m4s`)
+    const token = jwt({})
+    expect((await play(`${segment}?token=${token}`)).status).toBe(200)
+    const isRequired = async () => (await live.made('GET', `/distributions/${stage.id}`)).security.tokenRequired
+    const [{ id }] = await live.made('GET', keys)
+    const last = await live.v2('DELETE', `${keys}/${id}`)
+    expect([last.status, warningOf(last)]).toEqual([204, expect.stringMatching(/^This was the last key: nobody can/)])
+    // Another edit does not open it either.
+    await change(stage, { name: 'edited', security: { rewriteSegmentUrls: true } })
+    expect([await codeOf(path), await codeOf(segment), await isRequired()]).toEqual([
+      [403, 'token_required'],
+      [403, 'token_required'],
+      true,
+    ])
+    expect(await codeOf(`${path}?token=${token}`)).toEqual([403, 'invalid_token'])
+
+    const added = await live.made('POST', keys, { key: SECRET })
+    expect((await play(`${path}?token=${token}`)).status).toBe(200)
+    expect(warningOf(await live.v2('DELETE', `${keys}/${added.id}`))).toContain('last key')
+    const opened = await live.v2('DELETE', keys)
+    expect([opened.status, warningOf(opened)]).toEqual([204, expect.stringMatching(/everybody can watch/)])
+    expect([(await play(path)).status, (await play(segment)).status, await isRequired()]).toEqual([200, 200, false])
+  })
+
+  it('hold in all their parts, or are refused with the reason', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const asked = (token: string, headers?: Record<string, string>) => codeOf(`${path}?token=${token}`, headers)
+    expect(await asked(jwt({}, { exp: inSeconds(-1) }))).toEqual([403, 'token_expired'])
+    expect(await asked(jwt({}, { exp: undefined }))).toEqual([403, 'invalid_token'])
+    expect(await asked(jwt({}, { nbf: inSeconds(3600) }))).toEqual([403, 'invalid_token'])
+    expect(await asked(jwt({}, {}, 'some other secret'))).toEqual([403, 'invalid_token'])
+    expect(await asked(`${encode({ alg: 'none' })}.${encode({ exp: inSeconds(60) })}.`)).toEqual([403, 'invalid_token'])
+    expect(await asked('garbage')).toEqual([403, 'invalid_token'])
+    expect(await asked(jwt({ ch: ['ch_other'] }))).toEqual([403, 'channel_not_allowed'])
+    expect(await asked(jwt({ geo: { cc: ['NZ'] } }))).toEqual([403, 'country_not_allowed'])
+    expect(await asked(jwt({ geo: { rgn: ['CA'] } }))).toEqual([403, 'country_not_allowed'])
+    expect(await asked(jwt({ surprise: true }))).toEqual([403, 'invalid_token'])
+    const under = (name: string, more = {}) => jwt({}, { streaming: undefined, [name]: { ch: ['ch_other'] }, ...more })
+    expect(await asked(under('optiview'))).toEqual([403, 'channel_not_allowed'])
+    expect(await asked(under('optiview', { streaming: {} }))).toEqual([403, 'invalid_token'])
+    expect(await asked(under('Streaming'))).toEqual([403, 'invalid_token'])
+    const { json } = await play(`${path}?token=${under('Streaming')}`)
+    expect(json.message).toBe(
+      'The token is not valid: Streaming is not read; restrictions stand under streaming or optiview',
+    )
+    expect(await asked(jwt({ hw: ['tv'] }), { 'user-agent': 'Mozilla/5.0 (iPhone)' })).toEqual([
+      403,
+      'device_not_allowed',
+    ])
+    expect(
+      (await play(`${path}?token=${jwt({ hw: ['mobile'] })}`, { 'user-agent': 'Mozilla/5.0 (iPhone)' })).status,
+    ).toBe(200)
+    expect((await play(`${path}?token=${jwt({}, {}, SECRET, 'HS512')}`)).status).toBe(200)
+  })
+
+  it('are signed with a secret or with an RSA pair, and never with the public key taken for a secret', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
+    const path = masterOf(await secured([{ key: SECRET }, { key: pem }]))
+    for (const [alg, digest] of [
+      ['RS256', 'RSA-SHA256'],
+      ['RS512', 'RSA-SHA512'],
+    ] as const) {
+      const text = `${encode({ alg })}.${encode({ exp: inSeconds(60) })}`
+      const token = `${text}.${signWith(digest, Buffer.from(text), privateKey).toString('base64url')}`
+      expect((await play(`${path}?token=${token}`)).status).toBe(200)
+    }
+    expect((await play(`${path}?token=${jwt({})}`)).status).toBe(200)
+    expect(await codeOf(`${path}?token=${jwt({}, {}, pem)}`)).toEqual([403, 'invalid_token'])
+  })
+
+  it('are not looked at where no key is set', async () => {
+    const stage = await newStage()
+    expect((await play(`${masterOf(stage)}?token=stale`)).status).toBe(200)
+  })
+
+  it('tell as whose bytes and minutes are counted, to the last one', async () => {
+    const stage = await secured()
+    const path = masterOf(stage)
+    const bodies: number[] = []
+    const get = async (at: string, headers?: Record<string, string>) => {
+      const answer = await play(at, headers)
+      bodies.push(Buffer.byteLength(answer.text))
+      return answer
+    }
+    const playlist = beside(path, linesOf((await get(`${path}?token=${jwt({ tid: 'crew' })}`)).text)[0] ?? '')
+    const segment = beside(playlist, linesOf((await get(playlist)).text)[0] ?? '')
+    await get(segment)
+    await get(segment, { range: 'bytes=0-99' })
+    await get(segment, { range: 'bytes=0-' })
+    const served = () => servedBy(live.running.app.ctx.store, stage.id)
+    const total = bodies.reduce((sum, bytes) => sum + bytes, 0)
+    await expect
+      .poll(async () => (await served()).reduce((sum, row) => sum + row.bytesOut, 0), {
+        timeout: 30_000,
+      })
+      .toBe(total)
+    for (const row of await served()) expect(row).toMatchObject({ trackingId: 'crew', country: '' })
+    const today = new Date().toISOString().slice(0, 10)
+    const time = `start=${today}&end=${new Date(Date.parse(today) + 2 * 86_400_000).toISOString()}`
+    const at = `/distributions/${stage.id}/analytics/bytes-transferred`
+    const [day] = await live.made('GET', `${at}?resolution=day&${time}`)
+    expect(day).toEqual({ timestamp: `${today}T00:00:00.000Z`, records: [{ id: stage.id, amount: total }] })
+    expect(await live.made('GET', `${at}/countries?${time}`)).toEqual([{ countryCode: 'ZZ', amount: total }])
+    expect(await live.made('GET', `${at}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: total }])
+    // Two seconds, twice: part of a segment is none.
+    const minutes = `/channels/${stage.channelId}/analytics/viewing-minutes`
+    const [counted] = await live.made('GET', `${minutes}?resolution=day&${time}`)
+    expect(counted.records).toEqual([{ id: stage.channelId, amount: 0.07 }])
+    expect(await live.made('GET', `${minutes}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: 0.07 }])
+  })
+})

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Answer, runApp, type RunningApp } from '../support/app.ts'
+import { broadcast } from '../support/broadcast.ts'
+import { encoded } from '../media/ffmpeg/frames.ts'
+
+let sluice: RunningApp
+/** What a playlist names, with their tickets. */
+let pieces: { segment: string; init: string; part: string }
+let sessionId: string
+
+beforeAll(async () => {
+  sluice = await runApp()
+  await broadcast(sluice, await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25 }), { speed: 4 })
+  const at = `/hls/${sluice.accountId}/show/`
+  const text = async (path: string) => (await sluice.call('GET', path, undefined, { authorization: '' })).text
+  const media = /^[^#\s]+$/m.exec(await text(`${at}index.m3u8`))?.[0] ?? ''
+  const playlist = await text(at + media)
+  const named = (pattern: RegExp): string => `${at}${media.split('/')[0]}/${pattern.exec(playlist)?.[1]}`
+  pieces = {
+    segment: named(/(segment-\S+)\s+(?!.*segment-)/),
+    init: named(/"(init-[^"]+)/),
+    part: named(/"(part-[^"]+)",INDEPENDENT/),
+  }
+  sessionId = sluice.app.ctx.sessions.all().find(({ session }) => playlist.includes(session.id))?.session.id ?? ''
+})
+afterAll(() => sluice.close())
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
+  sluice.call(method, path, undefined, { authorization: '', ...headers })
+
+/** The lane leaves a request with a query that it does not know to the framework; to that it changes nothing. */
+const ROUTE = '&via=route'
+
+const alike = ({ status, headers, text }: Answer) => {
+  const { date: _, 'x-request-id': id, ...others } = Object.fromEntries(headers)
+  return { status, headers: others, text, hasId: /^\S{8,}-\w+$/.test(id ?? '') }
+}
+
+const changed = (path: string): string => path.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+
+it.each<[string, () => string, Record<string, string>, string, number]>([
+  ['a segment', () => pieces.segment, {}, 'GET', 200],
+  ['the head', () => pieces.segment, {}, 'HEAD', 200],
+  ['a range', () => pieces.segment, { range: 'bytes=10-19' }, 'GET', 206],
+  ['a range that is not there', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
+  ['the beginning', () => pieces.init, {}, 'GET', 200],
+  ['a part', () => pieces.part, {}, 'GET', 200],
+  ['what is not there', () => pieces.segment.replace(/segment-(\d+)/, 'part-$1-9999'), {}, 'GET', 404],
+  ['the next segment', () => pieces.segment.replace(/\d+(?=\.m4s)/, (n) => `${Number(n) + 1}`), {}, 'GET', 401],
+  ['another spelling', () => pieces.segment.replace('segment-', 'segment-0'), {}, 'GET', 401],
+  ['a forged ticket', () => changed(pieces.segment), {}, 'GET', 401],
+])('the lane and the framework answer alike: %s', async (_name, path, headers, method, status) => {
+  const long = await get(path() + ROUTE, headers, method)
+  const short = await get(path(), headers, method)
+  expect(long.status).toBe(status)
+  expect(alike(short)).toEqual(alike(long))
+})
+
+it('counts what the lane sends as its session’s', async () => {
+  const { ctx } = sluice.app
+  const counted = () => ctx.sessions.get(sessionId)?.bytes.bytesOut ?? 0
+  const before = counted()
+  let sent = 0
+  for (let times = 0; times < 5; times += 1) sent += Buffer.byteLength((await get(pieces.init)).text)
+  await expect.poll(counted).toBeGreaterThanOrEqual(before + sent)
+})
+
+it('whose session is ended is refused by the lane at once', async () => {
+  expect((await get(pieces.init)).status).toBe(200)
+  await sluice.call('DELETE', `/api/sessions/${sessionId}`)
+  await expect.poll(async () => (await get(pieces.init)).status).toBe(401)
+})

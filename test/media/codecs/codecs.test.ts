@@ -1,0 +1,239 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { FrameAssembler, type VideoPacket } from '../../../src/media/codecs/assembler.ts'
+import { videoReader } from '../../../src/media/codecs/videoReader.ts'
+import { lengthPrefixed, packetizeH264, splitNals } from '../../../src/media/codecs/h264.ts'
+import * as config from '../../../src/media/codecs/h264Config.ts'
+import { opusChannels, opusSamples } from '../../../src/media/codecs/opus.ts'
+import type { VideoCodec } from '../../../src/media/frame.ts'
+import { annexBUnits, ivfFrames, packetsOf } from '../relay/wire/captures/read.ts'
+
+const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {
+  const assembler = new FrameAssembler(videoReader(codec))
+  return packets.flatMap((packet) => assembler.push(packet, 0))
+}
+
+/** Temporal units of AV1 as RTP carries them: OBUs without size and delimiter, cut into elements of `size` bytes. */
+function av1Packets(units: readonly Buffer[], size: number): VideoPacket[] {
+  let index = 0
+  return units.flatMap((unit, at) => {
+    const obus = splitObus(unit).filter((obu) => obu.readUInt8(0) >> 3 !== 2)
+    const isKey = obus.some((obu) => obu.readUInt8(0) >> 3 === 1)
+    const parts = obus.flatMap((obu) =>
+      Array.from({ length: Math.ceil(obu.length / size) }, (_, part) => ({
+        data: obu.subarray(part * size, (part + 1) * size),
+        header: (part > 0 ? 0x80 : 0) | ((part + 1) * size < obu.length ? 0x40 : 0),
+      })),
+    )
+    return parts.map(({ data, header }, part) => ({
+      index: index++,
+      timestamp: at * 9000,
+      marker: part === parts.length - 1,
+      payload: Buffer.concat([Buffer.from([header | 0x10 | (isKey && part === 0 ? 0x08 : 0)]), data]),
+    }))
+  })
+}
+
+function splitObus(unit: Buffer): Buffer[] {
+  const obus: Buffer[] = []
+  for (let at = 0; at < unit.length; ) {
+    const header = Buffer.from([unit.readUInt8(at) & ~2])
+    let [size, shift, next] = [0, 0, at + 1]
+    do size |= (unit.readUInt8(next) & 127) << (7 * shift++)
+    while (unit.readUInt8(next++) >= 128)
+    obus.push(Buffer.concat([header, unit.subarray(next, next + size)]))
+    at = next + size
+  }
+  return obus
+}
+
+describe.each(['vp8', 'vp9'] as const)('%s', (codec) => {
+  const packets = packetsOf(codec)
+  const frames = ivfFrames(codec)
+
+  it('gives back what the encoder made, with its keyframes and their size', () => {
+    const found = assemble(codec, packets)
+    expect(found.map(({ data }) => data)).toEqual(frames)
+    expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
+    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
+  })
+
+  it('knows where a keyframe begins', () => {
+    const starts = packets.filter(({ payload }) => videoReader(codec).isKeyStart(payload))
+    expect(starts.map(({ timestamp }) => timestamp - (packets[0]?.timestamp ?? 0))).toEqual([0, 4 * 9000])
+  })
+})
+
+describe('h264', () => {
+  const packets = packetsOf('h264')
+  const units = annexBUnits('h264.h264')
+
+  it('gives back what the encoder made, with its keyframes, size and configuration', () => {
+    const found = assemble('h264', packets)
+    expect(found.flatMap(({ data }) => splitNals(data) ?? [])).toEqual(units)
+    expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
+    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
+    const sets = config.readAvcConfig(found[0]?.picture?.config ?? Buffer.alloc(0))
+    expect(sets?.sps.map((nal) => config.profileLevelIdOf(nal))).toEqual(['42c00a'])
+    expect([sets?.sps[0], sets?.pps[0]]).toEqual(units.slice(0, 2))
+  })
+
+  it('is cut into packets that make the same frames again', () => {
+    const nal = fc.tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 300 }))
+    const frames = fc.array(
+      nal.map(([type, body]) => Buffer.concat([Buffer.from([0x60 | type]), body])),
+      {
+        minLength: 1,
+        maxLength: 8,
+      },
+    )
+    fc.assert(
+      fc.property(frames, fc.integer({ min: 10, max: 200 }), (nals, most) => {
+        const payloads = packetizeH264(lengthPrefixed(nals), most) ?? []
+        expect(payloads.every(({ length }) => length > 0 && length <= most)).toBe(true)
+        expect(videoReader('h264').join(payloads)?.data).toEqual(lengthPrefixed(nals))
+      }),
+    )
+  })
+
+  it.each([
+    // Made by an encoder for 1920x1080 (cropped from 1088, high profile) and 1280x720 (main).
+    ['67640028acd940780227e5c044000003000400000300f03c60c658', 1920, 1080],
+    ['674d401fe8802802dd80b501010140000003004000000c83c60c4480', 1280, 720],
+  ])('has the size that its SPS tells', (sps, width, height) => {
+    expect(config.readSps(Buffer.from(sps, 'hex'))).toEqual({ width, height })
+  })
+
+  it('begins a key with its parameter sets or the first slice of an IDR picture, not with another slice', () => {
+    const isStart = (hex: string) => videoReader('h264').isKeyStart(Buffer.from(hex, 'hex'))
+    expect(['67640028', '6588', '7c8588', '78000467640028000265 88'.replace(' ', '')].map(isStart)).toEqual(
+      Array(4).fill(true),
+    )
+    expect(['6540', '7c0588', '4188', '7c8188', '7c8540', ''].map(isStart)).toEqual(Array(6).fill(false))
+  })
+})
+
+describe('av1', () => {
+  const units = ivfFrames('av1')
+
+  it('gives back what the encoder made without temporal delimiters, and the av1C of its sequence header', () => {
+    const found = assemble('av1', av1Packets(units, 300))
+    expect(found.map(({ data }) => splitObus(data))).toEqual(units.map((unit) => splitObus(unit).slice(1)))
+    expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true])
+    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
+    expect(found[0]?.picture?.config.toString('hex')).toBe('81000c000a0a00000003361826d7c802')
+  })
+})
+
+/** Without the units around a picture of H.264: a frame is whole when its slices are. */
+const pictureData = (codec: VideoCodec, data: Buffer): Buffer =>
+  codec === 'h264' ? lengthPrefixed((splitNals(data) ?? []).filter((nal) => (nal.readUInt8(0) & 31) <= 5)) : data
+
+describe('frames', () => {
+  const streams = [
+    ...(['vp8', 'vp9', 'h264'] as const).map((codec) => ({ codec, packets: packetsOf(codec) })),
+    {
+      codec: 'av1' as const,
+      packets: av1Packets(ivfFrames('av1'), 300),
+    },
+  ]
+
+  it.each(streams)(
+    'of $codec come out the same, however their packets are shuffled and repeated',
+    ({ codec, packets }) => {
+      const [head, ...rest] = packets
+      if (head === undefined) throw new Error('an empty capture')
+      const whole = assemble(codec, packets)
+      fc.assert(
+        fc.property(fc.shuffledSubarray([...rest, ...rest], { minLength: rest.length * 2 }), (shuffled) => {
+          expect(assemble(codec, [head, ...shuffled])).toEqual(whole)
+        }),
+        { numRuns: 30 },
+      )
+    },
+  )
+
+  it.each(streams)(
+    'of $codec never come out damaged: after a loss the next one is a keyframe',
+    ({ codec, packets }) => {
+      const whole = new Map(assemble(codec, packets).map((frame) => [frame.timestamp, frame]))
+      const later = packets.map((packet) => ({
+        ...packet,
+        index: packet.index + 1000,
+        timestamp: packet.timestamp + 90_000,
+      }))
+      fc.assert(
+        fc.property(fc.subarray([...packets], { minLength: packets.length - 6 }), (some) => {
+          const found = assemble(codec, [...some, ...later])
+          for (const frame of found) {
+            const original = whole.get(frame.timestamp) ?? whole.get(frame.timestamp - 90_000)
+            expect(pictureData(codec, frame.data)).toEqual(pictureData(codec, original?.data ?? Buffer.alloc(0)))
+          }
+          const isLossless = some.length === packets.length
+          expect(found.length).toBeGreaterThanOrEqual(whole.size * (isLossless ? 2 : 1))
+          const times = found.map(({ timestamp }) => timestamp)
+          for (const [at, frame] of found.entries()) {
+            const isNext = at > 0 && frame.timestamp - (times[at - 1] ?? 0) === 9000
+            if (!isNext) expect(frame.key).toBe(true)
+          }
+        }),
+        { numRuns: 60 },
+      )
+    },
+  )
+})
+
+describe('a packet that never comes', () => {
+  const FRAME_MS = 100
+  const once = packetsOf('vp8')
+  const lastIndex = once.at(-1)?.index ?? 0
+  /** Two minutes of a stream so small that most of its frames are one packet. */
+  const packets = Array.from({ length: 20 }, (_, round) =>
+    once.map((packet) => ({
+      ...packet,
+      index: packet.index + round * (lastIndex - (once[0]?.index ?? 0) + 1),
+      timestamp: packet.timestamp + round * 6 * 9000,
+    })),
+  ).flat()
+  const atMs = ({ timestamp }: { timestamp: number }): number =>
+    ((timestamp - (packets[0]?.timestamp ?? 0)) / 9000) * FRAME_MS
+
+  it('holds pictures back for about a second, however few packets a second there are', () => {
+    const assembler = new FrameAssembler(videoReader('vp8'))
+    const lost = [40, 90, 91, 140].map((at) => packets[at])
+    let latestMs = 0
+    for (const packet of packets.filter((one) => !lost.includes(one))) {
+      for (const frame of assembler.push(packet, atMs(packet)))
+        latestMs = Math.max(latestMs, atMs(packet) - atMs(frame))
+    }
+    expect(latestMs).toBeGreaterThan(0)
+    expect(latestMs).toBeLessThanOrEqual(1000 + FRAME_MS)
+  })
+
+  it('is waited for as long as it may still be repaired', () => {
+    const assembler = new FrameAssembler(videoReader('vp8'))
+    const late = packets[20]
+    const found = packets.flatMap((packet) => {
+      if (packet === late) return []
+      const frames = assembler.push(packet, atMs(packet))
+      return late && atMs(packet) === atMs(late) + 700 ? [...frames, ...assembler.push(late, atMs(packet))] : frames
+    })
+    expect(found.map(({ timestamp }) => timestamp)).toEqual(assemble('vp8', packets).map(({ timestamp }) => timestamp))
+  })
+})
+
+describe('opus', () => {
+  it.each([
+    ['fc', 960, 2],
+    ['78', 960, 1],
+    ['08', 960, 1],
+    ['fd', 1920, 2],
+    ['8302', 240, 1],
+    ['1b03', 8640, 1],
+  ])('%s plays as long as its table of contents says', (hex, samples, channels) => {
+    expect(opusSamples(Buffer.from(hex, 'hex'))).toBe(samples > 5760 ? null : samples)
+    expect(opusChannels(Buffer.from(hex, 'hex'))).toBe(channels)
+  })
+
+  it('is nothing when it is empty', () => expect(opusSamples(Buffer.alloc(0))).toBeNull())
+})

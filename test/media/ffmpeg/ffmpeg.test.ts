@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test, vi } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createFfmpeg, type FfmpegJob, type FfmpegProcess } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import type { Progress } from '../../../src/media/ffmpeg/progress.ts'
+import { silentLog } from '../../support/app.ts'
+
+const ffmpeg = create()
+
+function create(options: { binary?: string; maxChildren?: number } = {}) {
+  return createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 4, ...options })
+}
+
+function run(job: Omit<FfmpegJob, 'name'>, host = ffmpeg): FfmpegProcess {
+  const started = host.run({ name: 'test', ...job })
+  if (!started.ok) throw new Error(started.error.message)
+  return started.value
+}
+
+/** Runs until somebody ends it, reading from nothing of ours. */
+const ENDLESS = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
+const PICTURE = ['-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=25:duration=1', '-f', 'mpegts', 'pipe:1']
+
+/** The live processes of a process group. */
+function membersOf(group: number): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const [, state, , pgrp] = statOf(pid)
+      return state !== 'Z' && Number(pgrp) === group
+    })
+}
+
+function statOf(pid: string): string[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return ['', ...text.slice(text.lastIndexOf(')') + 2).split(' ')]
+  } catch {
+    return []
+  }
+}
+
+test('what it writes arrives, and it says how far it is', async () => {
+  const chunks: Buffer[] = []
+  const said: Progress[] = []
+  const child = run({ args: PICTURE, stdout: (chunk) => chunks.push(chunk), onProgress: (p) => said.push(p) })
+  expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
+  expect(Buffer.concat(chunks).length % 188).toBe(0)
+  expect(said.at(-1)).toMatchObject({ frames: 25, bytes: Buffer.concat(chunks).length })
+  expect(child.progress).toEqual(said.at(-1))
+  expect(ffmpeg.running).toBe(0)
+})
+
+test('what is written to it is its input, and it ends with it', async () => {
+  const video: Buffer[] = []
+  await run({ args: PICTURE, stdout: (chunk) => video.push(chunk) }).exited
+  const child = run({ args: ['-f', 'mpegts', '-i', 'pipe:0', '-f', 'null', '-'], stdin: true })
+  for (const chunk of video) expect(child.write(chunk)).toBe(true)
+  child.end()
+  expect(await child.exited).toMatchObject({ code: 0 })
+  expect(child.progress.frames).toBe(25)
+  expect(child.write(Buffer.alloc(1))).toBe(false)
+})
+
+test('a reader that does not read is not fed beyond the bound', async () => {
+  const child = run({ args: ['-f', 'rawvideo', '-s', '16x16', '-i', 'pipe:0', ...ENDLESS.slice(5)], stdin: true })
+  process.kill(child.pid ?? 0, 'SIGSTOP')
+  const megabyte = Buffer.alloc(1024 * 1024)
+  let taken = 0
+  while (taken < 20 && child.write(megabyte)) taken++
+  expect(taken).toBeLessThanOrEqual(9)
+  expect(taken).toBeGreaterThan(5)
+  expect(await child.stop(50)).toMatchObject({ signal: 'SIGKILL' })
+})
+
+test('a failure is told in its own words, the last 4 KiB of them', async () => {
+  const child = run({ args: ['-i', '/nowhere/at/all.mp4', '-f', 'null', '-'] })
+  const { code, tail } = await child.exited
+  expect(code).not.toBe(0)
+  expect(tail).toContain('No such file or directory')
+  const talker = run({ args: ['-loglevel', 'debug', ...PICTURE.slice(0, -1), '/dev/null', '-y'] })
+  expect((await talker.exited).tail.length).toBeLessThanOrEqual(4096)
+})
+
+test('a program that is not there is a refusal that says what to do', () => {
+  expect(create({ binary: 'no-such-program' }).run({ name: 'x', args: [] })).toMatchObject({
+    ok: false,
+    error: { code: 'missing', message: expect.stringContaining('ffmpeg.path') },
+  })
+})
+
+test('there are never more than allowed', async () => {
+  const host = create({ maxChildren: 1 })
+  const first = run({ args: ENDLESS }, host)
+  expect(host.run({ name: 'second', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
+  await first.stop(2000)
+  const second = run({ args: ENDLESS }, host)
+  await host.stop(2000)
+  expect(await second.exited).toBeDefined()
+  expect(host.running).toBe(0)
+  expect(host.run({ name: 'late', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
+})
+
+test('asked to stop, one without input finishes its output', async () => {
+  const started = Promise.withResolvers<void>()
+  const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
+  await started.promise
+  expect(await child.stop(5000)).toMatchObject({ signal: null })
+  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
+})
+
+test('one that does not stop is killed, and its guard with it', async () => {
+  const started = Promise.withResolvers<void>()
+  const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
+  await started.promise
+  for (const pid of membersOf(child.pid ?? 0)) if (Number(pid) !== child.pid) process.kill(Number(pid), 'SIGSTOP')
+  await child.stop(100)
+  await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
+})
+
+test('a script is its whole input, and it ends when we ask it to all the same', async () => {
+  const started = Promise.withResolvers<void>()
+  const script = "ffconcat version 1.0\nfile 'nowhere.mp4'\n"
+  const args = ['-f', 'concat', '-i', 'pipe:0', '-f', 'null', '-']
+  expect((await run({ args, script }).exited).tail).toContain('nowhere.mp4')
+  const endless = run({ args: ENDLESS, script: 'not read', onProgress: () => started.resolve() })
+  await started.promise
+  expect(await endless.stop(5000)).toMatchObject({ signal: null })
+})
+
+test('it is stopped when it says what it is to be stopped for', async () => {
+  const child = run({ args: ['-loglevel', 'info', ...ENDLESS], endsOn: /Stream mapping/ })
+  expect(await child.exited).toMatchObject({ signal: null, tail: expect.stringContaining('Stream mapping') })
+})
+
+test('of our environment it gets what programs need, and no secret', async () => {
+  vi.stubEnv('SLUICE_STORAGE_URL', 'postgres://user:password-of-this-test@db/sluice')
+  vi.stubEnv('FFREPORT', 'file=/tmp/report-of-this-test.log')
+  const started = [ENDLESS, ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']].map((args, at) =>
+    run({ args, stdin: at === 1 }),
+  )
+  const members = started.flatMap(({ pid }) => membersOf(pid ?? 0))
+  expect(members.length).toBeGreaterThanOrEqual(2)
+  const given = members.map((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8')).join('')
+  expect(given).toContain('PATH=')
+  expect(given).not.toContain('of-this-test')
+  vi.unstubAllEnvs()
+  await Promise.all(started.map((child) => child.stop(2000)))
+})
+
+test('killed from outside, it is reported as ended', async () => {
+  const started = Promise.withResolvers<void>()
+  const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
+  await started.promise
+  const members = membersOf(child.pid ?? 0).filter((pid) => Number(pid) !== child.pid)
+  expect(members).toHaveLength(1)
+  process.kill(Number(members[0]), 'SIGKILL')
+  expect(await child.exited).toMatchObject({ code: 137 })
+})
+
+const host = fileURLToPath(new URL('ffmpegHost.ts', import.meta.url))
+
+test.each(['stdin', 'pull'])('kill -9 of the server leaves no ffmpeg behind: %s', async (kind) => {
+  const server = spawn(process.execPath, [host, kind], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const group = await new Promise<number>((resolve) => {
+    server.stdout.once('data', (chunk: Buffer) => resolve(Number(chunk.toString())))
+  })
+  expect(membersOf(group)).not.toEqual([])
+  server.kill('SIGKILL')
+  await vi.waitFor(() => expect(membersOf(group)).toEqual([]), { timeout: 30_000 })
+})

@@ -1,0 +1,29 @@
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemRandom } from '../../../src/base/random.ts'
+import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { silentLog } from '../../support/app.ts'
+
+/**
+ * A process that starts ffmpeg as its child in the way that is asked for, says the child's process group, and then waits
+ * to be killed.
+ */
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 1 })
+const endless = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
+const fromUs = ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']
+const child =
+  process.argv[2] === 'stdin'
+    ? ffmpeg.run({ name: 'fed', args: fromUs, stdin: true })
+    : ffmpeg.run({ name: 'pulling', args: endless, onProgress: () => report() })
+let reported = false
+
+function report(): void {
+  if (reported || !child.ok) return
+  reported = true
+  process.stdout.write(`${child.value.pid}\n`)
+}
+
+if (child.ok) {
+  child.value.write(systemRandom.bytes(10))
+  if (process.argv[2] === 'stdin') report()
+}
+setInterval(() => undefined, 1000)

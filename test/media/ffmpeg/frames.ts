@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { AudioCodec, Frame, FrameSink, RestingSource, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
+
+const run = promisify(execFile)
+
+export interface Recorded {
+  readonly tracks: readonly TrackInfo[]
+  readonly frames: readonly Frame[]
+}
+
+export interface Wanted {
+  video?: VideoCodec
+  audio?: AudioCodec
+  seconds: number
+  size?: string
+  /** Frames between keyframes, at 25 a second. */
+  gop?: number
+  bframes?: number
+}
+
+const VIDEO_ARGS: Record<VideoCodec, (wanted: Wanted) => string[]> = {
+  h264: ({ bframes = 0 }) => ['-c:v', 'libx264', '-preset', 'ultrafast', '-bf', String(bframes), '-pix_fmt', 'yuv420p'],
+  vp8: () => ['-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '8', '-auto-alt-ref', '0'],
+  vp9: () => ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8'],
+  av1: () => ['-c:v', 'libsvtav1', '-preset', '12'],
+}
+
+const AUDIO_ARGS: Record<AudioCodec, string[]> = {
+  aac: ['-c:a', 'aac', '-ar', '44100', '-ac', '2'],
+  opus: ['-c:a', 'libopus', '-ar', '48000', '-ac', '2'],
+}
+
+/** Encodes test pictures and a tone with ffmpeg and reads the result, packet by packet, with ffprobe. */
+export async function encoded(wanted: Wanted): Promise<Recorded> {
+  const { video, audio, seconds, size = '160x120', gop = 50 } = wanted
+  const picture = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`]
+  const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`]
+  const file = `${process.env['TMPDIR'] ?? '/tmp'}/sluice-frames-${process.pid}-${Math.random()}.mkv`
+  const args = [
+    ...(video ? picture : []),
+    ...(audio ? tone : []),
+    ...(video ? [...VIDEO_ARGS[video](wanted), '-g', String(gop), '-keyint_min', String(gop)] : []),
+    ...(audio ? AUDIO_ARGS[audio] : []),
+  ]
+  try {
+    await run('ffmpeg', ['-v', 'error', ...args, '-y', file])
+    return await read(file)
+  } finally {
+    await run('rm', ['-f', file])
+  }
+}
+
+interface Probed {
+  streams: {
+    codec_type: 'video' | 'audio'
+    codec_name: string
+    width?: number
+    height?: number
+    sample_rate?: string
+    channels?: number
+    extradata?: string
+  }[]
+  packets: { codec_type: 'video' | 'audio'; pts_time?: string; dts_time?: string; flags: string; data: string }[]
+}
+
+async function read(file: string): Promise<Recorded> {
+  const args = ['-v', 'error', '-show_data', '-show_streams', '-show_packets', '-of', 'json', file]
+  const { stdout } = await run('ffprobe', args, { maxBuffer: 1 << 28 })
+  const { streams, packets } = JSON.parse(stdout) as Probed
+  const tracks = streams.map((stream): TrackInfo => {
+    const config = bytesOf(stream.extradata ?? '')
+    if (stream.codec_type === 'video') {
+      const keeps = stream.codec_name === 'h264' || stream.codec_name === 'av1'
+      const { width = 0, height = 0 } = stream
+      return {
+        kind: 'video',
+        codec: stream.codec_name as VideoCodec,
+        width,
+        height,
+        config: keeps ? config : new Uint8Array(),
+      }
+    }
+    const codec = stream.codec_name as AudioCodec
+    const { sample_rate = '0', channels = 0 } = stream
+    return {
+      kind: 'audio',
+      codec,
+      sampleRate: Number(sample_rate),
+      channels,
+      config: codec === 'aac' ? config : new Uint8Array(),
+    }
+  })
+  const frames = packets.map((packet): Frame => {
+    const timeUs = microseconds(packet.pts_time)
+    return {
+      kind: packet.codec_type,
+      timeUs,
+      decodeTimeUs: packet.dts_time === undefined ? timeUs : microseconds(packet.dts_time),
+      key: packet.flags.startsWith('K'),
+      data: bytesOf(packet.data),
+    }
+  })
+  return { tracks, frames }
+}
+
+const microseconds = (text = '0'): number => Math.max(0, Math.round(Number(text) * 1e6))
+
+/** Bytes of a dump like `00000010: 0164 000a ffe1  .d....`. */
+function bytesOf(dump: string): Uint8Array {
+  const hex = dump
+    .split('\n')
+    .map((line) => /^[0-9a-f]{8}: ((?:[0-9a-f]{2,4} ?)+)/.exec(line)?.[1] ?? '')
+    .join('')
+  return Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
+}
+
+/** A source that plays what was recorded, again and again, as fast as it happened (or `speed` times that). */
+export class Player implements RestingSource {
+  readonly #recorded: Recorded
+  readonly #speed: number
+  readonly #sinks = new Map<FrameSink, { waiting: boolean }>()
+  readonly #timer: NodeJS.Timeout
+  readonly #startedAt = performance.now()
+  readonly #lengthUs: number
+  #next = 0
+  #tracks: readonly TrackInfo[]
+  #cache: Frame[] = []
+  #ended = false
+
+  constructor(recorded: Recorded, speed = 1) {
+    this.#recorded = recorded
+    this.#tracks = recorded.tracks
+    this.#speed = speed
+    const last = Math.max(...recorded.frames.map((frame) => frame.timeUs))
+    this.#lengthUs = Math.ceil((last + 40_000) / 40_000) * 40_000
+    this.#timer = setInterval(() => this.#play(), 10)
+  }
+
+  subscribe(sink: FrameSink): () => void {
+    if (this.#ended) {
+      sink.end()
+      return () => undefined
+    }
+    sink.tracks(this.#tracks)
+    for (const frame of this.#cache) sink.frame(frame)
+    this.#sinks.set(sink, { waiting: this.#cache.length === 0 })
+    return () => void this.#sinks.delete(sink)
+  }
+
+  announce(listener: (tracks: readonly TrackInfo[]) => void): () => void {
+    listener(this.#tracks)
+    return () => undefined
+  }
+
+  get subscribers(): number {
+    return this.#sinks.size
+  }
+
+  /** Other tracks from the next keyframe on. */
+  change(tracks: readonly TrackInfo[]): void {
+    this.#tracks = tracks
+    this.#cache = []
+    for (const sink of this.#sinks.keys()) sink.tracks(tracks)
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+    if (this.#ended) return
+    this.#ended = true
+    for (const sink of this.#sinks.keys()) sink.end()
+    this.#sinks.clear()
+  }
+
+  #play(): void {
+    const untilUs = (performance.now() - this.#startedAt) * 1000 * this.#speed
+    for (;;) {
+      const frame = this.#frameAt(this.#next)
+      if (frame === undefined || frame.decodeTimeUs > untilUs) return
+      this.#next += 1
+      this.#emit(frame)
+    }
+  }
+
+  #frameAt(index: number): Frame | undefined {
+    const { frames } = this.#recorded
+    const frame = frames[index % frames.length]
+    const offset = Math.floor(index / frames.length) * this.#lengthUs
+    return frame && { ...frame, timeUs: frame.timeUs + offset, decodeTimeUs: frame.decodeTimeUs + offset }
+  }
+
+  #emit(frame: Frame): void {
+    const hasVideo = this.#tracks.some((track) => track.kind === 'video')
+    const isStart = frame.key && (frame.kind === 'video' || !hasVideo)
+    if (isStart) this.#cache = []
+    this.#cache.push(frame)
+    for (const [sink, state] of this.#sinks) {
+      if (isStart) state.waiting = false
+      if (!state.waiting) sink.frame(frame)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { AudioCodec, Frame, TrackInfo, VideoCodec } from '../../../src/media/frame.ts'
+import { MatroskaWriter } from '../../../src/media/ffmpeg/matroska.ts'
+import { encoded, type Recorded } from './frames.ts'
+
+interface ProbedPacket {
+  codec_type: string
+  pts_time: string
+  flags: string
+  size: string
+  data_hash: string
+}
+
+function written({ tracks, frames }: Recorded): Buffer {
+  const writer = new MatroskaWriter(tracks)
+  return Buffer.concat([writer.head(), ...frames.map((frame) => writer.frame(frame))])
+}
+
+function probe(file: Buffer): { streams: Record<string, unknown>[]; packets: ProbedPacket[] } {
+  const args = ['-v', 'error', '-show_streams', '-show_packets', '-show_data_hash', 'md5', '-of', 'json', 'pipe:0']
+  return JSON.parse(execFileSync('ffprobe', args, { input: file, maxBuffer: 1 << 26 }).toString())
+}
+
+const CASES: [VideoCodec | undefined, AudioCodec | undefined, number][] = [
+  ['h264', 'aac', 0],
+  ['h264', 'aac', 2],
+  ['vp8', 'opus', 0],
+  ['vp9', 'opus', 0],
+  ['av1', undefined, 0],
+  [undefined, 'opus', 0],
+]
+
+describe('ffprobe reads what is written, with every packet as it was', () => {
+  test.each(CASES)('%s and %s, %i B-frames', async (video, audio, bframes) => {
+    const wanted = { ...(video ? { video } : {}), ...(audio ? { audio } : {}), seconds: 3, bframes }
+    const recorded = await encoded(wanted)
+    const { streams, packets } = probe(written(recorded))
+    expect(streams.map((stream) => stream['codec_name'])).toEqual([video, audio].filter((codec) => codec !== undefined))
+    if (video) expect(streams[0]).toMatchObject({ width: 160, height: 120 })
+    expect(packets).toHaveLength(recorded.frames.length)
+    for (const [index, frame] of recorded.frames.entries()) {
+      const packet = packets[index]
+      expect(packet).toMatchObject({ codec_type: frame.kind, size: String(frame.data.length) })
+      expect(Math.abs(Number(packet?.pts_time) * 1e6 - frame.timeUs)).toBeLessThanOrEqual(50)
+      if (frame.kind === 'video') expect(packet?.flags.startsWith('K')).toBe(frame.key)
+    }
+  })
+})
+
+test('what was written can be decoded without an error, to the last frame', async () => {
+  const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, bframes: 2 })
+  const args = ['-v', 'error', '-i', 'pipe:0', '-f', 'framemd5', '-map', '0:v', '-']
+  const decoded = execFileSync('ffmpeg', args, { input: written(recorded) }).toString()
+  expect(decoded.split('\n').filter((line) => line.startsWith('0,'))).toHaveLength(50)
+})
+
+test('a file that was cut anywhere can be read up to there', async () => {
+  const recorded = await encoded({ video: 'vp8', audio: 'opus', seconds: 2 })
+  const file = written(recorded)
+  for (const share of [0.3, 0.61, 0.97]) {
+    const { packets } = probe(file.subarray(0, Math.floor(file.length * share)))
+    expect(packets.length).toBeGreaterThan(recorded.frames.length * share * 0.5)
+  }
+})
+
+const TRACKS: TrackInfo[] = [
+  { kind: 'video', codec: 'vp8', width: 0, height: 0, config: new Uint8Array() },
+  { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() },
+]
+
+/** Reads back by the rules of EBML alone. */
+function parse(bytes: Uint8Array): { timeUs: number; track: number; key: boolean; data: Uint8Array }[] {
+  const found: ReturnType<typeof parse> = []
+  let at = 0
+  let cluster = 0
+  const number = (keepMarker: boolean): number => {
+    const first = bytes[at] ?? 0
+    const length = Math.clz32(first) - 23
+    let value = keepMarker ? first : first & (0xff >> length)
+    let ones = !keepMarker && value === 0xff >> length
+    for (const byte of bytes.subarray(at + 1, at + length)) {
+      value = value * 256 + byte
+      ones &&= byte === 0xff
+    }
+    at += length
+    return ones && length === 8 ? Number.POSITIVE_INFINITY : value
+  }
+  while (at < bytes.length) {
+    const id = number(true)
+    const size = number(false)
+    if (size === Number.POSITIVE_INFINITY) continue
+    const payload = bytes.subarray(at, at + size)
+    at += size
+    if (id === 0xe7) cluster = payload.reduce((value, byte) => value * 256 + byte, 0)
+    if (id === 0xa3) {
+      const offset = new DataView(payload.buffer, payload.byteOffset).getInt16(1)
+      const track = (payload[0] ?? 0) & 0x7f
+      found.push({
+        timeUs: (cluster + offset) * 100,
+        track,
+        key: ((payload[3] ?? 0) & 0x80) !== 0,
+        data: payload.subarray(4),
+      })
+    }
+  }
+  return found
+}
+
+const anyFrame: fc.Arbitrary<Frame> = fc
+  .record({
+    kind: fc.constantFrom('video' as const, 'audio' as const),
+    timeUs: fc.nat(4_000_000_000),
+    key: fc.boolean(),
+    data: fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.constant(new Uint8Array(70_000))),
+  })
+  .map((frame) => ({ ...frame, decodeTimeUs: frame.timeUs }))
+
+test('any frames at any times come back as they were', () => {
+  fc.assert(
+    fc.property(fc.array(anyFrame, { maxLength: 40 }), (frames) => {
+      const back = parse(written({ tracks: TRACKS, frames }))
+      expect(back).toHaveLength(frames.length)
+      for (const [index, frame] of frames.entries()) {
+        const got = back[index]
+        expect(got).toMatchObject({ track: frame.kind === 'video' ? 1 : 2, key: frame.key })
+        expect(Math.abs((got?.timeUs ?? 0) - frame.timeUs)).toBeLessThanOrEqual(50)
+        expect(Buffer.from(got?.data ?? []).equals(frame.data)).toBe(true)
+      }
+    }),
+  )
+})
+
+test('frames of a track that is not there are left out', () => {
+  const writer = new MatroskaWriter(TRACKS.slice(0, 1))
+  expect(writer.frame({ kind: 'audio', timeUs: 0, decodeTimeUs: 0, key: true, data: Uint8Array.of(1) })).toHaveLength(0)
+})

@@ -1,0 +1,151 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Frame, TrackInfo } from '../../../src/media/frame.ts'
+import { MuxFeed } from '../../../src/media/ffmpeg/muxFeed.ts'
+
+const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: Uint8Array.of(1) }
+const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
+
+let count = 0
+/** Each frame holds its own number, so that it is known again. */
+function frame(kind: Frame['kind'], key: boolean): Frame {
+  const data = new Uint8Array(200)
+  new DataView(data.buffer).setUint32(0, (count += 1))
+  return { kind, key, timeUs: count * 1000, decodeTimeUs: count * 1000, data }
+}
+
+const numberOf = ({ data }: Frame): number => new DataView(data.buffer).getUint32(0)
+
+/** A reader that takes what it is told to, and notes the numbers of the frames that it got. */
+function reader(takes: () => boolean = () => true) {
+  const got: number[] = []
+  const begun: (readonly TrackInfo[])[] = []
+  const feed = new MuxFeed({
+    begin: (tracks) => begun.push(tracks),
+    end: () => undefined,
+    write: (bytes) => {
+      // A head, which begins with the id of EBML, is no frame.
+      if (bytes[0] === 0x1a) return true
+      if (!takes()) return false
+      const payload = bytes.subarray(bytes.length - 200)
+      got.push(new DataView(payload.buffer, payload.byteOffset).getUint32(0))
+      return true
+    },
+  })
+  return { feed, got, begun }
+}
+
+test('it begins with a keyframe of video, and with sound when there is no video', () => {
+  const { feed, got } = reader()
+  feed.tracks([VIDEO, AUDIO])
+  const [sound, delta, key, after] = [
+    frame('audio', true),
+    frame('video', false),
+    frame('video', true),
+    frame('audio', true),
+  ]
+  for (const each of [sound, delta, key, after]) feed.frame(each)
+  expect(got).toEqual([numberOf(key), numberOf(after)])
+  const radio = reader()
+  radio.feed.tracks([AUDIO])
+  radio.feed.frame(sound)
+  expect(radio.got).toEqual([numberOf(sound)])
+})
+
+test('H.264 without its configuration is waited for', () => {
+  const { feed, got, begun } = reader()
+  feed.tracks([{ ...VIDEO, config: new Uint8Array() }])
+  feed.frame(frame('video', true))
+  expect([got, begun]).toEqual([[], []])
+  feed.tracks([VIDEO])
+  feed.frame(frame('video', true))
+  expect(begun).toEqual([[VIDEO]])
+})
+
+test('only a change that matters begins anew', () => {
+  const { feed, begun } = reader()
+  feed.tracks([VIDEO, AUDIO])
+  feed.frame(frame('video', true))
+  feed.tracks([{ ...VIDEO, width: 0, height: 0 }, AUDIO])
+  feed.frame(frame('video', true))
+  expect(begun).toHaveLength(1)
+  feed.tracks([{ ...VIDEO, config: Uint8Array.of(2) }, AUDIO])
+  feed.frame(frame('video', false))
+  expect(begun).toHaveLength(1)
+  feed.frame(frame('video', true))
+  expect(begun).toHaveLength(2)
+})
+
+test('over a hole in its video a stream begins anew with the next keyframe, over rare frames and holes in sound it goes on', () => {
+  const begun: number[] = []
+  let atMs = 0
+  const feed = new MuxFeed({ begin: () => begun.push(atMs), end: () => undefined, write: () => true, maxHoleUs: 1e6 })
+  const send = (kind: Frame['kind'], untilMs: number, stepMs: number, key: boolean): void => {
+    for (; atMs < untilMs; atMs += stepMs)
+      feed.frame({ kind, key, timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, data: new Uint8Array(1) })
+  }
+  feed.tracks([VIDEO, AUDIO])
+  send('video', 1000, 40, true)
+  expect(begun).toEqual([0])
+  send('audio', 4000, 20, true)
+  send('video', 5000, 40, false)
+  expect(begun).toEqual([0])
+  send('video', 6000, 40, true)
+  expect(begun).toEqual([0, 5000])
+  // A picture every three seconds: the first of them looks like a hole.
+  send('video', 30_000, 3000, true)
+  send('video', 31_000, 40, true)
+  expect(begun).toEqual([0, 5000, 9000])
+  atMs = 0
+  send('video', 1000, 40, true)
+  expect(begun).toEqual([0, 5000, 9000, 0])
+  const recorder = new MuxFeed({ begin: () => begun.push(-1), end: () => undefined, write: () => true })
+  recorder.tracks([VIDEO])
+  for (const timeUs of [0, 40_000, 9e6, 0])
+    recorder.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: new Uint8Array(1) })
+  expect(begun).toEqual([0, 5000, 9000, 0, -1])
+})
+
+test('however a slow reader refuses, no frame is written that lacks what it refers to', () => {
+  const steps = fc.array(
+    fc.record({ kind: fc.constantFrom('video' as const, 'audio' as const), key: fc.boolean(), takes: fc.boolean() }),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(steps, (all) => {
+      let takes = true
+      const { feed, got } = reader(() => takes)
+      feed.tracks([VIDEO, AUDIO])
+      /** Video frames since the last keyframe, by number; a frame needs all before it in its group. */
+      let group: number[] = []
+      for (const step of all) {
+        takes = step.takes
+        const next = frame(step.kind, step.kind === 'audio' || step.key)
+        feed.frame(next)
+        if (step.kind !== 'video') continue
+        if (next.key) group = []
+        const wasWritten = got.includes(numberOf(next))
+        if (wasWritten) expect(group.every((earlier) => got.includes(earlier))).toBe(true)
+        group.push(numberOf(next))
+      }
+    }),
+  )
+})
+
+test('what a slow reader did not get is counted up to the next keyframe, with its time, and nothing before the first frame', () => {
+  let takes = true
+  const { feed } = reader(() => takes)
+  feed.tracks([VIDEO, AUDIO])
+  feed.frame(frame('video', false))
+  feed.frame(frame('video', true))
+  feed.frame(frame('audio', true))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([0, 0, 1000])
+  takes = false
+  feed.frame(frame('video', false))
+  takes = true
+  feed.frame(frame('audio', true))
+  feed.frame(frame('video', false))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 4000])
+  feed.frame(frame('video', true))
+  expect([feed.dropped, feed.droppedUs, feed.mediaUs]).toEqual([3, 3000, 5000])
+})

@@ -1,0 +1,60 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Progress, progressReader } from '../../../src/media/ffmpeg/progress.ts'
+
+const BLOCK = [
+  'frame=76',
+  'fps=25.10',
+  'stream_0_0_q=-1.0',
+  'bitrate= 530.1kbits/s',
+  'total_size=199548',
+  'out_time_us=3011000',
+  'out_time_ms=3011000',
+  'out_time=00:00:03.011000',
+  'dup_frames=0',
+  'drop_frames=2',
+  'speed=1.01x',
+  'progress=continue',
+  '',
+].join('\n')
+
+const EXPECTED: Progress = {
+  frames: 76,
+  fps: 25.1,
+  bitrateKbps: 530.1,
+  bytes: 199_548,
+  outTimeMs: 3011,
+  droppedFrames: 2,
+  speed: 1.01,
+}
+
+function readAll(pieces: readonly string[]): Progress[] {
+  const said: Progress[] = []
+  const read = progressReader((progress) => said.push(progress))
+  for (const piece of pieces) read(piece)
+  return said
+}
+
+test('a block is understood wherever the pipe cuts it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(BLOCK.length), { maxLength: 6 }), (cuts) => {
+      const at = [0, ...cuts.sort((a, b) => a - b), BLOCK.length]
+      const pieces = at.slice(1).map((end, i) => BLOCK.slice(at[i], end))
+      expect(readAll([...pieces, BLOCK])).toEqual([EXPECTED, EXPECTED])
+    }),
+  )
+})
+
+test('what is not known yet is left out', () => {
+  expect(readAll(['bitrate=N/A\ntotal_size=N/A\nout_time_us=-9223372036854775807\nspeed=N/A\nprogress=end\n'])).toEqual(
+    [{}],
+  )
+})
+
+test('whatever is written, it holds', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ maxLength: 50 }), { maxLength: 10 }), (pieces) => {
+      expect(() => readAll(pieces)).not.toThrow()
+    }),
+  )
+})

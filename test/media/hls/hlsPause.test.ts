@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../../../src/base/clock.ts'
+import { Hub } from '../../../src/media/hub.ts'
+import type { Ffmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
+import { silentLog } from '../../support/app.ts'
+
+const STALL_MS = 15_000
+
+test('a publisher that was silent for a while was taken for an ffmpeg that hangs', async () => {
+  const clock = new ManualClock()
+  let kills = 0
+  const process = {
+    write: () => true,
+    end: () => undefined,
+    stop: async () => void kills++,
+    exited: new Promise(() => undefined),
+  }
+  const ffmpeg = { run: () => ({ ok: true, value: process }) } as unknown as Ffmpeg
+  const source = new Hub()
+  const stream = new HlsStream({
+    ffmpeg,
+    clock,
+    log: silentLog,
+    name: 'show',
+    source,
+    segments: { targetSeconds: 2, listed: 6, maxBytes: 1e6, parts: true },
+    stallMs: STALL_MS,
+  })
+  const frames = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      const timeUs = clock.now() * 1000
+      source.frame({ kind: 'video', key: true, timeUs, decodeTimeUs: timeUs, data: Buffer.alloc(100) })
+      clock.advance(500)
+      stream.checkProgress()
+    }
+  }
+  source.tracks([{ kind: 'video', codec: 'vp8', width: 64, height: 64, config: new Uint8Array(0) }])
+  frames(5000)
+  clock.advance(STALL_MS)
+  stream.checkProgress()
+  frames(STALL_MS - 1000)
+  expect(kills).toBe(0)
+  frames(3000)
+  expect(kills).toBe(1)
+})

@@ -1,0 +1,236 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { systemClock } from '../../../src/base/clock.ts'
+import type { Frame, FrameSink } from '../../../src/media/frame.ts'
+import { Hub } from '../../../src/media/hub.ts'
+import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
+import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
+import type { SegmentOptions } from '../../../src/media/hls/segments.ts'
+import { fileOf } from '../../../src/edge/http/hls/names.ts'
+import { silentLog } from '../../support/app.ts'
+import { encoded, Player, type Recorded } from '../ffmpeg/frames.ts'
+
+const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 8 })
+const folder = mkdtempSync(join(tmpdir(), 'sluice-hls-'))
+const open: { source: Player | Hub; stream: HlsStream }[] = []
+let h264: Recorded
+let vp8: Recorded
+
+beforeAll(async () => {
+  h264 = await encoded({ video: 'h264', audio: 'aac', seconds: 2, gop: 25, bframes: 2, size: '320x180' })
+  vp8 = await encoded({ video: 'vp8', audio: 'opus', seconds: 4, gop: 100, size: '320x180' })
+})
+afterEach(async () => {
+  for (const { source, stream } of open.splice(0)) {
+    source.end()
+    await stream.stop()
+  }
+  expect(ffmpeg.running).toBe(0)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function package_(recorded: Recorded, ffmpegHost = ffmpeg) {
+  const player = new Player(recorded, 6)
+  return { player, ...packageSource(player, {}, ffmpegHost) }
+}
+
+function packageSource(source: Player | Hub, options: Partial<SegmentOptions> = {}, ffmpegHost = ffmpeg) {
+  const warnings: string[] = []
+  const stream = new HlsStream({
+    ffmpeg: ffmpegHost,
+    clock: systemClock,
+    log: { ...silentLog, warn: (_fields, text) => void warnings.push(text) },
+    name: 'test',
+    source,
+    segments: { targetSeconds: 2, listed: 6, maxBytes: 64e6, parts: false, ...options },
+    stallMs: 700,
+  })
+  open.push({ source, stream })
+  return { stream, warnings }
+}
+
+interface Listed {
+  sequence: number
+  duration: number
+  run: number
+}
+
+const uriOf = fileOf
+
+function listed(stream: HlsStream): Listed[] {
+  let run = -1
+  let duration = 0
+  return stream
+    .playlist(uriOf)
+    .split('\n')
+    .flatMap((line) => {
+      run = Number(/^#EXT-X-MAP:URI="init-(\d+)\.mp4"/.exec(line)?.[1] ?? run)
+      duration = Number(/^#EXTINF:([\d.]+),/.exec(line)?.[1] ?? duration)
+      const [, sequence] = /^segment-(\d+)/.exec(line) ?? []
+      return sequence === undefined ? [] : [{ sequence: Number(sequence), duration, run }]
+    })
+}
+
+/** What a player makes of the listed segments of one run. */
+function probe(stream: HlsStream, segments: Listed[]) {
+  const file = join(folder, `${Math.random()}.mp4`)
+  const parts = segments.map(({ sequence }) => stream.piece({ kind: 'segment', sequence })!)
+  writeFileSync(file, Buffer.concat([stream.piece({ kind: 'init', run: segments[0]!.run })!, ...parts]))
+  const args = ['-v', 'error', '-count_frames', '-show_streams', '-show_format', '-of', 'json', file]
+  const { streams, format } = JSON.parse(execFileSync('ffprobe', args).toString()) as {
+    streams: { codec_name: string; nb_read_frames: string; duration: string; width?: number }[]
+    format: { duration: string }
+  }
+  return { codecs: streams.map((s) => s.codec_name), frames: Number(streams[0]?.nb_read_frames), streams, format }
+}
+
+test('H.264 and AAC are packaged as they are, in segments of two seconds that play', async () => {
+  const { stream } = package_(h264)
+  expect(await stream.ready(6000)).toBe(true)
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
+  const segments = listed(stream)
+  for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.15)
+  const { codecs, frames } = probe(stream, segments)
+  expect(codecs).toEqual(['h264', 'aac'])
+  expect(Math.abs(frames - segments.length * 50)).toBeLessThanOrEqual(2)
+  expect(stream.variant()).toMatchObject({
+    codecs: expect.stringMatching(/^avc1\.[0-9a-f]{6},mp4a\.40\.2$/),
+    size: { width: 320, height: 180 },
+  })
+  expect(stream.variant().bandwidth).toBeGreaterThan(50_000)
+  expect(stream.playlist(uriOf)).toContain('#EXT-X-INDEPENDENT-SEGMENTS')
+})
+
+test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', async () => {
+  const { stream } = package_(vp8)
+  expect(await stream.ready(6000)).toBe(true)
+  await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(2), { timeout: 30_000 })
+  const segments = listed(stream)
+  for (const { duration } of segments) expect(Math.abs(duration - 2)).toBeLessThan(0.3)
+  expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
+})
+
+test('when ffmpeg is killed the stream goes on behind a discontinuity, and its numbers go on', async () => {
+  const { stream } = package_(h264)
+  await stream.ready(6000)
+  const before = listed(stream)
+  expect(signal('SIGKILL')).toBe(1)
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
+  const after = listed(stream)
+  expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
+  expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => after[0]!.sequence + index))
+  expect(after[0]!.sequence).toBeGreaterThanOrEqual(before[0]!.sequence)
+  expect(
+    probe(
+      stream,
+      after.filter(({ run }) => run === 1),
+    ).frames,
+  ).toBeGreaterThan(40)
+})
+
+test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
+  const { stream } = package_(h264)
+  await stream.ready(6000)
+  expect(signal('SIGSTOP')).toBe(1)
+  await vi.waitFor(
+    () => {
+      stream.checkProgress()
+      expect(listed(stream).some(({ run }) => run === 1)).toBe(true)
+    },
+    { timeout: 30_000, interval: 100 },
+  )
+})
+
+/** Signals every ffmpeg that this process has started; answers how many. */
+function signal(name: NodeJS.Signals): number {
+  const out = execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', String(process.pid)]).toString()
+  const pids = out.split('\n').flatMap((line) => (line.endsWith(' ffmpeg') ? [Number.parseInt(line, 10)] : []))
+  for (const pid of pids) process.kill(pid, name)
+  return pids.length
+}
+
+test('other tracks begin a new run, and what the old one had is kept', async () => {
+  const { stream, player } = package_(h264)
+  await stream.ready(6000)
+  player.change(h264.tracks.map((track) => (track.kind === 'video' ? { ...track, width: 322 } : track)))
+  await vi.waitFor(() => expect(listed(stream).some(({ run }) => run === 1)).toBe(true), { timeout: 30_000 })
+  expect(
+    probe(
+      stream,
+      listed(stream).filter(({ run }) => run === 1),
+    ).codecs,
+  ).toEqual(['h264', 'aac'])
+})
+
+test('a source that ends ends the playlist, and what there is can be played to its end', async () => {
+  const { stream, player } = package_(h264)
+  await stream.ready(6000)
+  player.end()
+  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  expect(stream.ended).toBe(true)
+  expect(probe(stream, listed(stream)).frames).toBeGreaterThan(50)
+})
+
+describe.each([
+  ['passed on', { video: 'h264', audio: 'aac' }],
+  ['converted', { video: 'vp8', audio: 'opus' }],
+] as const)('video that is %s', (_, codecs) => {
+  test('may be missing for seconds: playlist and media agree, and players stay as near to the live edge as before', async () => {
+    const recorded = await encoded({ ...codecs, seconds: 12, gop: 50, size: '320x180' })
+    const [fromUs, untilUs] = [5_000_000, 8_000_000]
+    const hub = new Hub()
+    const { stream } = packageSource(hub, { parts: true, listed: 60 })
+    hub.tracks(recorded.tracks)
+    await playInto(hub, recorded, ({ kind, timeUs }) => kind === 'audio' || timeUs < fromUs || timeUs >= untilUs)
+    const [, holdBack] = /PART-HOLD-BACK=([\d.]+)/.exec(stream.playlist(uriOf)) ?? []
+    expect(Number(holdBack)).toBeLessThan(2)
+    hub.end()
+    await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
+    expect(stream.playlist(uriOf)).toContain('#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI="init-1.mp4"')
+    const runs = Map.groupBy(listed(stream), ({ run }) => run)
+    expect([...runs.keys()]).toEqual([0, 1])
+    for (const segments of runs.values()) {
+      const said = segments.reduce((sum, { duration }) => sum + duration, 0)
+      const { streams } = probe(stream, segments)
+      expect(Math.abs(said - Number(streams[0]?.duration))).toBeLessThan(0.3)
+      expect(Math.abs(said - Number(streams[0]?.nb_read_frames) / 25)).toBeLessThan(0.3)
+    }
+  })
+})
+
+/** Plays what `takes` four times as fast as it happened. */
+async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Frame) => boolean): Promise<void> {
+  const startedAt = performance.now()
+  for (const frame of frames.toSorted((a, b) => a.decodeTimeUs - b.decodeTimeUs)) {
+    const aheadMs = frame.decodeTimeUs / 4000 - (performance.now() - startedAt)
+    if (aheadMs > 5) await new Promise((resolve) => setTimeout(resolve, aheadMs))
+    if (takes(frame)) sink.frame(frame)
+  }
+}
+
+test('the ordinary end of a broadcast is no failure: nothing is started again, and the log is not warned', async () => {
+  const { stream, player, warnings } = package_(h264)
+  await stream.ready(6000)
+  player.end()
+  await vi.waitFor(() => expect(stream.ended).toBe(true), { timeout: 30_000 })
+  expect([warnings, stream.problem, ffmpeg.running]).toEqual([[], null, 0])
+})
+
+test('a publisher that leaves just when ffmpeg has failed leaves an ended stream, not one that is waited for', async () => {
+  const { stream, player } = package_(h264)
+  await stream.ready(6000)
+  expect(signal('SIGKILL')).toBe(1)
+  player.end()
+  await vi.waitFor(() => expect(stream.playlist(uriOf)).toContain('#EXT-X-ENDLIST'), { timeout: 30_000 })
+  expect(ffmpeg.running).toBe(0)
+})
+
+test('without ffmpeg nothing is ready, and the reason is known', async () => {
+  const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
+  const { stream } = package_(h264, without)
+  await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })
+  expect(await stream.ready(100)).toBe(false)
+})

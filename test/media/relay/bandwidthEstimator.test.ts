@@ -1,0 +1,191 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BandwidthEstimator } from '../../../src/media/relay/outbound/bandwidthEstimator.ts'
+import { LossWindow } from '../../../src/media/relay/outbound/lossWindow.ts'
+
+const LAYERS = [100_000, 300_000, 900_000]
+const STEP_MS = 100
+
+interface Way {
+  /** Bits per second that it carries at a time. */
+  carries: (nowMs: number) => number
+  /** What it does with more: holds it up, which receivers notice as delay; or drops it, which they do not estimate from. */
+  excess: 'waits' | 'is lost'
+  seconds: number
+  /** Whether the viewer answers the sender reports, one a second. */
+  reports?: boolean
+  /** By how much the estimate grows, after the first congestion, each second. */
+  growth?: number
+}
+
+/**
+ * A viewer whose receiver estimates as browsers do: first after five seconds, then 6% more each second but no more than one and a
+ * half times what comes; under delay less than what comes. It changes its layer as the relay does, half a second late.
+ */
+function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Way) {
+  const capacity = new BandwidthEstimator()
+  const answers: { leftAtMs: number; backAtMs: number }[] = []
+  let [queuedMs, hasCongested] = [0, false]
+  const story: { atMs: number; layer: number }[] = []
+  let [layer, wanted, wantedAtMs, estimate, padded] = [2, 2, 0, 0, 0]
+  for (let nowMs = 0; nowMs < seconds * 1000; nowMs += STEP_MS) {
+    const isSwitching = wanted !== layer
+    const sent = LAYERS[layer] ?? 0
+    const load = isSwitching ? { sent: 0, next: null } : { sent, next: LAYERS[layer + 1] ?? null }
+    const padding = capacity.probe(load, nowMs)
+    padded += (padding * STEP_MS) / 1000
+    const limit = carries(nowMs)
+    const comes = Math.min(sent + padding, limit)
+    const isTooMuch = sent + padding > limit
+    hasCongested ||= isTooMuch
+    queuedMs = excess === 'waits' ? Math.max(0, queuedMs + ((sent + padding) / limit - 1) * STEP_MS) : 0
+    if (reports && nowMs % 1000 === 0) answers.push({ leftAtMs: nowMs, backAtMs: nowMs + 20 + queuedMs })
+    for (; (answers[0]?.backAtMs ?? nowMs) < nowMs; answers.shift()) {
+      const { leftAtMs, backAtMs } = answers[0] ?? { leftAtMs: 0, backAtMs: 0 }
+      capacity.onRtt(backAtMs - leftAtMs, leftAtMs, nowMs)
+    }
+    if (isTooMuch && excess === 'waits') estimate = Math.min(estimate || Number.POSITIVE_INFINITY, comes * 0.85)
+    else if (nowMs >= 5000) {
+      const grown = (estimate || comes) * (1 + ((hasCongested ? growth : 0.06) * STEP_MS) / 1000)
+      estimate = Math.max(estimate, Math.min(grown, comes * 1.5))
+    }
+    if (estimate > 0 && nowMs % 200 === 0) capacity.onRemb(estimate, load, nowMs)
+    if (nowMs % 500 === 0)
+      capacity.onLoss(isTooMuch && excess === 'is lost' ? 1 - limit / (sent + padding) : 0, load, nowMs)
+    const known = capacity.bitrate
+    const fits = (rate: number, at: number): boolean => known === null || rate <= known * (at === layer ? 0.95 : 0.8)
+    const best = Math.max(0, LAYERS.findLastIndex(fits))
+    if (best !== wanted) wantedAtMs = nowMs
+    wanted = best
+    if (isSwitching && nowMs - wantedAtMs >= 500) {
+      layer = wanted
+      story.push({ atMs: nowMs, layer })
+    }
+  }
+  return { layer, story, paddedPerSecond: padded / seconds }
+}
+
+const always = (bitrate: number) => () => bitrate
+
+describe('a viewer', () => {
+  it('that can receive all keeps the largest layer, although its estimate begins at what it gets', () => {
+    expect(watch({ carries: always(10e6), excess: 'waits', seconds: 60 }).story).toEqual([])
+  })
+
+  it.each(['waits', 'is lost'] as const)(
+    'whose way gets small gets a small layer soon, where what is too much %s',
+    (excess) => {
+      const { layer, story } = watch({ carries: (ms) => (ms < 20_000 ? 10e6 : 220_000), excess, seconds: 26 })
+      expect(layer).toBe(0)
+      expect(story.length).toBeLessThanOrEqual(2)
+    },
+  )
+
+  it.each(['waits', 'is lost'] as const)(
+    'climbs back when its way is large again, where what is too much %s',
+    (excess) => {
+      const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
+      expect(watch({ carries, excess, seconds: 50 }).layer).toBe(2)
+    },
+  )
+
+  it('climbs back although its estimate stands still after congestion, when reports show that nothing waits', () => {
+    const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
+    const way = { carries, excess: 'waits', seconds: 60, growth: 0.001 } as const
+    expect(watch({ ...way, reports: true }).layer).toBe(2)
+    expect(watch(way).layer).toBeLessThan(2)
+  })
+
+  it('on a way that stays small is not believed to have a larger one because its estimate stands still', () => {
+    const way = { carries: always(220_000), excess: 'waits', seconds: 600, growth: 0, reports: true } as const
+    const { layer, story, paddedPerSecond } = watch(way)
+    expect(layer).toBe(0)
+    expect(story.length).toBeLessThanOrEqual(2)
+    expect(paddedPerSecond).toBeLessThan(0.15 * 100_000)
+  })
+
+  it('on a way that stays small is tried less and less: after ten minutes hardly anything goes to probes', () => {
+    const { layer, story, paddedPerSecond } = watch({ carries: always(220_000), excess: 'waits', seconds: 600 })
+    expect(layer).toBe(0)
+    expect(story.length).toBeLessThanOrEqual(2)
+    expect(paddedPerSecond).toBeLessThan(0.1 * 100_000)
+  })
+
+  it('gets the largest layer that surely fits, whatever its way carries, and does not swing', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 50_000, max: 3_000_000 }),
+        fc.constantFrom('waits', 'is lost'),
+        fc.boolean(),
+        (bitrate, excess, reports) => {
+          const { layer, story } = watch({ carries: always(bitrate), excess, seconds: 400, reports })
+          expect(layer).toBeGreaterThanOrEqual(LAYERS.findLastIndex((rate) => rate * 1.4 <= bitrate))
+          expect(layer).toBeLessThanOrEqual(
+            Math.max(
+              0,
+              LAYERS.findLastIndex((rate) => rate <= bitrate * 1.25),
+            ),
+          )
+          expect(story.length).toBeLessThanOrEqual(12)
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+
+  it('that says no more than that it gets less than is sent is believed', () => {
+    const capacity = new BandwidthEstimator()
+    capacity.onRemb(160_000, { sent: 900_000, next: null }, 0)
+    expect(capacity.bitrate).toBe(160_000)
+    capacity.onRemb(10e6, { sent: 100_000, next: 300_000 }, 1000)
+    expect(capacity.bitrate).toBe(10e6)
+    capacity.onRemb(160_000, { sent: 900_000, next: null }, 2000)
+    expect(capacity.bitrate).toBe(160_000)
+  })
+
+  it('whose estimate dips a little and grows again is left alone', () => {
+    const capacity = new BandwidthEstimator()
+    const load = { sent: 900_000, next: null }
+    for (let [nowMs, estimate] = [0, 1_300_000]; nowMs < 20_000; nowMs += 200) {
+      estimate = nowMs % 8000 === 4000 ? 765_000 : estimate * 1.012
+      capacity.onRemb(estimate, load, nowMs)
+      capacity.probe(load, nowMs)
+      expect(capacity.bitrate).toBeGreaterThan(900_000)
+    }
+  })
+})
+
+describe('the share that is lost', () => {
+  const report = (ssrc: number, highestSequence: number, packetsLost: number) => ({
+    ssrc,
+    highestSequence,
+    packetsLost,
+    fractionLost: 0,
+    jitter: 0,
+    lastReport: 0,
+    delaySinceLastReport: 0,
+  })
+
+  it('is told over half a second and twenty packets, of all streams together', () => {
+    const losses = new LossWindow()
+    expect(losses.add(report(1, 1000, 5), 0)).toBeNull()
+    expect(losses.add(report(2, 65_530, 0), 100)).toBeNull()
+    expect(losses.add(report(1, 1030, 8), 499)).toBeNull()
+    expect(losses.add(report(2, 65_540, 1), 500)).toBe(4 / 40)
+    expect(losses.add(report(1, 1049, 8), 2000)).toBeNull()
+    expect(losses.add(report(1, 1050, 8), 2001)).toBe(0)
+  })
+
+  it('is a share, whatever receivers say', () => {
+    const said = fc.array(fc.record({ ssrc: fc.nat(2), highest: fc.nat(2 ** 32 - 1), lost: fc.integer() }))
+    fc.assert(
+      fc.property(said, (reports) => {
+        const losses = new LossWindow()
+        for (const [at, { ssrc, highest, lost }] of reports.entries()) {
+          const share = losses.add(report(ssrc, highest, lost), at * 300) ?? 0
+          expect(share >= 0 && share <= 1).toBe(true)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,148 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { RtpSender } from '../../../src/media/relay/forward/fanout.ts'
+import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
+import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+
+interface Sent {
+  readonly head: RtpHead
+  readonly payload: Buffer
+}
+
+function viewer({ withRtx = false, firstIndex = 100 } = {}) {
+  const sent: Sent[] = []
+  const transport: RtpSender = { sendRtp: (head, payload) => sent.push({ head, payload }) }
+  const rtx = withRtx ? { ssrc: 8, payloadTypes: new Map([[96, 97]]) } : null
+  const sink = new DownTrack({
+    ssrc: 7,
+    kind: 'video',
+    payloadTypes: new Map([['vp8', 96]]),
+    rtx,
+    transport,
+    firstIndex,
+  })
+  return { sink, sent }
+}
+
+const track = (ask: (() => void) | null = () => undefined): RtpTrack =>
+  new RtpTrack({ kind: 'video', codec: 'vp8', rate: 90_000 }, ask)
+
+let count = 0
+/** A packet whose payload is unlike any other. */
+const packet = (index: number, over: { ssrc?: number; isKeyStart?: boolean; timestamp?: number } = {}) => {
+  const payload = Buffer.alloc(8)
+  payload.writeUIntBE((count += 1), 0, 6)
+  return { ssrc: 1, index, timestamp: index * 3000, marker: true, isKeyStart: false, payload, ...over }
+}
+
+test('a viewer gets nothing before a keyframe, then every packet, and one request is enough for many', () => {
+  let asked = 0
+  const source = track(() => (asked += 1))
+  const [first, second] = [viewer(), viewer()]
+  source.take(packet(10), 0)
+  for (const { sink } of [first, second]) sink.attach(source, 10)
+  source.take(packet(11), 20)
+  expect([first.sent, second.sent]).toEqual([[], []])
+  source.take(packet(12, { isKeyStart: true }), 30)
+  source.take(packet(13), 40)
+  expect(asked).toBe(1)
+  for (const { sent } of [first, second]) expect(sent.map(({ head }) => head.index)).toEqual([100, 101])
+})
+
+test('a viewer that comes late begins with the last keyframe at once where nobody can be asked for another', () => {
+  const source = track(null)
+  source.take(packet(1, { isKeyStart: true }), 0)
+  for (let index = 2; index <= 50; index++) source.take(packet(index), index * 40)
+  const { sink, sent } = viewer()
+  sink.attach(source, 10_000)
+  expect(sent).toHaveLength(50)
+})
+
+test('another track goes on where the one before it ended: no gap in numbers, time as fast as the clock', () => {
+  const [before, after] = [track(), track()]
+  const { sink, sent } = viewer()
+  sink.attach(before, 0)
+  before.take(packet(500, { isKeyStart: true, timestamp: 90_000 }), 1000)
+  before.take(packet(501, { timestamp: 93_600 }), 1040)
+  sink.attach(after, 1040)
+  after.take(packet(9, { isKeyStart: true, timestamp: 4_000_000_000 }), 2000)
+  expect(sent.map(({ head }) => head.index)).toEqual([100, 101, 102])
+  const [, last, next] = sent.map(({ head }) => head.timestamp)
+  expect((next ?? 0) - (last ?? 0)).toBe(960 * 90)
+})
+
+test('what a viewer misses is sent again as it was, or in a stream of its own where that was agreed', () => {
+  for (const withRtx of [false, true]) {
+    const source = track()
+    const { sink, sent } = viewer({ withRtx, firstIndex: 0xfffe })
+    sink.attach(source, 0)
+    for (let index = 1; index <= 4; index++) source.take(packet(index, { isKeyStart: index === 1 }), index)
+    const missed = sent[2]
+    sink.resend([0], 100)
+    const again = sent[4]
+    expect(missed?.head.index).toBe(0x10000)
+    if (withRtx) {
+      expect(again?.head).toMatchObject({ ssrc: 8, payloadType: 97, timestamp: missed?.head.timestamp })
+      expect(again?.payload).toEqual(Buffer.concat([Buffer.from([0, 0]), missed?.payload ?? Buffer.alloc(0)]))
+    } else expect(again).toEqual(missed)
+    sink.resend([0], 110)
+    expect(sent).toHaveLength(5)
+  }
+})
+
+test('a viewer that asks for everything over and over gets a bounded number of packets', () => {
+  const source = track()
+  const { sink, sent } = viewer()
+  sink.attach(source, 0)
+  for (let index = 1; index <= 1000; index++) source.take(packet(index, { isKeyStart: index === 1 }), 1)
+  const all = Array.from({ length: 1000 }, (_, at) => 100 + at)
+  for (let ms = 100; ms <= 1100; ms += 10) sink.resend(all, ms)
+  expect(sent.length - 1000).toBeLessThan(1500)
+})
+
+/** Steps of a publisher that does its worst: loss, repeats, old packets, new SSRCs, and a viewer that asks and switches. */
+const step = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('send' as const),
+      which: fc.nat(1),
+      ssrc: fc.nat(1),
+      /** From the packet before it: mostly the next, at times late or again. */
+      ahead: fc.oneof({ weight: 3, arbitrary: fc.constant(1) }, fc.integer({ min: -5, max: 3 })),
+      key: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('show' as const), which: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('resend' as const), sequence: fc.nat(0xffff) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('hide' as const) }) },
+)
+
+test('no number of a viewer’s stream is ever used for two contents, whatever publishers do: it is a nonce', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 40, maxLength: 120, size: 'max' }), (steps) => {
+      const tracks = [track(), track()]
+      const { sink, sent } = viewer()
+      const latest = [50, 50]
+      for (const [at, one] of steps.entries()) {
+        const nowMs = at * 50
+        const source = 'which' in one ? tracks[one.which] : undefined
+        if (one.kind === 'send') {
+          const index = Math.max(0, (latest[one.which] ?? 0) + one.ahead)
+          latest[one.which] = index
+          source?.take(packet(index, { ssrc: one.ssrc, isKeyStart: one.key }), nowMs)
+        } else if (one.kind === 'show' && source !== undefined) sink.attach(source, nowMs)
+        else if (one.kind === 'resend') sink.resend([one.sequence % (sent.length + 200)], nowMs)
+        else sink.detach()
+      }
+      const contents = new Map<number, Sent>()
+      for (const one of sent) {
+        const known = contents.get(one.head.index)
+        if (known !== undefined) expect(one).toEqual(known)
+        contents.set(one.head.index, one)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

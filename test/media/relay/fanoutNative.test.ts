@@ -1,0 +1,315 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import * as fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createJsFanout, type FanoutTarget, type RtpSender } from '../../../src/media/relay/forward/fanout.ts'
+import { NativeBackEnd } from '../../../src/media/relay/forward/fanoutNative.ts'
+import { type Addon, loadNative, sealsAlike } from '../../../src/media/relay/transport/nativeAddon.ts'
+import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
+import { applyCounter, counterIv, rtpNonce, sealGcm, tagOf } from '../../../src/media/relay/srtp/cipher.ts'
+import { deriveKeys, type MasterKeys, PROFILES } from '../../../src/media/relay/srtp/keys.ts'
+import { SrtpReader } from '../../../src/media/relay/srtp/reader.ts'
+import { SrtpWriter } from '../../../src/media/relay/srtp/writer.ts'
+
+const native = loadNative()
+const closers: (() => unknown)[] = []
+afterEach(() => closers.splice(0).forEach((close) => close()))
+
+const bound = async (type: 'udp4' | 'udp6', address: string): Promise<Socket> => {
+  const socket = createSocket({ type, recvBufferSize: 1 << 21 }).bind(0, address)
+  await once(socket, 'listening')
+  closers.push(() => socket.close())
+  return socket
+}
+
+const keysOf = (at: number): MasterKeys => {
+  const profile = PROFILES[at % 2]
+  if (profile === undefined) throw new Error('no profile')
+  return { profile, key: Buffer.alloc(profile.keyBytes, at + 1), salt: Buffer.alloc(profile.saltBytes, at + 9) }
+}
+
+/** A viewer at a socket of its own: collects what arrives, and knows what should. */
+async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6', host: string) {
+  const socket = await bound(type, host)
+  const arrived: Buffer[] = []
+  socket.on('message', (message) => arrived.push(message))
+  const writer = new SrtpWriter(keysOf(at))
+  const expected: Buffer[] = []
+  const transport = backEnd.createTransport(keysOf(at))
+  closers.push(() => transport.close())
+  transport.route({ address: host, port: socket.address().port, via: 0 })
+  const sendRtp: RtpSender['sendRtp'] = () => expect.fail('this one is for the addon')
+  const outlet: FanoutTarget = {
+    ssrc: 1000 + at,
+    payloadType: 96 + at,
+    indexOffset: 65_530 + at,
+    timestampOffset: 5 * at,
+    firstIndex: 0,
+    transport: { sendRtp, native: transport },
+    sent: () => undefined,
+  }
+  const wanted: FanoutTarget = {
+    ...outlet,
+    transport: { sendRtp: (head, payload) => expected.push(writer.rtp(head, payload)) },
+  }
+  return { peer: transport, outlet, wanted, arrived, expected }
+}
+
+/** One SRTP packet, whatever its header says (RFC 3711 section 3.1, RFC 7714 section 8). */
+function sealedWith(
+  master: MasterKeys,
+  packet: { index: number; ssrc: number; header: Buffer; payload: Buffer },
+): Buffer {
+  const { index, ssrc, header, payload } = packet
+  const keys = deriveKeys(master, 'rtp')
+  const rollovers = Math.floor(index / 0x10000)
+  if (keys.profile.name === 'AEAD_AES_128_GCM') {
+    const { body, tag } = sealGcm(keys, rtpNonce(keys, ssrc, rollovers, index % 0x10000), header, payload)
+    return Buffer.concat([header, body, tag])
+  }
+  const body = applyCounter(keys, counterIv(keys, ssrc, rollovers, index % 0x10000), payload)
+  const count = Buffer.alloc(4)
+  count.writeUInt32BE(rollovers)
+  return Buffer.concat([header, body, tagOf(keys, header, body, count)])
+}
+
+const LOOPBACK_V4 = Buffer.from([127, 0, 0, 1])
+const LOOPBACK_V6 = Buffer.concat([Buffer.alloc(15), Buffer.from([1])])
+
+const packet = (index: number, size: number): MediaPacket => ({
+  index,
+  timestamp: index * 90,
+  marker: index % 3 === 0,
+  payload: Buffer.alloc(size, index),
+  isKeyStart: false,
+})
+
+if (!native.ok) {
+  it('is not here, and the reason is a sentence', () => expect(native.error).toMatch(/^The native fan-out .*\.$/))
+} else {
+  const { fanout: addon, udp } = native.value
+
+  /** A back end whose packets leave from a socket of its own. */
+  const backEndAt = (address: Buffer): NativeBackEnd => {
+    const fd = udp.open(address, 0, 1 << 21)
+    const backEnd = new NativeBackEnd(addon, [fd])
+    closers.push(
+      () => udp.close(fd),
+      () => backEnd.close(),
+    )
+    return backEnd
+  }
+
+  describe('the native fan-out', () => {
+    it('seals every packet as JavaScript does', () => {
+      const heads = fc.record({
+        payloadType: fc.nat(127),
+        marker: fc.boolean(),
+        index: fc.nat(2 ** 48 - 1),
+        timestamp: fc.nat(0xffffffff),
+        ssrc: fc.nat(0xffffffff),
+      })
+      fc.assert(
+        fc.property(fc.nat(200), heads, fc.uint8Array({ maxLength: 1460, size: 'max' }), (seed, head, bytes) => {
+          const payload = Buffer.from(bytes)
+          const { profile, encryption, authentication, salt } = deriveKeys(keysOf(seed), 'rtp')
+          const target = addon.addTransport(profile.id, encryption.export(), salt, authentication.export())
+          const { payloadType, marker, index, timestamp, ssrc } = head
+          const sealed = addon.seal(target, payloadType, marker, index, timestamp, ssrc, payload)
+          addon.removeTransport(target)
+          expect(sealed.equals(new SrtpWriter(keysOf(seed)).rtp(head, payload))).toBe(true)
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('opens what is genuine, with a header of any length, and nothing of which a bit is another', () => {
+      const cases = fc.record({
+        seed: fc.nat(200),
+        index: fc.nat(2 ** 48 - 1),
+        ssrc: fc.nat(0xffffffff),
+        header: fc.uint8Array({ minLength: 12, maxLength: 150 }).map((bytes) => Buffer.from(bytes)),
+        payload: fc.uint8Array({ maxLength: 1460, size: 'max' }).map((bytes) => Buffer.from(bytes)),
+        bit: fc.nat(),
+      })
+      const backEnd = new NativeBackEnd(addon, [])
+      fc.assert(
+        fc.property(cases, ({ seed, index, ssrc, header, payload, bit }) => {
+          const opener = backEnd.createOpener(keysOf(seed))
+          const sealed = sealedWith(keysOf(seed), { index, ssrc, header, payload })
+          const forged = Buffer.from(sealed)
+          const at = bit % (forged.length * 8)
+          forged[at >> 3] = (forged[at >> 3] ?? 0) ^ (1 << (at & 7))
+          expect(opener.open(forged, header.length, ssrc, index)).toBe(false)
+          expect(opener.open(Buffer.from(sealed), header.length, ssrc, index + 0x10000)).toBe(false)
+          expect(opener.open(sealed, header.length, ssrc, index)).toBe(true)
+          const plain = Buffer.concat([header, payload])
+          expect(sealed.subarray(0, plain.length).equals(plain)).toBe(true)
+          opener.close()
+          expect(opener.open(sealed, header.length, ssrc, index)).toBe(false)
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('reads a stream as JavaScript does: late, repeated, forged and over a wrap', () => {
+      const backEnd = new NativeBackEnd(addon, [])
+      for (const seed of [0, 1]) {
+        const keys = keysOf(seed)
+        const writer = new SrtpWriter(keys)
+        const [fast, slow] = [new SrtpReader(keys, backEnd.createOpener(keys)), new SrtpReader(keys)]
+        for (const index of [65_530, 65_534, 65_531, 65_531, 65_540, 65_535, 65_540, 131_080, 70_000]) {
+          const sealed = writer.rtp(
+            { payloadType: 96, marker: false, index, timestamp: 1, ssrc: 9 },
+            Buffer.alloc(50, index),
+          )
+          const forged = Buffer.from(sealed).fill(0, 30, 31)
+          expect(fast.rtp(Buffer.from(forged))).toEqual(slow.rtp(Buffer.from(forged)))
+          expect(fast.rtp(Buffer.from(sealed))).toEqual(slow.rtp(Buffer.from(sealed)))
+        }
+      }
+    })
+
+    it('is not used when a single byte of what it seals is another', () => {
+      const seal: Addon['seal'] = (...args) => {
+        const sealed = addon.seal(...args)
+        sealed[sealed.length - 1] = (sealed.at(-1) ?? 0) ^ 1
+        return sealed
+      }
+      expect(sealsAlike(addon)).toBe(true)
+      expect(sealsAlike({ ...addon, seal })).toBe(false)
+      expect(loadNative('/nowhere')).toMatchObject({ ok: false })
+    })
+
+    it('sends the same datagrams in the same order as JavaScript, over IPv4 and IPv6, in bursts of any sizes', async () => {
+      const [only4, only6] = [backEndAt(LOOPBACK_V4), backEndAt(LOOPBACK_V6)]
+      const viewers = [
+        await viewerAt(only4, 0, 'udp4', '127.0.0.1'),
+        await viewerAt(only4, 1, 'udp4', '127.0.0.1'),
+        await viewerAt(only6, 2, 'udp6', '::1'),
+        await viewerAt(only6, 3, 'udp6', '::1'),
+      ]
+      const [fast, slow] = [only4.createFanout(), createJsFanout()]
+      for (const { outlet, wanted } of viewers) {
+        fast.add(outlet)
+        slow.add(wanted)
+      }
+      const sizes = [1200, 1200, 1200, 700, 1200, 1200, 1300, 1, 0, 0, 1460, ...Array<number>(40).fill(1100)]
+      for (const [index, size] of sizes.entries()) for (const fanout of [fast, slow]) fanout.send(packet(index, size))
+      for (const { arrived, expected, peer: transport } of viewers) {
+        await expect.poll(() => arrived.length).toBe(sizes.length)
+        expect(arrived).toEqual(expected)
+        expect(transport.bytesOut).toBe(Buffer.concat(expected).length)
+      }
+      for (const { outlet } of viewers) fast.remove(outlet)
+    })
+
+    it('leaves to JavaScript whoever it cannot reach, and what is too large', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const bySender: number[] = []
+      const own: FanoutTarget = {
+        ...outlet,
+        transport: { sendRtp: ({ index }) => bySender.push(index - outlet.indexOffset), native: transport },
+      }
+      const fanout = backEnd.createFanout()
+      fanout.add(own)
+      fanout.send(packet(0, 100))
+      fanout.send(packet(1, 1461))
+      await expect.poll(() => arrived.length).toBe(1)
+      transport.route(null)
+      fanout.send(packet(2, 100))
+      transport.route({ address: '::1%lo', port: 5, via: 0 })
+      fanout.send(packet(3, 100))
+      fanout.remove(own)
+      expect(bySender).toEqual([1, 2, 3])
+      expect(arrived).toHaveLength(1)
+    })
+
+    it('sends nothing for a peer that is gone, also when its place is taken', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const gone = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const list = addon.addList()
+      addon.addTarget(list, gone.peer.handle, 1, 96, 0, 0, 0)
+      gone.peer.close()
+      const next = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      expect(next.peer.handle & 0xffff).toBe(gone.peer.handle & 0xffff)
+      addon.queue(list, Buffer.alloc(100), 1, 1, true)
+      expect(addon.flush(list)).toBe(0)
+      addon.addTarget(list, next.peer.handle, 1, 96, 0, 0, 2)
+      for (const index of [1, 2]) addon.queue(list, Buffer.alloc(100), index, 1, true)
+      expect(addon.flush(list)).toBe(1)
+      addon.removeList(list)
+    })
+
+    it('one destination that the kernel refuses cost all others the single message of a run', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const refused = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      const canSegment = addon.segments(transport.handle)
+      const fanout = backEnd.createFanout()
+      const fd = addon.adoptSocket(udp.open(LOOPBACK_V4, 0, 1 << 16))
+      closers.push(() => addon.closeSocket(fd))
+      for (const one of [refused.outlet, outlet]) fanout.add(one)
+      addon.route(refused.peer.handle, fd, LOOPBACK_V4, 0)
+      for (let index = 0; index < 8; index++) fanout.send(packet(index, 1100))
+      await expect.poll(() => arrived.length).toBe(8)
+      expect(addon.segments(transport.handle)).toBe(canSegment)
+      for (const one of [refused.outlet, outlet]) fanout.remove(one)
+    })
+
+    it('takes port 0 for nowhere', async () => {
+      const backEnd = backEndAt(LOOPBACK_V4)
+      const { peer: transport } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      transport.route({ address: '127.0.0.1', port: 0, via: 0 })
+      expect(transport.isRouted).toBe(false)
+    })
+
+    it('opens nothing of garbage of any length, and touches nothing around it', () => {
+      const garbage = fc.record({
+        seed: fc.nat(1),
+        length: fc.oneof(fc.nat(60), fc.nat(70_000)),
+        clear: fc.oneof(fc.nat(80), fc.nat(0xffffffff)),
+        index: fc.oneof(fc.nat(), fc.integer()),
+      })
+      fc.assert(
+        fc.property(garbage, ({ seed, length, clear, index }) => {
+          const { profile, encryption, authentication, salt } = deriveKeys(keysOf(seed), 'rtp')
+          const target = addon.addTransport(profile.id, encryption.export(), salt, authentication.export())
+          const around = Buffer.alloc(length + 64, 0x77)
+          try {
+            expect(addon.open(target, around.subarray(32, 32 + length), clear, 1, index)).toBe(false)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError)
+          }
+          addon.removeTransport(target)
+          expect(around.subarray(0, 32).equals(Buffer.alloc(32, 0x77))).toBe(true)
+          expect(around.subarray(32 + length).equals(Buffer.alloc(32, 0x77))).toBe(true)
+        }),
+        { numRuns: 500 },
+      )
+    })
+
+    it('answers wrong arguments with a TypeError, whatever they are', () => {
+      const anything = fc.oneof(
+        fc.anything(),
+        fc.integer(),
+        fc.uint8Array({ maxLength: 40 }).map((b) => Buffer.from(b)),
+      )
+      const names = (Object.keys(addon) as (keyof Addon)[]).filter(
+        (name) => name !== 'addList' && name !== 'adoptSocket',
+      )
+      fc.assert(
+        fc.property(fc.constantFrom(...names), fc.array(anything, { maxLength: 8 }), (name, args) => {
+          try {
+            Reflect.apply(addon[name], addon, args)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TypeError)
+          }
+        }),
+        { numRuns: 2000 },
+      )
+      expect(() => addon.queue(0, Buffer.alloc(1), 1, 1, true)).toThrow(TypeError)
+    })
+  })
+}

@@ -1,0 +1,133 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { RtpReceiver } from '../../../src/media/relay/inbound/rtpReceiver.ts'
+import { vp8 } from '../../../src/media/codecs/vp8.ts'
+import { Camera } from './parts.ts'
+
+const START = 65_400
+const RETRY_MS = 40
+
+/** Neither the first of a keyframe. */
+const payloadOf = (index: number): Buffer => Buffer.from([0x10, 1, index >> 8, index & 255])
+const packet = (index: number) => ({ index, timestamp: index * 3600, marker: true, payload: payloadOf(index & 0xffff) })
+
+/** A retransmission of `index` (RFC 4588). */
+function repair(index: number, at = 0) {
+  const sequence = Buffer.from([(index >> 8) & 255, index & 255])
+  return { ...packet(index), index: at, payload: Buffer.concat([sequence, payloadOf(index & 0xffff)]) }
+}
+
+function receiver() {
+  const camera = new Camera('a')
+  const passed: number[] = []
+  camera.track.listen(({ index, payload }) => {
+    expect(payload).toEqual(payloadOf(index & 0xffff))
+    passed.push(index)
+  })
+  return { camera, passed, inbound: new RtpReceiver(1, camera.track, vp8) }
+}
+
+describe('what comes from a publisher', () => {
+  it('is asked for exactly where it is missing, over the wrap of its numbers', () => {
+    const lossy = fc.array(fc.boolean(), { minLength: 1, maxLength: 190 })
+    fc.assert(
+      fc.property(lossy, (arrives) => {
+        const { inbound } = receiver()
+        inbound.take(packet(START), 0)
+        for (const [at, isThere] of arrives.entries()) if (isThere) inbound.take(packet(START + 1 + at), 1)
+        const last = arrives.lastIndexOf(true)
+        const missing = arrives.flatMap((isThere, at) => (isThere || at > last ? [] : [(START + 1 + at) & 0xffff]))
+        expect(inbound.missing(1000)).toEqual(missing)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('is whole again when all that was asked for is sent once more, late, in any order and twice', () => {
+    const shuffled = fc.uniqueArray(fc.integer({ min: 1, max: 150 }), { minLength: 1 })
+    fc.assert(
+      fc.property(shuffled, (lost) => {
+        const { inbound, passed } = receiver()
+        for (let index = START; index <= START + 151; index++) {
+          if (!lost.includes(index - START)) inbound.take(packet(index), 1)
+        }
+        expect(inbound.missing(100)).toHaveLength(lost.length)
+        for (const step of [...lost, ...lost]) inbound.takeRetransmission(repair(START + step), 120)
+        expect(passed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 152 }, (_, at) => START + at))
+        expect(inbound.missing(1000)).toEqual([])
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  it('is asked for a bounded number of times, and then for a keyframe', () => {
+    const { inbound, camera } = receiver()
+    inbound.take(packet(START), 0)
+    inbound.take(packet(START + 2), 0)
+    let asked = 0
+    for (let nowMs = 1000; nowMs < 3000; nowMs += 20) asked += inbound.missing(nowMs).length
+    expect(asked).toBe(8)
+    expect(camera.asked).toBeGreaterThan(0)
+  })
+
+  it('is not asked for again before it can have come', () => {
+    const { inbound } = receiver()
+    inbound.take(packet(START), 0)
+    inbound.take(packet(START + 2), 1000)
+    expect(inbound.missing(1000)).toHaveLength(1)
+    expect(inbound.missing(1000 + RETRY_MS - 1)).toHaveLength(0)
+    expect(inbound.missing(1000 + RETRY_MS)).toHaveLength(1)
+  })
+
+  it('comes whole from a publisher far away too, and is soon not asked for more often than it can come', () => {
+    const { inbound, passed, camera } = receiver()
+    const [farMs, lost] = [440, 16]
+    const answers: { atMs: number; missed: number }[] = []
+    inbound.take(packet(START), 0)
+    for (let [nowMs, index] = [1000, START]; nowMs <= 10_000; nowMs += 20) {
+      index += nowMs % 500 === 0 && nowMs < 9000 ? 2 : 1
+      inbound.take(packet(index), nowMs)
+      for (const missed of inbound.missing(nowMs)) answers.push({ atMs: nowMs + farMs, missed })
+      for (const { atMs, missed } of answers) if (atMs === nowMs) inbound.takeRetransmission(repair(missed), nowMs)
+    }
+    expect(new Set(passed).size).toBe((passed.at(-1) ?? 0) - (passed[0] ?? 0) + 1)
+    expect(camera.asked).toBe(0)
+    expect(answers.length).toBeLessThan(8 + lost * 2)
+  })
+
+  it('is not asked for piece by piece when too much is missing: a keyframe is', () => {
+    const { inbound, camera } = receiver()
+    inbound.take(packet(START), 0)
+    inbound.take(packet(START + 1000), 1000)
+    expect(inbound.missing(1000)).toEqual([])
+    expect(camera.asked).toBe(1)
+  })
+
+  it('never has more than a bounded number of packets asked for, however much is lost', () => {
+    const { inbound } = receiver()
+    for (let index = START; index < START + 5000; index += 2) inbound.take(packet(index), 0)
+    expect(inbound.missing(1000).length).toBeLessThanOrEqual(400)
+  })
+
+  it('is taken from a retransmission only where it was missing', () => {
+    const { inbound, passed } = receiver()
+    inbound.takeRetransmission(repair(START), 0)
+    inbound.take(packet(START), 0)
+    inbound.takeRetransmission(repair(START), 1)
+    inbound.takeRetransmission(repair(START + 5), 1)
+    inbound.takeRetransmission({ ...packet(1), payload: Buffer.alloc(1) }, 1)
+    expect(passed).toEqual([START])
+  })
+
+  it('is reported with what was lost of it (RFC 3550 section 6.4.1)', () => {
+    const { inbound } = receiver()
+    for (let index = START; index < START + 100; index++) if (index % 4 !== 3) inbound.take(packet(index), index * 40)
+    const { packetsLost, fractionLost, highestSequence } = inbound.report(0)
+    // START is a multiple of 4, so that the last of the hundred is among the lost.
+    expect({ packetsLost, fractionLost, highestSequence }).toEqual({
+      packetsLost: 24,
+      fractionLost: Math.floor((24 * 256) / 99),
+      highestSequence: START + 98,
+    })
+  })
+})

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { TransportTable } from '../../../src/media/relay/transport/transportTable.ts'
+import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
+
+const at = (port: number): Endpoint => ({ via: 0, address: '192.0.2.7', port })
+
+test('an address that is checked again and again stays, however many others a peer tries', () => {
+  const directory = new TransportTable<{ name: string }>()
+  const transport = { name: 'with many interfaces' }
+  for (let port = 2; port < 100; port++) {
+    directory.locate(transport, at(1), true)
+    directory.locate(transport, at(port), false)
+  }
+  expect(directory.at(at(1))).toBe(transport)
+  expect(directory.at(at(99))).toBe(transport)
+  expect(directory.at(at(50))).toBeUndefined()
+})
+
+test('an address belongs to who was checked there last, and to nobody once that one is gone', () => {
+  const directory = new TransportTable<{ name: string }>()
+  const [first, second] = [{ name: 'first' }, { name: 'second' }]
+  directory.locate(first, at(1), true)
+  directory.locate(second, at(1), true)
+  directory.remove(first)
+  expect(directory.at(at(1))).toBe(second)
+  directory.remove(second)
+  expect(directory.at(at(1))).toBeUndefined()
+})
+
+test('an address that a peer proved to have is taken by nobody who only says so', () => {
+  const directory = new TransportTable<{ name: string }>()
+  const [first, second] = [{ name: 'first' }, { name: 'second' }]
+  directory.locate(first, at(1), true)
+  directory.locate(first, at(1), false)
+  directory.locate(second, at(1), false)
+  expect(directory.at(at(1))).toBe(first)
+  directory.locate(second, at(2), false)
+  directory.locate(first, at(2), false)
+  expect(directory.at(at(2))).toBe(first)
+})
+
+test('of the names that a peer had, the present one and the one before lead to it', () => {
+  const directory = new TransportTable<{ name: string }>()
+  const transport = { name: 'restarts' }
+  for (const name of ['a', 'b', 'c']) directory.name(transport, name)
+  expect(['a', 'b', 'c'].map((name) => directory.named(name))).toEqual([undefined, transport, transport])
+})

@@ -1,0 +1,217 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApp, type App } from '../../src/app/app.ts'
+import type { Clock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/log.ts'
+import type { AccessAttempt } from '../../src/commands/access/authorize.ts'
+import type { Context } from '../../src/commands/context.ts'
+import { admitPublisher, admitViewer } from '../../src/commands/sessions/admit.ts'
+import { closeSession } from '../../src/commands/sessions/close.ts'
+import { goLive } from '../../src/commands/sessions/goLive.ts'
+import { type ServingNode, startNode } from '../../src/commands/nodes/servingNode.ts'
+import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { PartialConfig } from '../../src/config/schema.ts'
+import { parseAddress } from '../../src/core/access/address.ts'
+import type { FrameSource } from '../../src/media/frame.ts'
+import type { Cut, Session } from '../../src/media/sessionRegistry.ts'
+import { buildHttp } from '../../src/app/server.ts'
+import { startLeases } from '../../src/store/leases/leases.ts'
+import { unrenewed } from './leases.ts'
+
+/** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
+export interface TestNode {
+  app: App
+  ctx: Context
+  node: ServingNode
+  accountId: string
+  call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
+  /** What Prometheus gets. */
+  scrape(): Promise<string>
+  /** Leaves the sessions as they are, as a crash does. */
+  crash(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Answered {
+  status: number
+  json: ReturnType<typeof JSON.parse>
+}
+
+/** Tests break things on purpose, so that what is logged is no news. */
+const quietLog: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => quietLog,
+}
+
+export interface NodeSettings {
+  url: string
+  clock?: Clock
+  /** Of its machine; it may be wrong. */
+  machineClock?: Clock
+  place?: string
+  leaseMs?: number
+  isRunning?: (pid: number) => boolean
+  max?: number
+  /** More of the configuration. */
+  flags?: PartialConfig
+  /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`. */
+  renewed?: boolean
+}
+
+export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
+  const { url, clock, machineClock, leaseMs = 15_000, isRunning = () => true, max = 10_000 } = settings
+  const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
+  const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
+  // A clock that a test moves makes the store look silent.
+  const access = { staleSeconds: 3600 }
+  const { flags: more = {} } = settings
+  const flags = { data: { dir }, storage: { url }, secrets, access, ...more, sessions: { max, ...more.sessions } }
+  const config = loadConfig({ env: {}, flags })
+  if (!config.ok) throw new Error(JSON.stringify(config.error))
+  const app = await openApp({
+    config: config.value,
+    log: quietLog,
+    ...(clock ? { clock } : {}),
+    ...(machineClock ? { machineClock } : {}),
+  })
+  const { ctx } = app
+  const place = settings.place ?? dir
+  const pid = settings.place ? 1 : process.pid
+  const leases = settings.renewed ? startLeases(url, quietLog) : null
+  const node = await startNode(ctx, { place, pid, isRunning, leaseMs, leases: leases ?? unrenewed, url: null })
+  const http = await buildHttp(app)
+  const [account] = await ctx.store.read.accounts.list()
+  if (!account) throw new Error('no account')
+  const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
+  const secret = await createSecret(ctx, actor, `test ${Math.random()}`)
+  if (!secret.ok) throw new Error(JSON.stringify(secret.error))
+  const headers = { authorization: `Bearer ${secret.value.value}` }
+  const crash = async () => {
+    await leases?.close()
+    await http.close()
+    await app.close()
+    await rm(dir, { recursive: true, force: true })
+  }
+  return {
+    app,
+    ctx,
+    node,
+    accountId: account.id,
+    async call(method, url_, payload) {
+      const answer = await http.inject({ method, url: url_, headers, ...(payload ? { payload } : {}) })
+      return { status: answer.statusCode, json: answer.body === '' ? undefined : answer.json() }
+    },
+    scrape: async () => (await http.inject({ url: '/metrics' })).body,
+    crash,
+    async close() {
+      await node.stop()
+      await crash()
+    },
+  }
+}
+
+/** Media of nobody: nothing ever comes. */
+export const silentMedia: FrameSource = { subscribe: () => () => undefined }
+
+/** A connection that remembers how it was cut, and closes its session as an edge does. */
+export interface Connection {
+  session: Session
+  cuts: string[]
+}
+
+export type Use = Partial<Omit<AccessAttempt, 'address'>> & { ip?: string; sourceId?: string | null }
+
+export function attemptOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use): AccessAttempt {
+  const address = parseAddress(ip)
+  if (!address) throw new Error(ip)
+  const protocol = use.action === 'view' ? 'whep' : 'whip'
+  const rest = {
+    action: 'publish',
+    protocol,
+    accountId: null,
+    streamName: 'show',
+    presented: null,
+    origin: null,
+  } as const
+  return { ...rest, ...use, address }
+}
+
+function sessionRequestOf(
+  { ctx }: Pick<TestNode, 'ctx'>,
+  use: Use,
+): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+  const cuts: string[] = []
+  const cut: Cut = async (session, reason) => {
+    cuts.push(reason)
+    await closeSession(ctx, session.id, 'left')
+  }
+  return { cuts, door: { sourceId: use.sourceId ?? null, cut } }
+}
+
+/** A publisher that was let in and sends nothing yet. Throws when it is refused. */
+export async function admit(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Connection> {
+  const { cuts, door } = sessionRequestOf(at, use)
+  const answer = await admitPublisher(at.ctx, attemptOf(use), door)
+  if (!answer.ok) throw new Error(`refused: ${answer.code}`)
+  return { session: answer.session, cuts }
+}
+
+/** A publisher on the air. Throws when it is refused. */
+export async function publish(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Connection> {
+  const connection = await admit(at, use)
+  await goLive(at.ctx, connection.session.id, silentMedia)
+  return connection
+}
+
+/** A viewer. Throws when it is refused. */
+export async function view(at: Pick<TestNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
+  const { cuts, door } = sessionRequestOf(at, use)
+  const answer = await tryToView(at, use, door)
+  if (!answer.ok) throw new Error(`refused: ${answer.code}`)
+  return { session: answer.session, cuts }
+}
+
+export const tryToView = (
+  at: Pick<TestNode, 'ctx' | 'accountId'>,
+  use: Use = {},
+  door = sessionRequestOf(at, use).door,
+) => admitViewer(at.ctx, attemptOf({ action: 'view', accountId: at.accountId, ...use }), door)
+
+/** Whatever answers the management interface. */
+interface Managed {
+  call(method: 'POST', path: string, body: object): Promise<Answered>
+}
+
+export async function makeToken(at: Managed, kind: 'publish' | 'subscribe', body: object = {}) {
+  const streams = [{ streamName: '.*', isRegex: true }]
+  const answer = await at.call('POST', `/api/${kind}_token`, { label: kind, streams, ...body })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
+  return answer.json.data as { id: number; token: string }
+}
+
+/** What is in the outbox, oldest first. */
+export async function eventsOf({ ctx }: Pick<TestNode, 'ctx'>) {
+  const rows = await ctx.store.read.outbox.pending(10_000)
+  return rows.map((row) => ({
+    name: `${row.type} ${row.event}`,
+    data: JSON.parse(row.data) as Record<string, unknown>,
+  }))
+}
+
+const TURN_MS = 5
+
+/**
+ * Resolves when `holds` does; fails after `ms` of a machine that has nothing else to do: what is counted are turns, which
+ * take as much longer on a busy one as what is waited for.
+ */
+export async function until(holds: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
+  for (let turns = ms / TURN_MS; !(await holds()); turns -= 1) {
+    if (turns <= 0) throw new Error(`not within ${ms} ms: ${holds.toString()}`)
+    await new Promise((resolve) => setTimeout(resolve, TURN_MS))
+  }
+}
