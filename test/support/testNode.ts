@@ -59,12 +59,12 @@ export interface NodeSettings {
   max?: number
   /** More of the configuration. */
   flags?: PartialConfig
-  /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`. */
+  /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`, by default longer than any test on a busy machine. */
   renewed?: boolean
 }
 
 export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
-  const { url, clock, machineClock, leaseMs = 15_000, isRunning = () => true, max = 10_000 } = settings
+  const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   // A clock that a test moves makes the store look silent.
