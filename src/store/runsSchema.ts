@@ -2,7 +2,7 @@ import type { DbBoolean } from './columns.ts'
 
 /** The tables of runs and schedulers, as both engines see them. */
 export interface RunTables {
-  engine_lives: EngineStateTable
+  engine_states: EngineStateTable
   runs: RunTable
   run_actors: RunActorTable
   schedulers: SchedulerTable

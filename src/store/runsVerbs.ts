@@ -1,7 +1,7 @@
 import type { RunReads, RunTx } from './runs.ts'
 import type { Executor } from './executor.ts'
 import * as events from './tables/channelEvents.ts'
-import * as lives from './tables/engineStates.ts'
+import * as engineStates from './tables/engineStates.ts'
 import * as webhooks from './tables/channelWebhooks.ts'
 import * as runs from './tables/runs.ts'
 import * as schedulers from './tables/schedulers.ts'
@@ -10,8 +10,8 @@ import * as schedulers from './tables/schedulers.ts'
 export function runReadsOf(executor: Executor): RunReads {
   return {
     engineStates: {
-      busy: () => lives.busyEngineStates(executor),
-      get: (engineId) => lives.getEngineState(executor, engineId),
+      busy: () => engineStates.busyEngineStates(executor),
+      get: (engineId) => engineStates.getEngineState(executor, engineId),
     },
     runs: {
       page: (query) => runs.pageRuns(executor, query),
@@ -38,11 +38,11 @@ export function runReadsOf(executor: Executor): RunReads {
 export function runTxOf(executor: Executor): RunTx {
   return {
     engineStates: {
-      get: (engineId) => lives.getEngineState(executor, engineId),
-      put: (state) => lives.putEngineState(executor, state),
-      take: (engineId, node, leaseMs) => lives.takeEngine(executor, engineId, node, leaseMs),
-      renew: (node, leaseMs) => lives.renewEngines(executor, node, leaseMs),
-      delete: (engineId) => lives.deleteEngineState(executor, engineId),
+      get: (engineId) => engineStates.getEngineState(executor, engineId),
+      put: (state) => engineStates.putEngineState(executor, state),
+      take: (engineId, node, leaseMs) => engineStates.takeEngine(executor, engineId, node, leaseMs),
+      renew: (node, leaseMs) => engineStates.renewEngines(executor, node, leaseMs),
+      delete: (engineId) => engineStates.deleteEngineState(executor, engineId),
     },
     runs: {
       insert: (run) => runs.insertRun(executor, run),

@@ -12,6 +12,7 @@ import {
 } from 'kysely'
 import { expect } from 'vitest'
 import { up } from '../../src/store/migrations/0012_access_log_repeats.ts'
+import { up as renameEngineStates } from '../../src/store/migrations/0016_engine_states.ts'
 import { DatabaseTooNew } from '../../src/store/migrations/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { StoreUnavailable } from '../../src/store/store.ts'
@@ -61,9 +62,30 @@ export async function expectAccessLogUpgrade(
   await store.close()
 }
 
+/** A state of an engine that was there before its table had this name, and one that a node of that version writes beside this one. */
+export async function expectEngineStatesUpgrade(
+  url: string,
+  execute: (sql: string) => Promise<void>,
+  engine: 'sqlite' | 'postgres',
+): Promise<void> {
+  await openStore({ url, log: quiet }).then((store) => store.close())
+  const earlier = (id: string, failures: number) =>
+    execute(`insert into engine_lives (engine_id, account_id, channel_id, wanted, failures) values ('${id}', 'early', 'ch_1', 1, ${failures})
+      on conflict (engine_id) do update set failures = excluded.failures`)
+  if (engine === 'postgres') await execute('drop view engine_lives')
+  await execute('alter table engine_states rename to engine_lives')
+  await earlier('en_before', 1)
+  for (const sql of await statementsOf(renameEngineStates, engine)) await execute(sql)
+  if (engine === 'postgres') for (const failures of [2, 3]) await earlier('en_beside', failures)
+  const store = await openStore({ url, log: quiet })
+  expect(await store.read.engineStates.get('en_before')).toMatchObject({ accountId: 'early', failures: 1 })
+  if (engine === 'postgres') expect(await store.read.engineStates.get('en_beside')).toMatchObject({ failures: 3 })
+  await store.close()
+}
+
 /** What a migration runs. */
 async function statementsOf(
-  migration: (db: Kysely<unknown>) => Promise<void>,
+  migration: (db: Kysely<unknown>, dialect: 'sqlite' | 'postgres') => Promise<void>,
   engine: 'sqlite' | 'postgres',
 ): Promise<string[]> {
   const statements: string[] = []
@@ -76,7 +98,7 @@ async function statementsOf(
     },
     log: ({ query }) => void statements.push(query.sql),
   })
-  await migration(db)
+  await migration(db, engine)
   return statements
 }
 

@@ -6,6 +6,7 @@ import { freshDatabase } from '../support/postgres.ts'
 import { findBinaries, startPostgres, type TestServer } from '../support/postgres.setup.ts'
 import {
   expectAccessLogUpgrade,
+  expectEngineStatesUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
   expectOrderlyClose,
@@ -59,6 +60,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
     test('of a newer version is refused by name', () => expectNewerRefused(database.url, execute))
     test('counts what earlier versions have in the access log once', () =>
       expectAccessLogUpgrade(database.url, execute, 'postgres'))
+    test('finds the states of engines under their earlier name, and those that nodes of that version write', () =>
+      expectEngineStatesUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is told although its transaction began early and committed late', async () => {

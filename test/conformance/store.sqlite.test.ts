@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts'
 import { type Store, StoreUnavailable } from '../../src/store/store.ts'
 import {
   expectAccessLogUpgrade,
+  expectEngineStatesUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
   expectOrderlyClose,
@@ -59,6 +60,7 @@ describe('a SQLite file', () => {
   test('of a newer version is refused by name', () => expectNewerRefused(file, execute))
   test('counts what earlier versions have in the access log once', () =>
     expectAccessLogUpgrade(file, execute, 'sqlite'))
+  test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))
 
   test('has nothing left in it of what was taken out of a row', async () => {

@@ -4,7 +4,7 @@ import type { DialectName } from '../executor.ts'
 import * as init from './0001_init.ts'
 import * as webhooks from './0002_webhooks.ts'
 import * as sessions from './0003_sessions.ts'
-import * as live from './0004_live.ts'
+import * as channels from './0004_live.ts'
 import * as runs from './0005_runs.ts'
 import * as recordings from './0006_recordings.ts'
 import * as served from './0007_served.ts'
@@ -14,13 +14,14 @@ import * as sources from './0011_sources.ts'
 import * as accessLogRepeats from './0012_access_log_repeats.ts'
 import * as runActors from './0014_run_actors.ts'
 import * as channelEvents from './0015_channel_events.ts'
+import * as engineStates from './0016_engine_states.ts'
 
 /** Every migration, in order. They only go forward; a released one is never edited. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => Promise<void>> = {
   '0001_init': init.up,
   '0002_webhooks': webhooks.up,
   '0003_sessions': sessions.up,
-  '0004_live': live.up,
+  '0004_live': channels.up,
   '0005_runs': runs.up,
   '0006_recordings': recordings.up,
   '0007_served': served.up,
@@ -30,6 +31,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>, engine: DialectName) => P
   '0012_access_log_repeats': accessLogRepeats.up,
   '0014_run_actors': runActors.up,
   '0015_channel_events': channelEvents.up,
+  '0016_engine_states': engineStates.up,
 }
 
 /** The database was written by a newer version of this program. */

@@ -8,12 +8,16 @@ const isExpired = (engine: DialectName): RawBuilder<number> =>
   sql<number>`case when coalesce(alive_until_ms, 0) < ${databaseTime(engine)} then 1 else 0 end`
 
 const byId = statement((db, p: { engineId: string }, engine) =>
-  db.selectFrom('engine_lives').selectAll().select(isExpired(engine).as('expired')).where('engine_id', '=', p.engineId),
+  db
+    .selectFrom('engine_states')
+    .selectAll()
+    .select(isExpired(engine).as('expired'))
+    .where('engine_id', '=', p.engineId),
 )
 
 const busy = statement((db, _none: object, engine) =>
   db
-    .selectFrom('engine_lives')
+    .selectFrom('engine_states')
     .selectAll()
     .select(isExpired(engine).as('expired'))
     // Two short ranges, which SQLite reads only when nobody asks for an order, and for `is not null` not at all: without
@@ -22,19 +26,19 @@ const busy = statement((db, _none: object, engine) =>
 )
 
 const remove = statement((db, p: { engineId: string }) =>
-  db.deleteFrom('engine_lives').where('engine_id', '=', p.engineId),
+  db.deleteFrom('engine_states').where('engine_id', '=', p.engineId),
 )
 
 const take = statement((db, p: { engineId: string; node: string; leaseMs: number }, engine) =>
   db
-    .updateTable('engine_lives')
+    .updateTable('engine_states')
     .set({ node: p.node, alive_until_ms: leaseEnd(engine, p.leaseMs) })
     .where('engine_id', '=', p.engineId),
 )
 
 export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
   db
-    .updateTable('engine_lives')
+    .updateTable('engine_states')
     .set({ alive_until_ms: leaseEnd(engine, p.leaseMs) })
     .where('node', '=', p.id),
 )
@@ -46,8 +50,8 @@ export const runRenewal = statement((db, p: { id: string }, engine) =>
     .set({ heartbeat_at_ms: databaseTime(engine) })
     .where('id', 'in', (eb) =>
       eb
-        .selectFrom('engine_lives')
-        .select((of) => of.ref('engine_lives.run_id').$notNull().as('run_id'))
+        .selectFrom('engine_states')
+        .select((of) => of.ref('engine_states.run_id').$notNull().as('run_id'))
         .where('node', '=', p.id)
         .where('run_id', 'is not', null),
     ),
@@ -55,7 +59,7 @@ export const runRenewal = statement((db, p: { id: string }, engine) =>
 
 const forget = statement((db, p: { channelId: string }) =>
   db
-    .deleteFrom('engine_lives')
+    .deleteFrom('engine_states')
     .where('channel_id', '=', p.channelId)
     .where('wanted', '=', 0)
     .where('node', 'is', null)
@@ -84,7 +88,7 @@ export async function putEngineState(executor: Executor, state: LifeRecord): Pro
   const changed = state.node === null ? { ...columns, alive_until_ms } : columns
   await executor.change((db) =>
     db
-      .insertInto('engine_lives')
+      .insertInto('engine_states')
       .values(row)
       .onConflict((c) => c.column('engine_id').doUpdateSet(changed)),
   )
