@@ -1,3 +1,4 @@
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
@@ -14,7 +15,7 @@ const PAUSE_MS = 2000
  * edges, when a connection is over for whatever reason. Idempotent; never rejects: when the store is away the end is
  * written later, with the time of now or of the last media.
  */
-export async function closeSession(ctx: Context, sessionId: string, reason: string): Promise<void> {
+export async function closeSession(ctx: Context, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
     const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
@@ -37,13 +38,13 @@ export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs
 }
 
 /** Ends a session from our side: cuts it at its edge, then closes it. Everybody who asks waits for the same end. */
-export function endSession(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+export function endSession(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
   entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
   return entry.ending.done
 }
 
-async function cutAndClose(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+async function cutAndClose(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   const giveUp = new AbortController()
   const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
     () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
