@@ -4,6 +4,7 @@ import type { Session } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -69,7 +70,7 @@ const endOfNode = statement(
           .else(sql<number>`cast(${p.atMs} as bigint)`)
           .end(),
       }))
-      .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
+      .where('id', 'in', lockRows(engine, some, 'update'))
   },
 )
 
@@ -195,7 +196,7 @@ export function kickSessions(
     return db
       .updateTable('sessions')
       .set({ kick: reason })
-      .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
+      .where('id', 'in', lockRows(engine, some, 'update'))
   })
 }
 
