@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
 import type { Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
 import type { Leases, Store } from '../store/store.ts'
 import { begin, type Begun } from './begin.ts'
@@ -75,7 +76,6 @@ class DeliveryRunner implements Runner {
   readonly #leaseMs: number
   readonly #stopping = new AbortController()
   readonly #giveUp = new AbortController()
-  readonly #idle = new AbortController()
   readonly #routing = new Bell()
   readonly #claiming = new Bell()
   readonly #recording = new Bell()
@@ -83,7 +83,7 @@ class DeliveryRunner implements Runner {
   readonly #ended: Ended[] = []
   #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
-  #sweeping: Promise<void> = Promise.resolve()
+  #sweeping: Repetition | null = null
   #unwatch = (): void => undefined
   #stopped: Promise<void> | null = null
 
@@ -123,8 +123,7 @@ class DeliveryRunner implements Runner {
     for (const bell of [this.#routing, this.#claiming, this.#recording]) bell.ring()
     await this.#loops
     await this.#drain()
-    this.#idle.abort()
-    await this.#sweeping
+    await this.#sweeping?.stop()
     // What cannot be written now is given up by the next node that looks.
     await this.#attempt(() => this.#sayGoodbye())
   }
@@ -158,7 +157,7 @@ class DeliveryRunner implements Runner {
     try {
       return (await round()) ?? false
     } catch (error) {
-      this.#how.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'deliveries are held up')
+      this.#how.log.warn({ err: error }, 'deliveries are held up')
       await this.#how.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
       return true
     }
@@ -255,12 +254,10 @@ class DeliveryRunner implements Runner {
     return true
   }
 
-  async #keepSweeping(): Promise<void> {
-    const { clock } = this.#how
-    while (!this.#idle.signal.aborted) {
-      await clock.sleep(this.#leaseMs / 6, this.#idle.signal).catch(() => undefined)
-      if (!this.#idle.signal.aborted) await this.#attempt(() => this.#sweep())
-    }
+  #keepSweeping(): Repetition {
+    const { clock, log } = this.#how
+    const name = 'give up what dead servers were delivering'
+    return repeat({ clock, log, name, everyMs: this.#leaseMs / 6, pausesFirst: true }, () => this.#sweep())
   }
 
   /** Gives up what dead nodes had begun. */
