@@ -124,9 +124,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     unfollow()
     await cache.stop()
     await recorder.flush()
-    await ctx.lastUses
-      .flush(store)
-      .catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
+    await ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost'))
     await store.close()
   }
   return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }

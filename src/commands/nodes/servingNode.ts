@@ -97,7 +97,7 @@ class HoldingNode implements ServingNode {
   #lost(): void {
     this.#isLost = true
     // What fails is done again when it is reconciled next.
-    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ reason: String(error) }, 'this node is lost still'))
+    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'this node is lost still'))
   }
 
   #restart(): Promise<void> {

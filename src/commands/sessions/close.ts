@@ -80,7 +80,7 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
     await ctx.store.transaction((tx) => end(tx, batch))
   } catch (error) {
     if (error instanceof StoreUnavailable) {
-      ctx.log.warn({ ends: batch.length, reason: error.message }, 'ends of sessions cannot be written now')
+      ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions cannot be written now')
       throw error
     }
     return writeApart(ctx, batch, error)

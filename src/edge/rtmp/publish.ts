@@ -119,7 +119,7 @@ class Broadcast implements FrameSink {
     const { ctx, feed } = this.#parts
     const { id: sessionId } = this.#session
     const live = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
-      ctx.log.warn({ sessionId, error }, 'an RTMP feed could not go on the air')
+      ctx.log.warn({ sessionId, err: error }, 'an RTMP feed could not go on the air')
       return undefined
     })
     if (live) feed?.(live, this.#hub)
