@@ -86,7 +86,7 @@ it('a thumbnail arrives as the very bytes of the image', async () => {
 it('an event whose change is not committed is never sent', async () => {
   const before = receiver.requests.length
   let wakened = 0
-  sluice.app.news.on('news', () => (wakened += 1))
+  sluice.app.bus.on('toDeliver', () => (wakened += 1))
   const undone = ctx.store.transaction(async (tx) => {
     await emitFeed(tx, occasion(), { type: 'feeds', event: 'ended', data: { ...feed(), active: false, ended: 1000 } })
     throw new Error('the change failed')
