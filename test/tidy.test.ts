@@ -67,6 +67,13 @@ describe('the house', () => {
     expect(modules.flatMap(rules.errorKeys)).toEqual([])
   })
 
+  test('one place writes events for webhooks', () => {
+    const writers = modules.filter(
+      ({ path, text }) => path.startsWith('src/commands/') && text.includes('outbox.append'),
+    )
+    expect(writers.map(({ path }) => path)).toEqual(['src/commands/emit.ts'])
+  })
+
   test('functions, files and lines have a length that can be read', () => {
     expect(modules.flatMap(rules.longFunctions)).toEqual([])
     expect(ours.flatMap(rules.longFiles)).toEqual([])

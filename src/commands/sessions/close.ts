@@ -2,7 +2,7 @@ import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { emitFeed } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /** An edge that takes longer to cut a session is not waited for. */
 const CUT_MAX_MS = 5_000
@@ -121,7 +121,7 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
 /** The event of a feed that ends, in the transaction that ends it. */
 export async function emitEnd(tx: Tx, feed: StoredFeed, atMs: number): Promise<void> {
   const data = { ...feedData(feed), active: false, ended: atMs }
-  await emitFeed(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
+  await emitStreamEvent(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
 }
 
 /** Lets all nodes look again at what is on the air: once for all feeds of an account. */
