@@ -354,6 +354,7 @@ async function startDeliveries({ config, ctx, bus }: App, leases: Leases): Promi
   const runner = createRunner({
     ...ctx,
     ended: ctx.deliveries,
+    attempts: ctx.sampled.deliveries,
     egress,
     profile: headerProfile(webhooks.headerPrefix),
     userAgent: `Sluice/${VERSION}`,

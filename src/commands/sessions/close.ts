@@ -3,6 +3,7 @@ import { type ClosingSession, type ActiveSession, streamKey } from '../../media/
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
+import { sessionLine } from './sessionLine.ts'
 
 /** An edge that takes longer to cut a session is not waited for. */
 const CUT_MAX_MS = 5_000
@@ -85,9 +86,14 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
     }
     return writeApart(ctx, batch, error)
   }
-  for (const { entry, reason } of batch) {
-    if (ctx.sessions.leaving.delete(entry.session.id)) ctx.sessions.counts.ended.add(reason)
-  }
+  for (const closing of batch) noteEnd(ctx, closing)
+}
+
+/** Once for each session, when its end is on record. */
+function noteEnd({ sessions, sampled }: Context, closing: ClosingSession): void {
+  if (!sessions.leaving.delete(closing.entry.session.id)) return
+  sessions.counts.ended.add(closing.reason)
+  sampled.sessions.info(sessionLine(sessions.node, closing), 'a session has ended')
 }
 
 /** One end that can never be written must not keep the others of its batch from it. */
