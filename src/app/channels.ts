@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { App } from './app.ts'
 import { timeOrderedId } from '../base/ids.ts'
-import { isRunning } from '../base/processes.ts'
+import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
 import { EncodingLoad } from '../commands/channels/runs/encodingLoad.ts'
 import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
@@ -39,7 +39,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const pushed = new PushedKeys(ctx)
   const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
   const place = hostKeyOf(config.data.dir)
-  const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
+  const measured = new Measured(ctx, processKey(place, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const processors = new ProcessorLoad()
   const stepsDown = config.live.stepDownOnOverload
@@ -91,6 +91,6 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
 
 /** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
 function isGone(node: string, place: string): boolean {
-  const [of, pid] = node.split('#')
-  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
+  const pid = pidAt(place, node)
+  return pid !== null && pid !== process.pid && !isRunning(pid)
 }
