@@ -63,6 +63,17 @@ describe('the house', () => {
     expect(unusedExports(joined ? modules : [], readers)).toEqual([])
   })
 
+  test('the log has errors under one key', () => {
+    expect(modules.flatMap(rules.errorKeys)).toEqual([])
+  })
+
+  test('one place writes events for webhooks', () => {
+    const writers = modules.filter(
+      ({ path, text }) => path.startsWith('src/commands/') && text.includes('outbox.append'),
+    )
+    expect(writers.map(({ path }) => path)).toEqual(['src/commands/emit.ts'])
+  })
+
   test('functions, files and lines have a length that can be read', () => {
     expect(modules.flatMap(rules.longFunctions)).toEqual([])
     expect(ours.flatMap(rules.longFiles)).toEqual([])
@@ -159,6 +170,9 @@ describe('the rules see', () => {
     ['a client of node:http', rules.callsOut, "import { request } from 'node:http'"],
     ['a client by member', rules.callsOut, "import net from 'node:net'\nnet.connect(1)"],
     ['undici', rules.callsOut, "import { Agent } from 'undici'"],
+    ['an error under another key', rules.errorKeys, "log.warn({ error }, 'x')"],
+    ['the text of an error', rules.errorKeys, "ctx.log.error({ reason: String(error) }, 'x')"],
+    ['the message of an error', rules.errorKeys, "this.#log.warn({ id, reason: error.message }, 'x')"],
     ['any', rules.anys, 'const a: any[] = []'],
     ['a long function', rules.longFunctions, `const a = () => {${'\n'.repeat(71)}}`],
     ['a long file', rules.longFiles, '\n'.repeat(401)],
@@ -173,6 +187,7 @@ describe('the rules see', () => {
     ['a date of a time', rules.impurities, 'const a = new Date(5)'],
     ['names like globals', rules.impurities, 'const a = job.process({ process: 1, crypto: 2 })'],
     ['a server', rules.callsOut, "import { createServer } from 'node:http'"],
+    ['an error in the log', rules.errorKeys, "log.warn({ err: error, problem: failure.message, reason }, 'x')"],
     ['a route', rules.machinePaths, "const a = 'http://host/root/a'"],
   ])('nothing wrong in %s', (_, rule, text) => {
     expect(rule(module('src/core/a.ts', text))).toEqual([])

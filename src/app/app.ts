@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
-import { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { addressList } from '../base/addressList.ts'
+import { Bus } from '../base/bus.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openCountryDatabase } from '../base/geoip.ts'
 import { loadOrCreateKeyFile } from '../base/keyfile.ts'
@@ -12,7 +12,7 @@ import { Sealer } from '../base/sealer.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
 import { LastUses } from '../services/lastUses.ts'
-import type { Context } from '../commands/context.ts'
+import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
 import { sealingKeyFile, storageUrl } from '../config/places.ts'
@@ -31,6 +31,14 @@ import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
 
+/** What happens in this process and several parts of it want to hear. */
+export interface ProcessEvents {
+  /** This process has committed something to deliver. */
+  readonly toDeliver: void
+  /** This process has changed a part of a channel. */
+  readonly channelChanged: ChannelChange
+}
+
 /** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
 export interface App {
   readonly config: Config
@@ -39,8 +47,7 @@ export interface App {
   readonly sign: Mac
   /** The sealing key, to derive others from. */
   readonly key: Buffer
-  /** Says `news` when this process has committed something to deliver, and `live` with each change of a live resource. */
-  readonly news: EventEmitter
+  readonly bus: Bus<ProcessEvents>
   /** Writes what waits and closes the store. Idempotent. */
   close(): Promise<void>
 }
@@ -70,9 +77,9 @@ export async function openApp(options: AppOptions): Promise<App> {
   const key = sealingKey(config, random)
   const sealer = new Sealer([key], random)
   const countries = config.geoip.database === '' ? null : openCountries(config.geoip.database, log)
-  const news = new EventEmitter()
+  const bus = new Bus<ProcessEvents>()
   const opened = await openStore({ url: storageUrl(config), poolSize: config.storage.poolSize, log })
-  const store = notifyingStore(opened, () => news.emit('news'))
+  const store = notifyingStore(opened, () => bus.emit('toDeliver', undefined))
   const time = await timeOf(opened, options)
   const clock = options.clock ?? time.clock
   const cache = new AccessCache({
@@ -107,7 +114,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
     channelSettings: { ...config.live, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
-    channelChanged: (change) => news.emit('live', change),
+    channelChanged: (change) => bus.emit('channelChanged', change),
   }
   await ensureAccount(ctx)
   await cache.start()
@@ -124,12 +131,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     unfollow()
     await cache.stop()
     await recorder.flush()
-    await ctx.lastUses
-      .flush(store)
-      .catch((error: unknown) => log.warn({ reason: String(error) }, 'last uses were lost'))
+    await ctx.lastUses.flush(store).catch((error: unknown) => log.warn({ err: error }, 'last uses were lost'))
     await store.close()
   }
-  return { config, ctx, key, news, sign: ctx.sign, close: () => (closing ??= close()) }
+  return { config, ctx, key, bus, sign: ctx.sign, close: () => (closing ??= close()) }
 }
 
 const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
@@ -147,7 +152,7 @@ const LINES_PER_MINUTE = 600
 
 function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
   const sampled = () => new SampledLog(log, clock, LINES_PER_MINUTE)
-  return { refusals: sampled(), answers: sampled(), encoders: sampled() }
+  return { refusals: sampled(), answers: sampled(), encoders: sampled(), sessions: sampled(), deliveries: sampled() }
 }
 
 async function timeOf(store: Store, { machineClock = systemClock, log }: AppOptions): Promise<DatabaseTime> {

@@ -1,9 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { App } from './app.ts'
 import { timeOrderedId } from '../base/ids.ts'
-import { isRunning } from '../base/processes.ts'
+import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
-import type { ChannelChange } from '../commands/context.ts'
 import { EncodingLoad } from '../commands/channels/runs/encodingLoad.ts'
 import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
 import { EngineSupervisor } from '../commands/channels/runs/engineSupervisor.ts'
@@ -35,12 +34,12 @@ export interface Channels {
 
 /** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
 export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
-  const { ctx, news, config } = app
+  const { ctx, bus, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
   const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
   const place = hostKeyOf(config.data.dir)
-  const measured = new Measured(ctx, `${place}#${process.pid}#${timeOrderedId(ctx.clock.now(), ctx.random)}`)
+  const measured = new Measured(ctx, processKey(place, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const processors = new ProcessorLoad()
   const stepsDown = config.live.stepDownOnOverload
@@ -55,12 +54,11 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
     leaseMs: ENGINE_LEASE_MS,
     leases,
   })
-  const follow = (change: ChannelChange): void => {
+  const unfollow = bus.on('channelChanged', (change) => {
     if (change.kind === 'ingest' && change.what !== 'updated')
       void sources.cut(change.id, 'This stream key is no longer valid')
     void keeper.reconcile()
-  }
-  news.on('live', follow)
+  })
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'tend engines', everyMs: 1000, run: () => keeper.reconcile() },
     { name: 'look at the processors', everyMs: 1000, run: async () => processors.look() },
@@ -83,7 +81,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
     }),
     folderOf: (engineId) => transcoder.folderOf(engineId),
     async stop() {
-      news.off('live', follow)
+      unfollow()
       await jobs.stop()
       await keeper.stop()
       await transcoder.stop()
@@ -93,6 +91,6 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
 
 /** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
 function isGone(node: string, place: string): boolean {
-  const [of, pid] = node.split('#')
-  return of === place && Number(pid) !== process.pid && !isRunning(Number(pid))
+  const pid = pidAt(place, node)
+  return pid !== null && pid !== process.pid && !isRunning(pid)
 }

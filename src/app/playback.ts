@@ -1,7 +1,6 @@
 import { derivedKey, type App } from './app.ts'
 import type { Logger } from '../base/log.ts'
 import type { Sendfile } from '../base/sendfile.ts'
-import type { ChannelChange } from '../commands/context.ts'
 import { Playbacks } from '../commands/channels/playback.ts'
 import { ServedBytesCounter } from '../commands/channels/servedBytes.ts'
 import type { Viewers } from '../commands/channels/viewers.ts'
@@ -27,7 +26,7 @@ export interface Playback {
  * @param viewers counts them
  */
 export async function startPlayback(
-  { ctx, key, news, config }: App,
+  { ctx, key, bus, config }: App,
   folderOf: (engineId: string) => string,
   viewers: Viewers,
 ): Promise<Playback> {
@@ -35,8 +34,7 @@ export async function startPlayback(
   const served = new ServedBytesCounter(ctx, viewers)
   const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
   const segments = new SegmentCache(ctx.clock, sendfile)
-  const forget = (change: ChannelChange): void => playbacks.forget(change)
-  news.on('live', forget)
+  const unfollow = bus.on('channelChanged', (change) => playbacks.forget(change))
   const jobs = startJobs(ctx.clock, ctx.log, [
     { name: 'write served bytes', everyMs: COUNT_EVERY_MS, run: () => served.flush() },
     { name: 'forget segments', everyMs: SWEEP_EVERY_MS, run: async () => segments.sweep() },
@@ -53,7 +51,7 @@ export async function startPlayback(
       claim: config.live.viewerClaim,
     },
     async stop() {
-      news.off('live', forget)
+      unfollow()
       await jobs.stop()
       segments.clear()
       await served.flush()

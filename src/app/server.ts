@@ -348,12 +348,13 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
 }
 
 /** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
-async function startDeliveries({ config, ctx, news }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
+async function startDeliveries({ config, ctx, bus }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const { webhooks, server } = config
   const egress = openEgress(config)
   const runner = createRunner({
     ...ctx,
     ended: ctx.deliveries,
+    attempts: ctx.sampled.deliveries,
     egress,
     profile: headerProfile(webhooks.headerPrefix),
     userAgent: `Sluice/${VERSION}`,
@@ -363,12 +364,11 @@ async function startDeliveries({ config, ctx, news }: App, leases: Leases): Prom
     limits: { perSlot: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
     drainMs: server.shutdownGraceSeconds * 1000,
   })
-  const wake = () => runner.wake()
-  news.on('news', wake)
+  const unfollow = bus.on('toDeliver', () => runner.wake())
   await runner.start()
   return {
     async stop() {
-      news.off('news', wake)
+      unfollow()
       await runner.stop()
       await egress.close()
     },

@@ -24,7 +24,7 @@ export function openCountryDatabase(path: string, log: Logger): CountryDatabase 
         seen = now
         log.info({ path }, 'the country database was reloaded')
       } catch (error) {
-        log.warn({ path, reason: String(error) }, 'the country database cannot be read; the old data stays in use')
+        log.warn({ path, err: error }, 'the country database cannot be read; the old data stays in use')
       }
     },
   }

@@ -2,7 +2,7 @@ import { type DestinationStream, pino } from 'pino'
 import { LineWriter } from './lineWriter.ts'
 import { clean } from './redact.ts'
 
-/** What goes beside a message: ids, counts, an `error`. Secrets are taken out by name and by look (see redact.ts). */
+/** What goes beside a message: ids, counts, and what was thrown as `err`. Secrets are taken out by name and by look (redact.ts). */
 export type Fields = Readonly<Record<string, unknown>>
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -65,7 +65,7 @@ function wrap(target: pino.Logger, bound: Fields): Logger {
   }
 }
 
-/** `12:00:00.000 WARN  message  requestId=… error={…}` out of one JSON line. */
+/** `12:00:00.000 WARN  message  requestId=… err={…}` out of one JSON line. */
 function prettyLine(line: string): string {
   const { level, time, message, ...fields } = JSON.parse(line) as Record<string, unknown>
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`)

@@ -19,8 +19,11 @@ import type { LastUses } from '../services/lastUses.ts'
 /** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
 export type StreamsOnAir = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
-/** By what is logged: HTTP answers that refuse, other HTTP answers without a secret, and encoders that nobody has admitted. */
-export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders', SampledLog>>
+/**
+ * Lines that others cause, by what is logged: HTTP answers that refuse, other HTTP answers without a secret, encoders that
+ * were not admitted, sessions that have ended, and attempts to deliver to webhooks.
+ */
+export type SampledLogs = Readonly<Record<'refusals' | 'answers' | 'encoders' | 'sessions' | 'deliveries', SampledLog>>
 
 /** The time by which leases are written, and judged. */
 export interface SharedTime {

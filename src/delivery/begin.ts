@@ -1,4 +1,4 @@
-import type { ClaimedDelivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
+import type { ClaimedDelivery, Delivery, DeliveryEnd, Payload, StoredWebhook, Tx } from '../store/store.ts'
 import type { EgressRequest } from '../net/egress.ts'
 import { isPaused } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE } from '../core/channels/webhooks/events.ts'
@@ -10,6 +10,13 @@ import { fixPayload, requestFor, type Sender } from './payload.ts'
 /** Rows of a paused webhook that are skipped, or made to wait, in one transaction. */
 const ASIDE_AT_ONCE = 1000
 
+/** What the log says of a delivery beside how it ended. */
+export interface DeliveryFacts
+  extends Pick<Delivery, 'accountId' | 'eventId' | 'type' | 'event' | 'subject' | 'redeliveryOf'> {
+  /** From the event to the start of the attempt, milliseconds. */
+  readonly waitedMs: number
+}
+
 /** A delivery that is on record as started and may now be sent, once. */
 export interface Begun {
   readonly id: string
@@ -17,6 +24,7 @@ export interface Begun {
   /** Which attempt it is, of those that are followed by others; null: the only one. */
   readonly attempt: number | null
   readonly request: EgressRequest
+  readonly facts: DeliveryFacts
 }
 
 interface Prepared {
@@ -104,11 +112,17 @@ function prepare(row: ClaimedDelivery, webhook: StoredWebhook, sender: Sender, n
   try {
     payload ??= fixPayload(row, sender.profile, nowMs)
     const request = requestFor(sender, webhook, row, payload, nowMs)
-    return { id: row.id, payload, next: { id: row.id, webhookId: webhook.id, attempt: row.attempt, request } }
+    const facts = factsOf(row, nowMs)
+    return { id: row.id, payload, next: { id: row.id, webhookId: webhook.id, attempt: row.attempt, request, facts } }
   } catch (error) {
     const nothing = { body: new Uint8Array(), contentType: '', headers: {} }
     return { id: row.id, payload: payload ?? nothing, next: { error: `it could not be prepared: ${String(error)}` } }
   }
+}
+
+function factsOf(row: ClaimedDelivery, nowMs: number): DeliveryFacts {
+  const { accountId, eventId, type, event, subject, redeliveryOf, createdAtMs } = row
+  return { accountId, eventId, type, event, subject, redeliveryOf, waitedMs: Math.max(0, nowMs - createdAtMs) }
 }
 
 function impossible({ id, next }: Prepared, endedAtMs: number): DeliveryEnd[] {

@@ -1,11 +1,13 @@
 import type { Clock } from '../base/clock.ts'
 import { timeOrderedId } from '../base/ids.ts'
-import type { Logger } from '../base/log.ts'
+import type { Fields, Logger } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
 import type { Leases, Store } from '../store/store.ts'
 import { begin, type Begun } from './begin.ts'
 import { Bell } from './bell.ts'
+import { deliveryLine } from './deliveryLine.ts'
 import type { Egress } from '../net/egress.ts'
 import { fanOut } from './fanOut.ts'
 import {
@@ -28,6 +30,8 @@ export interface RunnerOptions extends Sender {
   readonly clock: Clock
   readonly random: Random
   readonly log: Pick<Logger, 'info' | 'warn'>
+  /** Takes one line for each attempt that has ended. Accounts cause them, so bound them. */
+  readonly attempts: Pick<Logger, 'info'>
   /** Of this process, new at each start: what an earlier one left behind is given up as `unknown`. */
   readonly nodeId: string
   /** Counts how attempts have ended. */
@@ -61,6 +65,11 @@ const AFTER_ERROR_MS = 1000
 const FORGOTTEN_MS = 120_000
 const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
 
+/** An attempt that is over and not on record yet, with its line for the log. */
+interface EndedAttempt extends Ended {
+  readonly line: Fields
+}
+
 /** Sends what the outbox holds, each event at most once to each webhook, on any number of nodes. */
 export function createRunner(options: RunnerOptions): Runner {
   return new DeliveryRunner(options)
@@ -75,15 +84,14 @@ class DeliveryRunner implements Runner {
   readonly #leaseMs: number
   readonly #stopping = new AbortController()
   readonly #giveUp = new AbortController()
-  readonly #idle = new AbortController()
   readonly #routing = new Bell()
   readonly #claiming = new Bell()
   readonly #recording = new Bell()
   readonly #sending = new Set<Promise<void>>()
-  readonly #ended: Ended[] = []
+  readonly #ended: EndedAttempt[] = []
   #slots: DeliverySlots
   #loops: Promise<unknown> = Promise.resolve()
-  #sweeping: Promise<void> = Promise.resolve()
+  #sweeping: Repetition | null = null
   #unwatch = (): void => undefined
   #stopped: Promise<void> | null = null
 
@@ -123,8 +131,7 @@ class DeliveryRunner implements Runner {
     for (const bell of [this.#routing, this.#claiming, this.#recording]) bell.ring()
     await this.#loops
     await this.#drain()
-    this.#idle.abort()
-    await this.#sweeping
+    await this.#sweeping?.stop()
     // What cannot be written now is given up by the next node that looks.
     await this.#attempt(() => this.#sayGoodbye())
   }
@@ -158,7 +165,7 @@ class DeliveryRunner implements Runner {
     try {
       return (await round()) ?? false
     } catch (error) {
-      this.#how.log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'deliveries are held up')
+      this.#how.log.warn({ err: error }, 'deliveries are held up')
       await this.#how.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
       return true
     }
@@ -227,7 +234,7 @@ class DeliveryRunner implements Runner {
     const { attempt } = one
     const sending = this.#exchange(one, sinceMs).then((ended) => {
       this.#sending.delete(sending)
-      this.#ended.push({ ...ended, attempt })
+      this.#ended.push({ ...ended, attempt, line: deliveryLine(this.#how.nodeId, one, ended) })
       this.#recording.ring()
     })
     this.#sending.add(sending)
@@ -249,18 +256,19 @@ class DeliveryRunner implements Runner {
     if (batch.length === 0) return false
     await this.#how.store.transaction((tx) => recordEnds(tx, this.#how.nodeId, batch, this.#how.random))
     this.#ended.splice(0, batch.length)
-    for (const { end } of batch) this.#how.ended?.add(end.state)
+    for (const { end, line } of batch) {
+      this.#how.ended?.add(end.state)
+      this.#how.attempts.info(line, 'a delivery has ended')
+    }
     for (const { webhookId } of batch) this.#slots = finish(this.#slots, webhookId)
     this.#claiming.ring()
     return true
   }
 
-  async #keepSweeping(): Promise<void> {
-    const { clock } = this.#how
-    while (!this.#idle.signal.aborted) {
-      await clock.sleep(this.#leaseMs / 6, this.#idle.signal).catch(() => undefined)
-      if (!this.#idle.signal.aborted) await this.#attempt(() => this.#sweep())
-    }
+  #keepSweeping(): Repetition {
+    const { clock, log } = this.#how
+    const name = 'give up what dead servers were delivering'
+    return repeat({ clock, log, name, everyMs: this.#leaseMs / 6, pausesFirst: true }, () => this.#sweep())
   }
 
   /** Gives up what dead nodes had begun. */

@@ -1,3 +1,4 @@
+import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSource, RestingSource, TrackInfo } from './frame.ts'
 
 /**
@@ -66,15 +67,11 @@ export type Patched =
   | { readonly ok: true; readonly answer: string | null; readonly etag: string }
   | { readonly ok: false; readonly status: 400 | 404 | 422 | 428; readonly problem: string }
 
-/** Why a session is over. */
-export type EndReason =
-  | 'left' // the peer said goodbye
-  | 'lost' // nothing came from it any more
-  | 'never_connected'
-  | 'replaced' // another publisher took its place
-  | 'source_gone' // what it was watching ended, and nobody took its place in time
-  | 'kicked' // `end` was called
-  | 'engine_died'
+/** Why a media engine ends a session; `kicked`: `end` was called. */
+export type EndReason = Extract<
+  SessionEndReason,
+  'left' | 'lost' | 'never_connected' | 'replaced' | 'source_gone' | 'kicked' | 'engine_died'
+>
 
 export type MediaEngineEvent =
   /** The transport is up: media flows from here on. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { repeat } from '../base/repeat.ts'
 import type { MediaEngine } from './engine.ts'
 import type { FrameSource, RestingSource } from './frame.ts'
 
@@ -33,11 +34,11 @@ export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions)
     const sessionId = `feed-${publisher}`
     const converted = convert(source, room)
     const over = new AbortController()
-    const attempt = () => engine.feed({ sessionId, room, sourceId, source: converted.media })
+    const options = { clock, log: log.child({ room }), name: 'show a feed over WebRTC', everyMs: RETRY_MS }
     const show = (): void => {
-      attempt().catch(async (error: unknown) => {
-        log.warn({ room, reason: String(error) }, 'a feed cannot be shown over WebRTC now')
-        await clock.sleep(RETRY_MS, over.signal).then(show, () => undefined)
+      repeat({ ...options, signal: over.signal }, async () => {
+        await engine.feed({ sessionId, room, sourceId, source: converted.media })
+        return 'done'
       })
     }
     const unwatch = engine.watch((event) => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { repeat } from '../base/repeat.ts'
 import type { ActiveFeed } from './sessionRegistry.ts'
 import type { Ffmpeg } from './ffmpeg/ffmpeg.ts'
 import { Hls } from './hls/hls.ts'
@@ -54,8 +55,8 @@ export function createPackager(options: PackagerOptions): Packager {
     parts: lowLatency,
   }
   const hls = new Hls({ ...options, segments })
-  const stopping = new AbortController()
-  void sweep(hls, options, stopping.signal)
+  const { clock, log } = options
+  const sweeping = repeat({ clock, log, name: 'end idle HLS packaging', everyMs: SWEEP_MS }, () => hls.sweep())
   const files = new RecordingFiles(options.recordings.dir)
   const recordings = new Recordings({ ...options, ...options.recordings, files })
   const thumbnails = new Thumbnails({ ...options, everyMs: options.thumbnailsEveryMs })
@@ -73,16 +74,8 @@ export function createPackager(options: PackagerOptions): Packager {
       thumbnails.end(feedId)
     },
     async stop(graceMs) {
-      stopping.abort()
-      await Promise.all([hls.stop(), thumbnails.stop(), recordings.stop(graceMs)])
+      await Promise.all([sweeping.stop(), hls.stop(), thumbnails.stop(), recordings.stop(graceMs)])
       await ffmpeg.stop(STOP_GRACE_MS)
     },
-  }
-}
-
-async function sweep(hls: Hls, { clock }: PackagerOptions, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await hls.sweep()
-    await clock.sleep(SWEEP_MS, signal).catch(() => undefined)
   }
 }

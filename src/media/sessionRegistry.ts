@@ -1,6 +1,7 @@
 import { Batches } from '../base/batches.ts'
 import { Tally } from '../base/tally.ts'
 import type { AccessRequest } from '../core/access/types.ts'
+import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { SessionSlot } from '../core/sessions/slots.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 import type { FrameSource } from './frame.ts'
@@ -8,7 +9,7 @@ import type { FrameSource } from './frame.ts'
 export type { Session } from '../core/sessions/types.ts'
 
 /** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
-export type Cut = (session: Session, reason: string) => Promise<void>
+export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
 
 /** A feed on the air at this node: a publisher whose media has begun. */
 export interface ActiveFeed extends FeedFacts {
@@ -45,13 +46,13 @@ export interface ActiveSession {
   /** Totals as last written. */
   written: Bytes
   /** Set once, when we end it: everybody who wants the end waits for the same one. */
-  ending: { readonly reason: string; readonly done: Promise<void> } | null
+  ending: { readonly reason: SessionEndReason; readonly done: Promise<void> } | null
 }
 
 /** Somebody who has left, and whose end is not written yet. */
 export interface ClosingSession {
   readonly entry: ActiveSession
-  readonly reason: string
+  readonly reason: SessionEndReason
   readonly atMs: number
 }
 

@@ -69,7 +69,7 @@ async function throughTls(source: string, url: URL, how: Dialling, log: Logger):
   const door = createServer({ pauseOnConnect: true }, (local) => {
     door.close()
     carry(local, new URL(`https://${url.host}/`), how, stopping.signal).catch((error: unknown) => {
-      log.info({ reason: egressFailureFrom('connect', error).message }, 'a source is not there, or is gone')
+      log.info({ problem: egressFailureFrom('connect', error).message }, 'a source is not there, or is gone')
     })
   })
   const port = await listenOn(door)

@@ -1,3 +1,4 @@
+import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 
@@ -10,9 +11,9 @@ export interface StoredSession extends Session, Bytes {
   /** Of a publisher whose media has begun. */
   readonly feedId: string | null
   readonly endedAtMs: number | null
-  readonly endReason: string | null
+  readonly endReason: SessionEndReason | null
   /** Why it is to be ended; the node that holds it will do so. */
-  readonly kick: string | null
+  readonly kick: SessionEndReason | null
 }
 
 export interface StoredFeed extends FeedFacts {
@@ -65,7 +66,7 @@ export interface SessionScope {
 export interface SessionEnd extends Bytes {
   readonly id: string
   readonly atMs: number
-  readonly reason: string
+  readonly reason: SessionEndReason
 }
 
 export interface Stream {
@@ -103,7 +104,7 @@ export interface SessionReads {
   /** How many are on. */
   count(scope: SessionScope): Promise<number>
   /** Sessions of a node that are to be ended. */
-  kicked(node: string, limit: number): Promise<{ id: string; reason: string }[]>
+  kicked(node: string, limit: number): Promise<{ id: string; reason: SessionEndReason }[]>
 }
 
 /** A feed of another node, with the address at which clients reach that. */
@@ -151,11 +152,11 @@ export interface SessionTx {
   /** Ends those of the sessions that are on, with their last totals, which count as by `count`. */
   end(ends: readonly SessionEnd[]): Promise<void>
   /** Ends at most `limit` sessions of a node, publishers first; answers how many. None ends before it began. */
-  endOfNode(node: string, end: { atMs: number; reason: string; limit: number }): Promise<number>
+  endOfNode(node: string, end: { atMs: number; reason: SessionEndReason; limit: number }): Promise<number>
   /** Asks its node to end a session that is on. Undefined: it was asked before, or there is none. */
-  kick(which: { accountId: string; id: string }, reason: string): Promise<StoredSession | undefined>
+  kick(which: { accountId: string; id: string }, reason: SessionEndReason): Promise<StoredSession | undefined>
   /** Asks the nodes to end at most `limit` sessions of a scope; answers how many were not asked before. */
-  kickAll(scope: SessionScope, reason: string, limit: number): Promise<number>
+  kickAll(scope: SessionScope, reason: SessionEndReason, limit: number): Promise<number>
   /**
    * Writes totals and adds what is new in them to the hour of `atMs`, by stream, protocol, token, tracking id and
    * country. Totals only rise: to write the same ones again changes nothing. Answers the ids of those that had ended.

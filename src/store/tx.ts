@@ -89,7 +89,6 @@ export function txOf(executor: Executor): Tx {
       prune: (beforeMs) => pruneChanges(executor, beforeMs),
     },
     outbox: { append: (event) => appendOutbox(executor, event), take: (limit) => takeOutbox(executor, limit) },
-    ...channelTxOf(executor),
     webhooks: webhookVerbs(executor),
     deliveries: deliveryVerbs(executor),
     leftSources: {

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
+import { countBytes } from '../../src/commands/sessions/count.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startNode } from '../../src/commands/nodes/servingNode.ts'
@@ -204,6 +205,42 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     await Promise.all([closeSession(at.ctx, session.id, 'left'), closeSession(at.ctx, session.id, 'lost')])
     expect(await goLive(at.ctx, session.id, silentMedia)).toBeUndefined()
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endReason: 'left' })
+  })
+
+  it('are one line in the log when they end, with what one groups by and without their address or token', async () => {
+    const { token, id: tokenId } = await makeToken(at, 'publish')
+    const { session } = await admit(at, { presented: token })
+    const lines = vi.spyOn(at.ctx.sampled.sessions, 'info')
+    countBytes(at.ctx, session.id, { bytesIn: 500, bytesOut: 7 })
+    await Promise.all([closeSession(at.ctx, session.id, 'left'), closeSession(at.ctx, session.id, 'lost')])
+    expect(lines.mock.calls).toEqual([
+      [
+        {
+          node: at.ctx.sessions.node,
+          sessionId: session.id,
+          action: 'publish',
+          protocol: 'whip',
+          accountId: at.accountId,
+          streamName: 'show',
+          sourceId: null,
+          tokenId,
+          isSelfSigned: false,
+          jti: null,
+          trackingId: null,
+          addressFamily: 4,
+          country: null,
+          origin: null,
+          startedAt: new Date(session.startedAtMs).toISOString(),
+          durationMs: expect.any(Number),
+          bytesIn: 500,
+          bytesOut: 7,
+          reason: 'left',
+        },
+        'a session has ended',
+      ],
+    ])
+    lines.mockRestore()
+    expect(JSON.stringify(lines.mock.calls)).not.toContain(session.address)
   })
 
   it('end 2,500 at a time when their stream is stopped, and their node is told as often as it takes', async () => {

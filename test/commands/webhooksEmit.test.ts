@@ -2,13 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Context } from '../../src/commands/context.ts'
 import { pruneRecords } from '../../src/commands/retention.ts'
-import {
-  emitFeed,
-  emitRecording,
-  emitThumbnail,
-  emitTranscoder,
-  emitViewerConnection,
-} from '../../src/commands/webhooks/emit.ts'
+import { emitStreamEvent, emitThumbnail } from '../../src/commands/webhooks/emit.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { httpReceiver, type Receiver } from '../delivery/support/receivers.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
@@ -61,17 +55,17 @@ const payloadOf = async (emit: (tx: Tx) => Promise<number>) =>
 it('each family of events arrives with its data', async () => {
   const timestamp = expect.any(Number) as number
   const started = { type: 'feeds', event: 'started', data: feed() } as const
-  expect(await payloadOf((tx) => emitFeed(tx, occasion(), started))).toEqual({ ...started, timestamp })
+  expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), started))).toEqual({ ...started, timestamp })
   const { streamId } = stream()
   const recording = { recordingId: 'rec-1', tokenId: 7, streamName: 'studio-1', streamId, started: 900 }
   const began = { type: 'recording', event: 'started', data: recording } as const
-  expect(await payloadOf((tx) => emitRecording(tx, occasion(), began))).toEqual({ ...began, timestamp })
+  expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), began))).toEqual({ ...began, timestamp })
   const transcoder = { transcoderId: 't', transcoderName: 'ladder', channelId: 'ch', status: 'error', created: 900 }
   const broke = { type: 'transcoder', event: 'error', data: transcoder } as const
-  expect(await payloadOf((tx) => emitTranscoder(tx, occasion(), broke))).toEqual({ ...broke, timestamp })
+  expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), broke))).toEqual({ ...broke, timestamp })
   const viewing = { ...stream(), accountId: sluice.accountId }
   const left = { type: 'viewerConnection', event: 'NoActiveViewers', data: viewing } as const
-  expect(await payloadOf((tx) => emitViewerConnection(tx, occasion(), left))).toEqual({ ...left, timestamp })
+  expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), left))).toEqual({ ...left, timestamp })
 })
 
 it('a thumbnail arrives as the very bytes of the image', async () => {
@@ -86,21 +80,25 @@ it('a thumbnail arrives as the very bytes of the image', async () => {
 it('an event whose change is not committed is never sent', async () => {
   const before = receiver.requests.length
   let wakened = 0
-  sluice.app.news.on('news', () => (wakened += 1))
+  sluice.app.bus.on('toDeliver', () => (wakened += 1))
   const undone = ctx.store.transaction(async (tx) => {
-    await emitFeed(tx, occasion(), { type: 'feeds', event: 'ended', data: { ...feed(), active: false, ended: 1000 } })
+    await emitStreamEvent(tx, occasion(), {
+      type: 'feeds',
+      event: 'ended',
+      data: { ...feed(), active: false, ended: 1000 },
+    })
     throw new Error('the change failed')
   })
   await expect(undone).rejects.toThrow('the change failed')
   expect(wakened).toBe(0)
   const kept = { type: 'feeds', event: 'started', data: feed() } as const
-  expect(await payloadOf((tx) => emitFeed(tx, occasion(), kept))).toMatchObject({ event: 'started' })
+  expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), kept))).toMatchObject({ event: 'started' })
   expect(receiver.requests).toHaveLength(before + 1)
   expect(wakened).toBe(1)
 })
 
 it('the log of deliveries is kept for as long as is configured, and no longer', async () => {
-  await payloadOf((tx) => emitFeed(tx, occasion(), { type: 'feeds', event: 'started', data: feed() }))
+  await payloadOf((tx) => emitStreamEvent(tx, occasion(), { type: 'feeds', event: 'started', data: feed() }))
   const [webhook] = await ctx.store.read.webhooks.forAccount(sluice.accountId)
   if (!webhook) throw new Error('no webhook')
   const ended = async () => {

@@ -141,7 +141,7 @@ export const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
 })
 
 /** The end of a session that moved nothing. */
-export const ending = (id: string, atMs: number, reason: string): SessionEnd => ({
+export const ending = (id: string, atMs: number, reason: SessionEnd['reason']): SessionEnd => ({
   id,
   atMs,
   reason,

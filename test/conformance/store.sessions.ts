@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/core/sessions/types.ts'
-import { Conflict, type NewNode, type StoredFeed } from '../../src/store/store.ts'
+import { Conflict, type NewNode, type SessionEnd, type StoredFeed } from '../../src/store/store.ts'
 import { ending, insert, newAccount } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
@@ -73,6 +73,17 @@ export function sessionsSuite(stores: Stores): void {
       for (const other of [{ tokenId: 4 }, { streamName: 'y' }, { protocol: 'hls' }, { action: 'publish' }]) {
         expect(await page({ ...filters, ...other })).toEqual([])
       }
+    })
+
+    test('keep reasons that another version wrote, and read them as unknown', async () => {
+      const node = randomBytes(4).toString('hex')
+      const { id } = await admitted({}, node)
+      // A cast stands for the newer version.
+      const newer = 'from_the_future' as SessionEnd['reason']
+      await write((tx) => tx.sessions.kick({ accountId, id }, newer))
+      expect(await stores.other.read.sessions.kicked(node, 10)).toEqual([{ id, reason: 'unknown' }])
+      await write((tx) => tx.sessions.end([ending(id, 2000, newer)]))
+      expect(await get(id)).toMatchObject({ kick: 'unknown', endReason: 'unknown' })
     })
 
     test('are kicked once, one by one or by stream, and their node finds them', async () => {

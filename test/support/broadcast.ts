@@ -1,6 +1,7 @@
 import { admitPublisher } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
+import type { SessionEndReason } from '../../src/core/sessions/endReason.ts'
 import type { ActiveFeed } from '../../src/media/sessionRegistry.ts'
 import { Player, type Recorded } from '../media/ffmpeg/frames.ts'
 import type { RunningApp } from './app.ts'
@@ -24,7 +25,7 @@ export async function broadcast(
   const made = await makeToken(sluice, 'publish', token)
   const player = new Player(recorded, speed)
   const approach = attemptOf({ presented: made.token, streamName })
-  const over = async (sessionId: string, reason: string) => {
+  const over = async (sessionId: string, reason: SessionEndReason) => {
     player.end()
     await closeSession(ctx, sessionId, reason)
   }

@@ -28,6 +28,7 @@ export class Node {
       clock: systemClock,
       random: systemRandom,
       log: quiet,
+      attempts: quiet,
       nodeId: randomBytes(8).toString('hex'),
       profile: headerProfile(),
       userAgent: 'Sluice/test',

@@ -71,6 +71,44 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(delivery).toMatchObject({ state: 'delivered', statusCode: 200, answer: 'thank you', error: null })
   })
 
+  test('each attempt is one line in the log, without the path, the payload and the answer', async () => {
+    const lines: object[] = []
+    const attempts = { info: (fields: object, message: string) => void lines.push({ ...fields, message }) }
+    const logging = new Node(node.store, guarded(), { attempts, nodeId: 'logging' })
+    let status = 200
+    const [receiver, webhook] = await receiving((_request, response) => response.writeHead(status).end('an answer'))
+    await emit(node.store, accountId, 'stage')
+    await logging.runner.start()
+    const [delivery] = await settled(node.store, webhook.id, 1)
+    status = 500
+    await emit(node.store, accountId, 'stage')
+    logging.runner.wake()
+    await settled(node.store, webhook.id, 2)
+    await logging.runner.stop()
+    await logging.egress.close()
+    const common = {
+      message: 'a delivery has ended',
+      node: 'logging',
+      accountId,
+      webhookId: webhook.id,
+      type: 'viewerConnection',
+      event: 'ViewerAttempt',
+      subject: 'stage',
+      attempt: null,
+      isRedelivery: false,
+      waitedMs: expect.any(Number),
+      durationMs: expect.any(Number),
+      bytes: receiver.requests[0]?.body.byteLength,
+      host: `receiver.example:${receiver.port}`,
+    }
+    const { id: deliveryId, eventId } = delivery!
+    const again = { deliveryId: expect.any(String), eventId: expect.any(String) }
+    expect(lines).toEqual([
+      { ...common, deliveryId, eventId, outcome: 'delivered', status: 200, problem: null },
+      { ...common, ...again, outcome: 'failed', status: 500, problem: 'the receiver answered with status 500' },
+    ])
+  })
+
   test('when the first byte arrives, started is on record', async () => {
     const seen: Promise<Delivery[]>[] = []
     const [receiver, webhook] = await receiving((_request, response) => {

@@ -96,6 +96,24 @@ function memberCalls(module: Module): Found[] {
     .map(({ start, callee }) => ({ start, what: dotted(callee) }))
 }
 
+const LEVELS = new Set(['debug', 'info', 'warn', 'error'])
+
+/** What was thrown has one key in the log, so that one query finds it, and keeps its stack. */
+export const errorKeys = (module: Module): string[] =>
+  calls(module)
+    .filter(({ callee }) => isNode(callee) && LEVELS.has(nameOf(callee['property'])))
+    .flatMap((call) => (Array.isArray(call['arguments']) ? (call['arguments'] as unknown[]) : []))
+    .flatMap((fields) => (isNode(fields) && fields.type === 'ObjectExpression' ? propertiesOf(fields) : []))
+    .filter(({ key, value }) => nameOf(key) === 'error' || (nameOf(key) !== 'problem' && isTextOfError(module, value)))
+    .map(({ start }) => finding(module, start, 'the log has what was thrown as err, with its stack'))
+
+const propertiesOf = (node: SyntaxNode): SyntaxNode[] =>
+  (node['properties'] as SyntaxNode[]).filter(({ type }) => type === 'Property')
+
+/** `String(error)`, `error.message` and the like. */
+const isTextOfError = (module: Module, value: unknown): boolean =>
+  isNode(value) && /\bString\(e|\.message\b/.test(module.text.slice(value.start, value.end))
+
 export const anys = (module: Module): string[] =>
   module.nodes
     .filter(({ type }) => type === 'TSAnyKeyword')

@@ -1,3 +1,4 @@
+import { pidAt } from '../../base/processes.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Span } from '../../core/channels/analytics.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../core/channels/errors.ts'
@@ -187,14 +188,14 @@ async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Pr
   const state = await ctx.store.read.engineStates.get(id)
   if (!state?.node || state.node === measured.node || state.isExpired) return ok(true)
   const of = state.node
-  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => of.startsWith(`${place}#${pid}#`))
+  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => pidAt(place, of) === pid)
   const where = node ? nameOf(node) : machineOf(of)
   return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
 }
 
 async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
   const all = await ctx.store.read.nodes.list()
-  return all.filter(({ place, pid, isExpired }) => !isExpired && !node.startsWith(`${place}#${pid}#`))
+  return all.filter(({ place, pid, isExpired }) => !isExpired && pidAt(place, node) !== pid)
 }
 
 const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`

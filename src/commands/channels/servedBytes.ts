@@ -49,7 +49,7 @@ export class ServedBytesCounter {
     try {
       await this.#ctx.store.transaction((tx) => tx.served.add(rows))
     } catch (error) {
-      this.#ctx.log.warn({ rows: rows.length, reason: String(error) }, 'served bytes cannot be written now')
+      this.#ctx.log.warn({ rows: rows.length, err: error }, 'served bytes cannot be written now')
       this.#putBack(rows)
     }
   }

@@ -1,4 +1,5 @@
 import { timeOrderedId } from '../../base/ids.ts'
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Leases, Node, NewNode } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { endSession, noteFeeds, emitEnd, writeLateEnds } from '../sessions/close.ts'
@@ -96,7 +97,7 @@ class HoldingNode implements ServingNode {
   #lost(): void {
     this.#isLost = true
     // What fails is done again when it is reconciled next.
-    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ reason: String(error) }, 'this node is lost still'))
+    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'this node is lost still'))
   }
 
   #restart(): Promise<void> {
@@ -124,7 +125,7 @@ class HoldingNode implements ServingNode {
   }
 }
 
-async function endAll(ctx: Context, reason: string): Promise<void> {
+async function endAll(ctx: Context, reason: SessionEndReason): Promise<void> {
   await Promise.all(ctx.sessions.all().map((entry) => endSession(ctx, entry, reason)))
   await writeLateEnds(ctx)
 }

@@ -3,7 +3,7 @@ import type { RecordedTrack } from '../../core/recordings/types.ts'
 import type { ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { StoredRecording, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { emitRecording } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /**
  * What the recorder puts on record, each with its event in one transaction. Each is idempotent: the recorder repeats what
@@ -42,7 +42,7 @@ export async function beginRecording(
   }
   await ctx.store.transaction(async (tx) => {
     await tx.recordings.insert(recording)
-    await emitRecording(
+    await emitStreamEvent(
       tx,
       { accountId, atMs },
       { type: 'recording', event: 'started', data: recordingData(recording) },
@@ -119,7 +119,7 @@ async function emitEvent(
   event: 'completed' | 'error',
 ): Promise<void> {
   const on = { accountId: recording.accountId, atMs: ctx.clock.now() }
-  await emitRecording(tx, on, { type: 'recording', event, data: recordingData(recording) })
+  await emitStreamEvent(tx, on, { type: 'recording', event, data: recordingData(recording) })
 }
 
 async function change(

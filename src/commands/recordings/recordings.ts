@@ -5,7 +5,7 @@ import { readRecordingQuery, recordingData, toRecordingRecord } from '../../core
 import type { StoredRecording } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { type KeysetPage, mapPage, paginate } from '../pages.ts'
-import { emitRecording } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /** A recording as the interface shows it. */
 export type RecordingEntry = ReturnType<typeof toRecordingRecord>
@@ -72,7 +72,11 @@ export async function deleteRecording(ctx: Context, actor: Actor, id: string): P
       return err(failure('conflict', 'This recording is not complete; end the stream and wait until it is'))
     const deleting = { ...recording, state: 'deleting' } as const
     await tx.recordings.replace(deleting)
-    await emitRecording(tx, { accountId, atMs }, { type: 'recording', event: 'deleted', data: recordingData(deleting) })
+    await emitStreamEvent(
+      tx,
+      { accountId, atMs },
+      { type: 'recording', event: 'deleted', data: recordingData(deleting) },
+    )
     await audit(tx, actor, atMs, { action: 'recording.delete', subject: id, before: toRecordingRecord(recording) })
     return ok(true)
   })

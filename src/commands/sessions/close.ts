@@ -1,7 +1,9 @@
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { type ClosingSession, type ActiveSession, streamKey } from '../../media/sessionRegistry.ts'
 import { type EndedFeed, type SessionEnd, type StoredFeed, StoreUnavailable, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { emitFeed } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
+import { sessionLine } from './sessionLine.ts'
 
 /** An edge that takes longer to cut a session is not waited for. */
 const CUT_MAX_MS = 5_000
@@ -14,7 +16,7 @@ const PAUSE_MS = 2000
  * edges, when a connection is over for whatever reason. Idempotent; never rejects: when the store is away the end is
  * written later, with the time of now or of the last media.
  */
-export async function closeSession(ctx: Context, sessionId: string, reason: string): Promise<void> {
+export async function closeSession(ctx: Context, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
   if (entry) {
     const feed = ctx.sessions.feedsOf(entry.session.accountId, entry.session.streamName).find(isOf(sessionId))
@@ -37,13 +39,13 @@ export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs
 }
 
 /** Ends a session from our side: cuts it at its edge, then closes it. Everybody who asks waits for the same end. */
-export function endSession(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+export function endSession(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
   entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
   return entry.ending.done
 }
 
-async function cutAndClose(ctx: Context, entry: ActiveSession, reason: string): Promise<void> {
+async function cutAndClose(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   const giveUp = new AbortController()
   const timeout = ctx.clock.sleep(CUT_MAX_MS, giveUp.signal).then(
     () => ctx.log.warn({ sessionId: entry.session.id, reason }, 'a session took too long to cut'),
@@ -79,14 +81,19 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
     await ctx.store.transaction((tx) => end(tx, batch))
   } catch (error) {
     if (error instanceof StoreUnavailable) {
-      ctx.log.warn({ ends: batch.length, reason: error.message }, 'ends of sessions cannot be written now')
+      ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions cannot be written now')
       throw error
     }
     return writeApart(ctx, batch, error)
   }
-  for (const { entry, reason } of batch) {
-    if (ctx.sessions.leaving.delete(entry.session.id)) ctx.sessions.counts.ended.add(reason)
-  }
+  for (const closing of batch) noteEnd(ctx, closing)
+}
+
+/** Once for each session, when its end is on record. */
+function noteEnd({ sessions, sampled }: Context, closing: ClosingSession): void {
+  if (!sessions.leaving.delete(closing.entry.session.id)) return
+  sessions.counts.ended.add(closing.reason)
+  sampled.sessions.info(sessionLine(sessions.node, closing), 'a session has ended')
 }
 
 /** One end that can never be written must not keep the others of its batch from it. */
@@ -120,7 +127,7 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
 /** The event of a feed that ends, in the transaction that ends it. */
 export async function emitEnd(tx: Tx, feed: StoredFeed, atMs: number): Promise<void> {
   const data = { ...feedData(feed), active: false, ended: atMs }
-  await emitFeed(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
+  await emitStreamEvent(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
 }
 
 /** Lets all nodes look again at what is on the air: once for all feeds of an account. */

@@ -3,7 +3,7 @@ import type { FrameSource } from '../../media/frame.ts'
 import type { ActiveSession, ActiveFeed } from '../../media/sessionRegistry.ts'
 import type { StoredFeed, Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { emitFeed } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
 import { tokenOf } from './admit.ts'
 import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
 
@@ -87,7 +87,7 @@ async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
 
 async function emitStart(tx: Tx, feed: StoredFeed): Promise<void> {
   const on = { accountId: feed.accountId, atMs: feed.startedAtMs }
-  await emitFeed(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
+  await emitStreamEvent(tx, on, { type: 'feeds', event: 'started', data: { ...feedData(feed), active: true } })
   await tx.changes.append({ kind: 'feed', accountId: feed.accountId, id: 0, atMs: feed.startedAtMs })
 }
 

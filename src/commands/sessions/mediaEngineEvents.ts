@@ -33,7 +33,7 @@ async function connected(ctx: Context, engine: MediaEngine, sessionId: string): 
   try {
     await goLive(ctx, sessionId, engine.tap(sessionId))
   } catch (error) {
-    ctx.log.warn({ sessionId, reason: String(error) }, 'a feed could not be put on record')
+    ctx.log.warn({ sessionId, err: error }, 'a feed could not be put on record')
     await engine.end(sessionId)
   }
 }

@@ -1,5 +1,6 @@
 import type { AccessRequest, Credential, Decision, TokenSnapshot } from '../../core/access/types.ts'
 import { decide } from '../../core/access/decide.ts'
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import { chooseSource, type RemoteFeedRef, type ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken, Changed } from '../../store/cached.ts'
 import { StoreUnavailable, type Stream } from '../../store/store.ts'
@@ -82,7 +83,7 @@ function endRefused(ctx: Context, entries: readonly ActiveSession[], token: Cach
 }
 
 /** Null: the session stays. */
-function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | undefined): string | null {
+function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | undefined): SessionEndReason | null {
   if (!token) return 'token_deleted'
   if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
   const { snapshot } = token

@@ -1,7 +1,7 @@
 import { type Session, streamKey } from '../../media/sessionRegistry.ts'
 import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { emitViewerConnection } from '../webhooks/emit.ts'
+import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /** Attempts on one stream are told of at most this often. */
 const QUIET_MS = 10_000
@@ -63,5 +63,5 @@ type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'
 
 function emitEvent(tx: Tx, { accountId, streamName }: Stream, event: What, atMs: number): Promise<number> {
   const data = { name: streamName, accountId, streamId: streamKey(accountId, streamName) }
-  return emitViewerConnection(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
+  return emitStreamEvent(tx, { accountId, atMs }, { type: 'viewerConnection', event, data })
 }

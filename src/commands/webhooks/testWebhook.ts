@@ -3,7 +3,7 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { exampleEvent, TEST_TYPES } from '../../core/webhooks/examples.ts'
 import { readWebhookTest, testTypeOf } from '../../core/webhooks/requests.ts'
 import { audit, type Actor, type Context } from '../context.ts'
-import { emit } from './emit.ts'
+import { emitNotification } from './emit.ts'
 
 /** Sends an example of an event to every webhook of the account that wants such events, the way a real one goes. */
 export async function testWebhooks(
@@ -19,7 +19,7 @@ export async function testWebhooks(
   const { accountId } = actor
   const nowMs = ctx.clock.now()
   await ctx.store.transaction(async (tx) => {
-    await emit(tx, { accountId, atMs: nowMs }, exampleEvent(type, { accountId, nowMs, ...about.value }))
+    await emitNotification(tx, { accountId, atMs: nowMs }, exampleEvent(type, { accountId, nowMs, ...about.value }))
     await audit(tx, actor, nowMs, { action: 'webhook.test', subject: type, after: about.value })
   })
   return ok(true)

@@ -52,7 +52,7 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
   if (error instanceof UnsupportedEncoding)
     return failure('unsupported_media_type', `${ERRORS.unsupported_media_type.text}: ${error.message}`)
   if (error instanceof Error && error.name === 'StoreUnavailable') {
-    log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
+    log.warn({ requestId, err: error }, 'answered 503: the store is unavailable')
     return failure('unavailable')
   }
   log.error({ requestId, err: error }, 'answered 500')

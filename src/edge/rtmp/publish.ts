@@ -4,6 +4,7 @@ import { closeSession } from '../../commands/sessions/close.ts'
 import { countBytes } from '../../commands/sessions/count.ts'
 import { goLive } from '../../commands/sessions/goLive.ts'
 import { type Address, parseAddress } from '../../core/access/address.ts'
+import type { SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { FrameSink, FrameSource } from '../../media/frame.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd } from '../../media/rtmp/types.ts'
 import type { ActiveFeed, Session } from '../../media/sessionRegistry.ts'
@@ -22,7 +23,7 @@ export interface RtmpParts {
 const NO_STREAM_KEYS = 'Unauthorized: Invalid stream key'
 
 /** How a session's end is recorded. */
-const REASONS: Readonly<Record<RtmpEnd, string>> = {
+const REASONS: Readonly<Record<RtmpEnd, SessionEndReason>> = {
   left: 'left',
   lost: 'lost',
   invalid: 'invalid_media',
@@ -32,7 +33,7 @@ const REASONS: Readonly<Record<RtmpEnd, string>> = {
 
 const CUT = 'The broadcast was ended by the server'
 /** What an encoder reads when its session is ended for this reason, where `CUT` alone would not say enough. */
-const CUT_TEXTS: Readonly<Record<string, string>> = {
+const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   token_deleted: 'Unauthorized: Invalid token',
   token_refreshed: 'Unauthorized: Invalid token',
   token_edited: 'Unauthorized: The token was changed and no longer allows this broadcast',
@@ -118,7 +119,7 @@ class Broadcast implements FrameSink {
     const { ctx, feed } = this.#parts
     const { id: sessionId } = this.#session
     const live = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
-      ctx.log.warn({ sessionId, error }, 'an RTMP feed could not go on the air')
+      ctx.log.warn({ sessionId, err: error }, 'an RTMP feed could not go on the air')
       return undefined
     })
     if (live) feed?.(live, this.#hub)

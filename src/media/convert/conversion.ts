@@ -84,7 +84,7 @@ export class Conversion {
       },
     })
     if (!started.ok) {
-      log.warn({ name, reason: started.error.message }, 'media cannot be converted now')
+      log.warn({ name, problem: started.error.message }, 'media cannot be converted now')
       this.#failed()
       return null
     }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { repeat, type Repetition, type Round } from '../../base/repeat.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import { wasKilled } from '../ffmpeg/exits.ts'
 import type { Ffmpeg, FfmpegExit, FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
@@ -58,7 +59,7 @@ export class Recordings {
   readonly #options: RecordingsOptions
   readonly #recorders = new Map<string, Recorder>()
   readonly #stopping = new AbortController()
-  readonly #loops: Promise<void>[]
+  readonly #loops: Repetition[]
   /** Being recorded or waiting to be written down: not abandoned. */
   readonly #active = new Set<string>()
   readonly #ends = new Set<Promise<void>>()
@@ -68,9 +69,9 @@ export class Recordings {
   constructor(options: RecordingsOptions) {
     this.#options = options
     this.#loops = [
-      this.#repeat(TIDY_MS, () => this.removeDeleted()),
-      this.#repeat(TIDY_MS, () => this.#finishAll()),
-      this.#repeat(SPACE_MS, () => this.#watchSpace()),
+      this.#repeat('remove deleted recordings', TIDY_MS, () => this.removeDeleted()),
+      this.#repeat('finish recordings', TIDY_MS, () => this.#finishAll()),
+      this.#repeat('watch the space for recordings', SPACE_MS, () => this.#watchSpace()),
     ]
   }
 
@@ -123,7 +124,7 @@ export class Recordings {
     patience.abort()
     this.#stopping.abort()
     await this.#process?.stop(0)
-    await Promise.all([...this.#loops, ...this.#ends, this.#finishing])
+    await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishing])
   }
 
   async #begin(feed: ActiveFeed, id: string, tracks: readonly PartTrack[]): Promise<void> {
@@ -158,7 +159,8 @@ export class Recordings {
       () => true,
       () => false,
     )
-    if (isOnRecord) await this.#untilDone('the end of a recording', () => book.end(id, endedAtMs, problem))
+    if (isOnRecord)
+      await this.#untilDone('put the end of a recording on record', () => book.end(id, endedAtMs, problem))
     this.#active.delete(id)
     if (!isOnRecord) return files.remove(id)
     // Not awaited: others may be in front of it.
@@ -166,16 +168,11 @@ export class Recordings {
   }
 
   /** Again and again, until it is done or we stop: then the next start finds it. */
-  async #untilDone(what: string, work: () => Promise<void>): Promise<void> {
-    const { clock, log } = this.#options
-    for (let isTold = false; !this.#stopping.signal.aborted; isTold = true) {
-      try {
-        return await work()
-      } catch (error) {
-        if (!isTold) log.warn({ what, err: error }, 'cannot be put on record now; it is tried again every second')
-        await clock.sleep(AGAIN_MS, this.#stopping.signal).catch(() => undefined)
-      }
-    }
+  #untilDone(name: string, work: () => Promise<void>): Promise<void> {
+    return this.#repeat(name, AGAIN_MS, async () => {
+      await work()
+      return 'done'
+    }).over
   }
 
   /** One round at a time; who asks during one gets another. Never rejects. */
@@ -254,18 +251,17 @@ export class Recordings {
 
   /** Its end, which is brought about when it gets no further. */
   async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
-    const over = new AbortController()
-    void this.#guard(process, over.signal)
+    const { clock, log } = this.#options
+    const options = { clock, log, name: 'watch a conversion', everyMs: STALL_MS, pausesFirst: true }
+    let before: Progress | null = null
+    const guard = repeat(options, async () => {
+      const { progress } = process
+      if (before?.outTimeMs === progress.outTimeMs) await process.stop(0)
+      before = progress
+    })
     const exit = await process.exited
-    over.abort()
+    await guard.stop()
     return exit
-  }
-
-  async #guard(process: FfmpegProcess, over: AbortSignal): Promise<void> {
-    for (let before: Progress | null = null; !over.aborted; before = process.progress) {
-      await this.#options.clock.sleep(STALL_MS, over).catch(() => undefined)
-      if (!over.aborted && before?.outTimeMs === process.progress.outTimeMs) await process.stop(0)
-    }
   }
 
   async #watchSpace(): Promise<void> {
@@ -277,11 +273,9 @@ export class Recordings {
     }
   }
 
-  async #repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      await this.#later('looking after recordings', work())
-      await this.#options.clock.sleep(everyMs, this.#stopping.signal).catch(() => undefined)
-    }
+  #repeat(name: string, everyMs: number, round: Round): Repetition {
+    const { clock, log } = this.#options
+    return repeat({ clock, log, name, everyMs, signal: this.#stopping.signal }, round)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
+import { repeat, type Repetition } from '../../base/repeat.ts'
 import type { Frame, FrameSource, TrackInfo } from '../frame.ts'
 import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MATROSKA_INPUT, words } from '../ffmpeg/arguments.ts'
@@ -26,12 +27,12 @@ const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_f
 export class Thumbnails {
   readonly #options: ThumbnailOptions
   readonly #due = new Map<string, { feed: ActiveFeed; atMs: number }>()
-  readonly #stopping = new AbortController()
-  readonly #loop: Promise<void>
+  readonly #taking: Repetition
 
   constructor(options: ThumbnailOptions) {
     this.#options = options
-    this.#loop = this.#run()
+    const { clock, log } = options
+    this.#taking = repeat({ clock, log, name: 'take thumbnails', everyMs: LOOK_MS }, (signal) => this.#takeDue(signal))
   }
 
   start(feed: ActiveFeed): void {
@@ -44,36 +45,32 @@ export class Thumbnails {
 
   async stop(): Promise<void> {
     this.#due.clear()
-    this.#stopping.abort()
-    await this.#loop
+    await this.#taking.stop()
   }
 
-  async #run(): Promise<void> {
+  async #takeDue(signal: AbortSignal): Promise<void> {
     const { clock, everyMs, log } = this.#options
-    while (!this.#stopping.signal.aborted) {
-      const nowMs = clock.monotonic()
-      for (const due of this.#due.values()) {
-        if (due.atMs > nowMs || this.#stopping.signal.aborted) continue
-        due.atMs = nowMs + everyMs
-        await this.#take(due.feed).catch((error: unknown) => {
-          log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
-        })
-      }
-      await clock.sleep(LOOK_MS, this.#stopping.signal).catch(() => undefined)
+    const nowMs = clock.monotonic()
+    for (const due of this.#due.values()) {
+      if (due.atMs > nowMs || signal.aborted) continue
+      due.atMs = nowMs + everyMs
+      await this.#take(due.feed, signal).catch((error: unknown) => {
+        log.warn({ feedId: due.feed.feedId, err: error }, 'a thumbnail could not be taken')
+      })
     }
   }
 
-  async #take(feed: ActiveFeed): Promise<void> {
-    const found = await this.#keyframe(feed.media)
+  async #take(feed: ActiveFeed, signal: AbortSignal): Promise<void> {
+    const found = await this.#keyframe(feed.media, signal)
     if (found === null) return
     const image = await this.#decode(found)
     if (image.length > 0 && this.#due.has(feed.feedId)) await this.#options.capture(feed, image)
   }
 
   /** The next keyframe of a source as Matroska: the one that it has kept, as a rule. Null: none came in time. */
-  async #keyframe(source: FrameSource): Promise<Uint8Array | null> {
+  async #keyframe(source: FrameSource, signal: AbortSignal): Promise<Uint8Array | null> {
     const over = new AbortController()
-    const stopped = AbortSignal.any([over.signal, this.#stopping.signal])
+    const stopped = AbortSignal.any([over.signal, signal])
     let unsubscribe: () => void = () => undefined
     const found = await new Promise<Uint8Array | null>((resolve) => {
       unsubscribe = source.subscribe(keyframeSink(resolve))

@@ -258,7 +258,7 @@ export class RtmpConnection {
     const peer = socket.remoteAddress ?? ''
     const request = { app: app.path, name: target.path, query, peer, cut: (why: string) => this.#cut(why) }
     const answer = await publish(request).catch((error: unknown): PublishAnswer => {
-      log.error({ error }, 'an RTMP publisher could not be decided on')
+      log.error({ err: error }, 'an RTMP publisher could not be decided on')
       return { ok: false, status: 'Service unavailable' }
     })
     if (answer.ok) this.#admit(answer)

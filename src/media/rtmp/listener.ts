@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
+import { repeat } from '../../base/repeat.ts'
 import { RtmpConnection } from './connection.ts'
 import type { PublishAnswer, PublishRequest, RtmpLimits } from './types.ts'
 
@@ -51,18 +52,19 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   server.listen(port, host)
   await once(server, 'listening')
   // Out of file descriptors, most likely: one connection is lost, the others go on.
-  server.on('error', (error) => log.warn({ error }, 'an RTMP connection could not be accepted'))
-  const ticking = new AbortController()
-  const ticks = tick(clock, connections, ticking.signal)
+  server.on('error', (error) => log.warn({ err: error }, 'an RTMP connection could not be accepted'))
+  const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
+    for (const connection of connections) connection.tick(clock.monotonic())
+  })
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections.size,
     async stop() {
-      ticking.abort()
+      const ticked = ticking.stop()
       const closed = server.listening ? once(server, 'close') : null
       if (closed) server.close()
       await Promise.all([...connections].map((connection) => connection.end('stopped')))
-      await Promise.all([closed, ticks])
+      await Promise.all([closed, ticked])
     },
   }
 }
@@ -76,11 +78,4 @@ function makeRoom(connections: Set<RtmpConnection>): boolean {
     return true
   }
   return false
-}
-
-async function tick(clock: Clock, connections: ReadonlySet<RtmpConnection>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(TICK_MS, signal).catch(() => undefined)
-    for (const connection of connections) connection.tick(clock.monotonic())
-  }
 }

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
 import { processorTimeOf } from '../../base/processors.ts'
+import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 
@@ -14,6 +16,7 @@ export interface Fed {
 
 export interface EncoderWatchOptions {
   readonly clock: Clock
+  readonly log: Logger
   readonly process: FfmpegProcess
   /** Null: it reads its source itself. */
   readonly fed: (() => Fed) | null
@@ -24,21 +27,21 @@ export interface EncoderWatchOptions {
 const LOOK_EVERY_MS = 1000
 
 /** Looks at a process once a second until it is gone, or has to be. Resolves when it is gone; never rejects. */
-export async function watchEncoder({ clock, process, fed, load, found }: EncoderWatchOptions): Promise<void> {
-  const over = new AbortController()
-  const ended = process.exited.then(() => over.abort())
-  let restarts = false
+export async function watchEncoder({ clock, log, process, fed, load, found }: EncoderWatchOptions): Promise<void> {
   load.begun()
-  while (!over.signal.aborted && !restarts) {
-    await clock.sleep(LOOK_EVERY_MS, over.signal).catch(() => undefined)
-    const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
-    if (over.signal.aborted) break
-    const { inMs, droppedFrames, droppedMs } = fed?.() ?? { inMs: null, droppedFrames: 0, droppedMs: 0 }
-    const outMs = process.progress.outTimeMs ?? 0
-    const verdict = load.look({ atMs: clock.monotonic(), inMs, outMs, droppedFrames, droppedMs, cpuMs })
-    restarts = verdict.restart
-    found(verdict)
-  }
-  await ended
+  const looking = repeat(
+    { clock, log, name: 'watch an encoder', everyMs: LOOK_EVERY_MS, pausesFirst: true },
+    async (signal) => {
+      const cpuMs = process.pid === null ? null : await processorTimeOf(process.pid)
+      if (signal.aborted) return 'done'
+      const { inMs, droppedFrames, droppedMs } = fed?.() ?? { inMs: null, droppedFrames: 0, droppedMs: 0 }
+      const outMs = process.progress.outTimeMs ?? 0
+      const verdict = load.look({ atMs: clock.monotonic(), inMs, outMs, droppedFrames, droppedMs, cpuMs })
+      found(verdict)
+      return verdict.restart ? 'done' : undefined
+    },
+  )
+  await process.exited
+  await looking.stop()
   load.over()
 }

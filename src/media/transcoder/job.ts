@@ -1,6 +1,8 @@
 import { access, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { repeat } from '../../base/repeat.ts'
 import type { EngineLoad, LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { MeterReading } from '../../core/channels/runs/measured.ts'
 import type {
@@ -24,6 +26,7 @@ import type { PushSources } from './sources.ts'
 export interface JobTools {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
+  readonly log: Logger
   readonly sources: PushSources
   readonly reach: ReachSource
   readonly meter: MeterReading
@@ -153,7 +156,7 @@ export class RunningTranscode {
 
   /** Fed by us, unless there is something to pull. Null: it cannot be started, which was told. */
   #run({ sound, pull, fed }: Run): FfmpegProcess | null {
-    const { ffmpeg, clock, nextLaunch } = this.#tools
+    const { ffmpeg, clock, log, nextLaunch } = this.#tools
     const { audioKbps } = this.#job.ladder
     const launch = nextLaunch()
     const meter = this.#meterOf(launch)
@@ -174,7 +177,7 @@ export class RunningTranscode {
     this.#process = started.value
     this.#startedAtMs = clock.monotonic()
     const found = (verdict: LoadVerdict): void => this.#found(verdict)
-    void watchEncoder({ clock, process: started.value, fed: fed ?? null, load: this.#load, found })
+    void watchEncoder({ clock, log, process: started.value, fed: fed ?? null, load: this.#load, found })
     return started.value
   }
 
@@ -215,19 +218,20 @@ export class RunningTranscode {
   #sourceIsThere(process: FfmpegProcess): void {
     this.#notify({ kind: 'source' })
     if (this.#load.notice !== null) this.#notify({ kind: 'notice', message: this.#load.notice })
-    void this.#awaitManifest(process)
+    this.#awaitManifest(process)
   }
 
   /** Playlists are written when a segment is complete. */
-  async #awaitManifest(process: FfmpegProcess): Promise<void> {
-    const sinceMs = this.#tools.clock.now()
-    const over = new AbortController()
-    void process.exited.then(() => over.abort())
-    const signal = AbortSignal.any([over.signal, this.#stopping.signal])
-    while (!signal.aborted) {
-      if (await this.#isPlayable(sinceMs)) return this.#notify({ kind: 'manifest' })
-      await this.#tools.clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
-    }
+  #awaitManifest(process: FfmpegProcess): void {
+    const { clock, log } = this.#tools
+    const sinceMs = clock.now()
+    const options = { clock, log, name: 'look for playlists', everyMs: LOOK_EVERY_MS, signal: this.#stopping.signal }
+    const looking = repeat(options, async () => {
+      if (!(await this.#isPlayable(sinceMs))) return undefined
+      this.#notify({ kind: 'manifest' })
+      return 'done'
+    })
+    void process.exited.then(() => looking.stop())
   }
 
   /** Every rendition has a segment of this process; those of an earlier one do not count. */

@@ -85,7 +85,7 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
       await leaving.get(job.engineId)
       await mine.start()
     } catch (error) {
-      log.warn({ engine: job.engineId, reason: String(error) }, 'an engine could not be started')
+      log.warn({ engine: job.engineId, err: error }, 'an engine could not be started')
       tell({ kind: 'died', message: `it could not be started: ${String(error)}` })
     }
   }

@@ -18,15 +18,23 @@ const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
 /** The words of `pg-pool` for a wait that was too long, whether its connections are busy or cannot be opened. */
 const WAITED = 'timeout exceeded when trying to connect'
 
+/** How many connections there may be, and how many of them are in use. */
+export interface PoolUse {
+  readonly size: number
+  readonly inUse: number
+}
+
+/** A connection in use has reached the server, so the server is not what is missing. */
+const whyNoneIsFree = ({ size, inUse }: PoolUse): string =>
+  inUse >= size
+    ? `all ${size} connections of this process to the database are in use; see storage.poolSize`
+    : `${inUse} of the ${size} connections of this process to the database are in use, and no other was opened in time`
+
 /** An error of `pg` in the words of the store; a mistake of ours (a bad statement) is returned as it is. */
-export function translatePostgresError(
-  error: unknown,
-  pool?: { readonly isBusy: boolean; readonly size: number },
-): unknown {
+export function translatePostgresError(error: unknown, pool?: PoolUse): unknown {
   if (error instanceof StoreUnavailable) return error
-  if (pool?.isBusy && error instanceof Error && error.message === WAITED) {
-    const why = `all ${pool.size} connections of this process to the database are in use; see storage.poolSize`
-    return new StoreUnavailable(why, { cause: error })
+  if (pool !== undefined && pool.inUse > 0 && error instanceof Error && error.message === WAITED) {
+    return new StoreUnavailable(whyNoneIsFree(pool), { cause: error })
   }
   if (!(error instanceof DatabaseError)) {
     return isAboutReaching(error)

@@ -23,23 +23,23 @@ const LIMITS = {
   idleTimeoutMillis: 30_000,
 } as const
 
-/** A pool that knows how many of its connections have reached the server. */
+/** A pool that knows how many of its connections are in use. */
 export class StorePool extends Pool {
-  #reached = 0
+  #inUse = 0
 
   constructor(config: PoolConfig) {
     super(config)
-    this.on('connect', () => (this.#reached += 1))
-    this.on('remove', () => (this.#reached -= 1))
+    this.on('acquire', () => (this.#inUse += 1))
+    this.on('release', () => (this.#inUse -= 1))
+  }
+
+  /** Open connections that run a query or a transaction. One that is still being opened, or being closed, is not in use. */
+  get inUse(): number {
+    return this.#inUse
   }
 
   get size(): number {
     return this.options.max
-  }
-
-  /** Every connection is open and lent out: who waits, waits for another user of the pool, and not for the server. */
-  get isBusy(): boolean {
-    return this.#reached >= this.size && this.idleCount === 0
   }
 }
 

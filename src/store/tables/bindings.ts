@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { BoundAddress, Tx } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 type Bind = Parameters<Tx['bindings']['bind']>[0]
 type Use = Parameters<Tx['bindings']['touch']>[0][number]
@@ -11,7 +12,7 @@ const list = statement((db, p: { tokenId: number }) =>
 
 const lockVersion = statement((db, p: { tokenId: number }, engine) => {
   const row = db.selectFrom('tokens').select('version').where('id', '=', p.tokenId)
-  return engine === 'postgres' ? row.forUpdate() : row
+  return lockRows(engine, row, 'update')
 })
 
 const last = statement((db, p: { tokenId: number }) =>

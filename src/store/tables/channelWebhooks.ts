@@ -4,6 +4,7 @@ import { type Executor, statement } from '../executor.ts'
 import type { LiveWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { afterKey } from './keyset.ts'
+import { lockRows } from './lockRows.ts'
 import { probedOf } from './webhooks.ts'
 
 const byId = statement((db, p: { accountId: string; id: string }) =>
@@ -12,7 +13,7 @@ const byId = statement((db, p: { accountId: string; id: string }) =>
 
 const lock = statement((db, p: { accountId: string; id: string }, engine) => {
   const row = db.selectFrom('webhooks').selectAll().where('public_id', '=', p.id).where('account_id', '=', p.accountId)
-  return engine === 'postgres' ? row.forUpdate() : row
+  return lockRows(engine, row, 'update')
 })
 
 const active = statement((db, p: { accountId: string }) =>

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
+import { lockRows } from './lockRows.ts'
 
 // States in conditions are literals, because a partial index is not known to fit a parameter.
 const PENDING = sql.lit('pending')
@@ -31,7 +32,7 @@ const claimable = statement((db, p: { webhookId: number; limit: number }, engine
     .where('state', '=', PENDING)
     .orderBy('deliveries.id')
     .limit(p.limit)
-  return engine === 'postgres' ? oldest.forUpdate('deliveries') : oldest
+  return lockRows(engine, oldest, 'update', 'deliveries')
 })
 
 const end = statement((db, p: DeliveryEnd & { node: string }) =>
@@ -207,7 +208,7 @@ export async function skipDeliveries(
     return db
       .updateTable('deliveries')
       .set({ state: 'skipped', error: reason, ended_at_ms: atMs })
-      .where('id', 'in', engine === 'postgres' ? chosen.forUpdate() : chosen)
+      .where('id', 'in', lockRows(engine, chosen, 'update'))
   })
 }
 

@@ -3,6 +3,7 @@ import { retryAfterMs } from '../../core/channels/webhooks/events.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { retryDelivery } from './deliveryRetries.ts'
+import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 export const senderRenewal = statement((db, p: { id: string; leaseMs: number }, engine) =>
@@ -37,7 +38,7 @@ const expire = statement((db, p: { nowMs: number; startedBeforeMs: number; reaso
   return db
     .updateTable('deliveries')
     .set({ state: 'unknown', ended_at_ms: p.nowMs, error: p.reason })
-    .where('id', 'in', engine === 'postgres' ? lost.forUpdate().skipLocked() : lost)
+    .where('id', 'in', lockRows(engine, lost, 'update skip locked'))
     .returning(['id', 'attempt'])
 })
 

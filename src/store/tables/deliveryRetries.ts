@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { Tx } from '../store.ts'
 import { copyPayload } from './deliveries.ts'
+import { lockRows } from './lockRows.ts'
 
 const PENDING = sql.lit('pending')
 const WAITING = sql.lit('waiting')
@@ -93,7 +94,7 @@ const hold = statement((db, p: { webhookId: number; untilMs: number; except: str
   return db
     .updateTable('deliveries')
     .set({ state: 'waiting', not_before_ms: p.untilMs })
-    .where('id', 'in', engine === 'postgres' ? pending.forUpdate() : pending)
+    .where('id', 'in', lockRows(engine, pending, 'update'))
 })
 
 const resume = statement((db, p: { webhookId: number; untilMs: number; nowMs: number }) =>

@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { DB, FeedTable } from '../schema.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { EndedFeed, RemoteFeed, StoredFeed, Stream } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const insert = statement((db, p: Selectable<FeedTable>) =>
   db.insertInto('feeds').values({
@@ -66,7 +67,7 @@ const lockOpen = statement((db, p: Stream, engine) => {
     .where('stream_name', '=', p.streamName)
     .where('ended_at_ms', 'is', null)
     .orderBy('id')
-  return engine === 'postgres' ? rows.forUpdate() : rows
+  return lockRows(engine, rows, 'update')
 })
 
 /** Two transactions that both find no open feed have no row to wait for each other at. */

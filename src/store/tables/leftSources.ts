@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
 import { type DialectName, type Executor, statement } from '../executor.ts'
+import { lockRows } from './lockRows.ts'
 
 // Earlier versions wrote the sources of pulls into records. A server of this version takes them out, also of what a server
 // of an earlier version beside it writes. All of it can go when no such version is upgraded from any more.
@@ -19,7 +20,7 @@ const ofAudit = statement((db, p: { limit: number }, engine) => {
     .where((eb) => eb.or([hasSource(engine, 'before'), hasSource(engine, 'after')]))
     .orderBy('id')
     .limit(p.limit)
-  return engine === 'postgres' ? rows.forUpdate().skipLocked() : rows
+  return lockRows(engine, rows, 'update skip locked')
 })
 
 const ofRuns = statement((db, p: { limit: number }, engine) => {
@@ -29,7 +30,7 @@ const ofRuns = statement((db, p: { limit: number }, engine) => {
     .where(hasSource(engine, 'config'))
     .orderBy('id')
     .limit(p.limit)
-  return engine === 'postgres' ? rows.forUpdate().skipLocked() : rows
+  return lockRows(engine, rows, 'update skip locked')
 })
 
 const putAudit = statement((db, p: { id: number; before: string | null; after: string | null }) =>

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { NewNode, Node } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 /** In place of the end of a lease: the node was given up and its sessions are being ended. It is not renewed any more. */
@@ -29,13 +30,13 @@ export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, en
 /** A key share lock keeps the row from being deleted, and lets its lease be renewed. */
 const hold = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
-  return engine === 'postgres' ? row.forKeyShare() : row
+  return lockRows(engine, row, 'key share')
 })
 
 /** Another node that gives the same one up has it locked, and does the work. */
 const lock = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('nodes').selectAll().where('id', '=', p.id)
-  return engine === 'postgres' ? row.forUpdate().skipLocked() : row
+  return lockRows(engine, row, 'update skip locked')
 })
 
 const lockExpired = statement((db, p: { id: string }, engine) => {
@@ -44,7 +45,7 @@ const lockExpired = statement((db, p: { id: string }, engine) => {
     .selectAll()
     .where('id', '=', p.id)
     .where('alive_until_ms', '<', databaseTime(engine))
-  return engine === 'postgres' ? row.forUpdate().skipLocked() : row
+  return lockRows(engine, row, 'update skip locked')
 })
 
 const giveUp = statement((db, p: { id: string }) =>

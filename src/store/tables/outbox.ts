@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { OutboxEvent } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const append = statement((db, p: OutboxEvent) =>
   db
@@ -24,7 +25,7 @@ const pending = statement((db, p: { limit: number }) =>
 /** Rows that another node has in hand are passed by. SQLite has one writer, so there is nobody to pass by. */
 const take = statement((db, p: { limit: number }, engine) => {
   const oldest = db.selectFrom('outbox as waiting').select('waiting.id').orderBy('waiting.id').limit(p.limit)
-  const mine = engine === 'postgres' ? oldest.forUpdate().skipLocked() : oldest
+  const mine = lockRows(engine, oldest, 'update skip locked')
   return db.deleteFrom('outbox').where('id', 'in', mine).returningAll()
 })
 

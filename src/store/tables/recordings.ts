@@ -3,6 +3,7 @@ import type { RecordedTrack, RecordingState } from '../../core/recordings/types.
 import type { RecordingTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { RecordingQuery, StoredRecording } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 type Row = Selectable<RecordingTable>
 
@@ -27,7 +28,7 @@ const insert = statement((db, p: Row) =>
 
 const lock = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('recordings').selectAll().where('id', '=', p.id)
-  return engine === 'postgres' ? row.forUpdate() : row
+  return lockRows(engine, row, 'update')
 })
 
 const replace = statement((db, p: Row) =>

@@ -1,6 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { ChannelTables } from '../channelsSchema.ts'
 import { type Executor, type Statement, statement } from '../executor.ts'
+import { lockRows } from './lockRows.ts'
 
 /** Tables whose rows have an id of their own and belong to an account. */
 type ResourceName = {
@@ -39,7 +40,7 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
       (db as AnyTable).selectFrom(name).selectAll().where('id', '=', p.id).where('account_id', '=', p.accountId)
     this.#byId = statement(owned)
     this.#lock = statement((db, p: { accountId: string; id: string }, engine) =>
-      engine === 'postgres' ? owned(db, p).forUpdate() : owned(db, p),
+      lockRows(engine, owned(db, p), 'update'),
     )
     this.#remove = statement((db, p: { id: string }) =>
       (db as unknown as AnyTable).deleteFrom(name).where('id', '=', p.id),

@@ -1,6 +1,7 @@
 import { type Executor, statement } from '../executor.ts'
 import type { ScheduledChannel, Scheduler, SchedulerQuery, SkippedOccurrence } from '../store.ts'
 import { afterKey } from './keyset.ts'
+import { lockRows } from './lockRows.ts'
 import { ResourceStatements } from './resource.ts'
 
 const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers', {
@@ -82,7 +83,7 @@ const naming = statement((db, p: { accountId: string; pattern: string }, engine)
     .where('status', '<>', 'terminated')
     .where('channels', 'like', p.pattern)
     .orderBy('id')
-  return engine === 'postgres' ? rows.forUpdate() : rows
+  return lockRows(engine, rows, 'update')
 })
 
 const count = statement((db, p: { accountId: string }) =>

@@ -1,8 +1,10 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
+import { readEndReason, type SessionEndReason } from '../../core/sessions/endReason.ts'
 import type { Session } from '../../core/sessions/types.ts'
 import type { SessionTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { SessionQuery, SessionScope, StoredSession } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const insert = statement((db, p: Insertable<SessionTable>) =>
   db.insertInto('sessions').values({
@@ -46,31 +48,33 @@ const attach = statement((db, p: { id: string; feedId: string }) =>
     .returningAll(),
 )
 
-const endOfNode = statement((db, p: { node: string; atMs: number; reason: string; limit: number }, engine) => {
-  const some = db
-    .selectFrom('sessions as open')
-    .select('open.id')
-    .where('open.node', '=', p.node)
-    .where('open.ended_at_ms', 'is', null)
-    // Publishers first, so that nobody is on the air without a session.
-    .orderBy('open.action')
-    .orderBy('open.id')
-    .limit(p.limit)
-  return db
-    .updateTable('sessions')
-    .set((eb) => ({
-      end_reason: p.reason,
-      ended_at_ms: eb
-        .case()
-        .when('started_at_ms', '>', p.atMs)
-        .then(eb.ref('started_at_ms'))
-        .else(sql<number>`cast(${p.atMs} as bigint)`)
-        .end(),
-    }))
-    .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
-})
+const endOfNode = statement(
+  (db, p: { node: string; atMs: number; reason: SessionEndReason; limit: number }, engine) => {
+    const some = db
+      .selectFrom('sessions as open')
+      .select('open.id')
+      .where('open.node', '=', p.node)
+      .where('open.ended_at_ms', 'is', null)
+      // Publishers first, so that nobody is on the air without a session.
+      .orderBy('open.action')
+      .orderBy('open.id')
+      .limit(p.limit)
+    return db
+      .updateTable('sessions')
+      .set((eb) => ({
+        end_reason: p.reason,
+        ended_at_ms: eb
+          .case()
+          .when('started_at_ms', '>', p.atMs)
+          .then(eb.ref('started_at_ms'))
+          .else(sql<number>`cast(${p.atMs} as bigint)`)
+          .end(),
+      }))
+      .where('id', 'in', lockRows(engine, some, 'update'))
+  },
+)
 
-const kick = statement((db, p: { accountId: string; id: string; reason: string }) =>
+const kick = statement((db, p: { accountId: string; id: string; reason: SessionEndReason }) =>
   db
     .updateTable('sessions')
     .set({ kick: p.reason })
@@ -145,9 +149,9 @@ export async function kickedSessions(
   executor: Executor,
   node: string,
   limit: number,
-): Promise<{ id: string; reason: string }[]> {
+): Promise<{ id: string; reason: SessionEndReason }[]> {
   const rows = await executor.all(kicked, { node, limit })
-  return rows.map((row) => ({ id: row.id, reason: row.kick ?? '' }))
+  return rows.map((row) => ({ id: row.id, reason: readEndReason(row.kick ?? '') }))
 }
 
 export async function attachFeed(executor: Executor, id: string, feedId: string): Promise<StoredSession | undefined> {
@@ -158,7 +162,7 @@ export async function attachFeed(executor: Executor, id: string, feedId: string)
 export function endSessionsOfNode(
   executor: Executor,
   node: string,
-  end: { atMs: number; reason: string; limit: number },
+  end: { atMs: number; reason: SessionEndReason; limit: number },
 ): Promise<number> {
   return executor.run(endOfNode, { node, ...end })
 }
@@ -166,7 +170,7 @@ export function endSessionsOfNode(
 export async function kickSession(
   executor: Executor,
   which: { accountId: string; id: string },
-  reason: string,
+  reason: SessionEndReason,
 ): Promise<StoredSession | undefined> {
   const row = await executor.first(kick, { ...which, reason })
   return row && fromRow(row)
@@ -175,7 +179,7 @@ export async function kickSession(
 export function kickSessions(
   executor: Executor,
   { accountId, streamName }: SessionScope,
-  reason: string,
+  reason: SessionEndReason,
   limit: number,
 ): Promise<number> {
   return executor.change((db, engine) => {
@@ -192,7 +196,7 @@ export function kickSessions(
     return db
       .updateTable('sessions')
       .set({ kick: reason })
-      .where('id', 'in', engine === 'postgres' ? some.forUpdate() : some)
+      .where('id', 'in', lockRows(engine, some, 'update'))
   })
 }
 
@@ -230,8 +234,8 @@ const fromRow = (row: Selectable<SessionTable>): StoredSession => ({
   node: row.node,
   feedId: row.feed_id,
   endedAtMs: row.ended_at_ms,
-  endReason: row.end_reason,
-  kick: row.kick,
+  endReason: row.end_reason === null ? null : readEndReason(row.end_reason),
+  kick: row.kick === null ? null : readEndReason(row.kick),
   bytesIn: row.bytes_in,
   bytesOut: row.bytes_out,
 })

@@ -1,6 +1,7 @@
 import type { Token, TokenKind } from '../../core/tokens/types.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
 import type { StoredToken } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 import { addToCount } from './tokenCounts.ts'
 import { fromTokenRow, type TokenValues, toTokenValues } from './tokenRow.ts'
 
@@ -17,13 +18,12 @@ const lock = statement((db, p: { accountId: string; kind: TokenKind; id: number 
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('kind', '=', p.kind)
-  // A writing SQLite transaction has the whole database to itself.
-  return engine === 'postgres' ? row.forUpdate() : row
+  return lockRows(engine, row, 'update')
 })
 
 const held = statement((db, p: { id: number }, engine) => {
   const row = db.selectFrom('tokens').select(['version', 'value_hash']).where('id', '=', p.id)
-  return engine === 'postgres' ? row.forShare() : row
+  return lockRows(engine, row, 'share')
 })
 
 const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))

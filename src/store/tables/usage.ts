@@ -3,6 +3,7 @@ import type { Bytes } from '../../core/sessions/types.ts'
 import type { SessionTable, UsageTable } from '../schema.ts'
 import { inSlices, type Executor } from '../executor.ts'
 import type { SessionEnd } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -69,7 +70,7 @@ async function lockCounted(executor: Executor, totals: readonly Total[]): Promis
       .where('id', 'in', ids)
       .where('ended_at_ms', 'is', null)
       .orderBy('id')
-    return engine === 'postgres' ? open.forUpdate() : open
+    return lockRows(engine, open, 'update')
   })
   return new Map(rows.map((row) => [row.id, row]))
 }

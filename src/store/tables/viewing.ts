@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Executor, statement } from '../executor.ts'
 import type { Stream } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const make = statement((db, p: Stream) =>
   db
@@ -40,7 +41,7 @@ const lockSharedViewed = statement((db, p: Stream, engine) => {
     .where('account_id', '=', p.accountId)
     .where('stream_name', '=', p.streamName)
     .where('viewed', '=', sql.lit(1 as const))
-  return engine === 'postgres' ? row.forShare() : row
+  return lockRows(engine, row, 'share')
 })
 
 const become = statement((db, p: Stream & { viewed: 0 | 1 }) =>

@@ -4,6 +4,7 @@ import type { WebhookTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { StoredWebhook, WebhookListQuery } from '../store.ts'
+import { lockRows } from './lockRows.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
   db
@@ -21,7 +22,7 @@ const lock = statement((db, p: { accountId: string; id: number }, engine) => {
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .where('public_id', 'is', null)
-  return engine === 'postgres' ? row.forUpdate() : row
+  return lockRows(engine, row, 'update')
 })
 
 const ofAccount = statement((db, p: { accountId: string }) =>
@@ -72,7 +73,7 @@ export async function lockWebhooks(executor: Executor, ids: readonly number[]): 
   if (ids.length === 0) return []
   const rows = await executor.ask((db, engine) => {
     const named = db.selectFrom('webhooks').selectAll().where('id', 'in', ids).orderBy('id')
-    return engine === 'postgres' ? named.forUpdate() : named
+    return lockRows(engine, named, 'update')
   })
   return rows.map(fromRow)
 }

@@ -87,7 +87,7 @@ export class EngineSupervisor {
 
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue.then(work).catch((error: unknown) => {
-      this.#ctx.log.warn({ reason: String(error) }, 'engines could not be tended; they are looked at again')
+      this.#ctx.log.warn({ err: error }, 'engines could not be tended; they are looked at again')
     })
     return this.#queue
   }
@@ -216,7 +216,7 @@ export class EngineSupervisor {
       void this.#enqueue(async () => {
         // What an earlier process has told meanwhile is not true of this one.
         if (this.#launches.get(engine.id) !== launch) return
-        if (event.kind === 'died') this.#ctx.log.warn({ engine: engine.id, reason: event.message }, 'an engine failed')
+        if (event.kind === 'died') this.#ctx.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
         await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
         if (event.kind === 'log' && event.level === 'warn') await this.#apply(engine, { ...event, kind: 'waits' })
       })

@@ -10,7 +10,7 @@ import { type Channel, type Engine, statusOf } from '../../../core/channels/type
 import type { EventObject, ChannelEventName } from '../../../core/channels/webhooks/events.ts'
 import type { LifeRecord, RunConfig, Tx } from '../../../store/store.ts'
 import type { Context } from '../../context.ts'
-import { emitTranscoder } from '../../webhooks/emit.ts'
+import { emitStreamEvent } from '../../webhooks/emit.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 
 export type EngineContext = Pick<Context, 'clock' | 'random'>
@@ -114,7 +114,7 @@ async function emitEvent(
     const event = transcoderEvent(effect)
     if (event === null) continue
     const data = { transcoderId: engine.id, transcoderName: engine.name, channelId: channel.id, status: engine.status }
-    await emitTranscoder(tx, on, { type: 'transcoder', event, data: { ...data, created: engine.createdAtMs } })
+    await emitStreamEvent(tx, on, { type: 'transcoder', event, data: { ...data, created: engine.createdAtMs } })
   }
 }
 

@@ -4,23 +4,11 @@ import {
   type StoredChannelEvent,
 } from '../../../core/channels/webhooks/events.ts'
 import type { Tx } from '../../../store/store.ts'
+import { emit, type Occasion } from '../../emit.ts'
 
-/**
- * Tells the account's webhooks of the live interface: one row in the outbox, in the transaction of the change that it
- * is about, so that there is never one without the other.
- */
-export async function emitChannelEvent(
-  tx: Tx,
-  on: { accountId: string; atMs: number },
-  event: ChannelWebhookEvent,
-): Promise<void> {
-  const stored: StoredChannelEvent = { object: event.object, data: event.data, atMs: on.atMs }
-  await tx.outbox.append({
-    accountId: on.accountId,
-    type: CHANNEL_EVENT_TYPE,
-    event: event.name,
-    subject: null,
-    data: JSON.stringify(stored),
-    createdAtMs: on.atMs,
-  })
+/** An event of the channels interface. */
+export async function emitChannelEvent(tx: Tx, on: Occasion, event: ChannelWebhookEvent): Promise<void> {
+  const { name, object, data } = event
+  const stored: StoredChannelEvent = { object, data, atMs: on.atMs }
+  await emit(tx, on, { type: CHANNEL_EVENT_TYPE, event: name, subject: null, data: stored })
 }

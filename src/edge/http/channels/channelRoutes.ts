@@ -2,53 +2,57 @@ import type { FastifyInstance } from 'fastify'
 import { createChannel, deleteChannel, listChannels, updateChannel } from '../../../commands/channels/channels.ts'
 import { readChannelWith } from '../../../commands/channels/included.ts'
 import * as schema from '../../../core/channels/channelSchema.ts'
-import { one, page } from '../../../core/channels/fields.ts'
+import { one } from '../../../core/channels/fields.ts'
 import type { ChannelsApi } from './parts.ts'
-import { ownerOf, readerOf } from './auth.ts'
+import { readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendWhole } from './problem.ts'
+import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
-type ById = { Params: { channelId: string } }
-type Asked = { Querystring: Record<string, unknown> }
+type ById = { Params: { channelId: string }; Querystring: Record<string, unknown> }
 
 const TAG = 'channels'
+const PATH = '/channels/:channelId'
 
 /** Everything at `/channels` and `/channels/{id}`. */
-export function channelRoutes(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
-  const answer = one(schema.ChannelRecord)
-  app.get<Asked>(
-    '/channels',
-    describe(TAG, 'List channels, newest first', {
-      querystring: schema.ChannelListQuery,
-      answer: page(schema.ChannelRecord),
-    }),
-    async (request, reply) => sendWhole(reply, await listChannels(ctx, ownerOf(request), request.query)),
-  )
-  app.post(
-    '/channels',
-    describe(TAG, 'Create a channel, with ingests, engines and distributions', {
+export function channelRoutes(app: FastifyInstance, api: ChannelsApi): void {
+  const { ctx } = api
+  collectionRoutes(app, api, {
+    tag: TAG,
+    path: '/channels',
+    record: schema.ChannelRecord,
+    list: {
+      summary: 'List channels, newest first',
+      query: schema.ChannelListQuery,
+      command: ({ reader, query }) => listChannels(ctx, reader.accountId, query),
+    },
+    create: {
+      summary: 'Create a channel, with ingests, engines and distributions',
       body: schema.CreateChannel,
       answer: one(schema.CreatedChannel),
-    }),
-    async (request, reply) => sendData(reply, await createChannel(ctx, actorOf(request), request.body)),
-  )
-  app.get<ById & Asked>(
-    '/channels/:channelId',
+      command: ({ actor, body }) => createChannel(ctx, actor, body),
+    },
+  })
+  app.get<ById>(
+    PATH,
     describe(TAG, 'Read a channel', { querystring: schema.ChannelQuery, answer: schema.ChannelWithIncluded }),
     async (request, reply) => {
       const { channelId } = request.params
       return sendWhole(reply, await readChannelWith(ctx, readerOf(request), channelId, request.query))
     },
   )
-  app.patch<ById>(
-    '/channels/:channelId',
-    describe(TAG, 'Edit a channel', { body: schema.UpdateChannel, answer }),
-    async (request, reply) =>
-      sendData(reply, await updateChannel(ctx, actorOf(request), request.params.channelId, request.body)),
-  )
-  app.delete<ById>(
-    '/channels/:channelId',
-    describe(TAG, 'Delete a channel that does not run, with all that belongs to it', {}),
-    async (request, reply) => sendDone(reply, await deleteChannel(ctx, actorOf(request), request.params.channelId)),
-  )
+  itemRoutes(app, api, {
+    tag: TAG,
+    path: PATH,
+    record: schema.ChannelRecord,
+    update: {
+      summary: 'Edit a channel',
+      body: schema.UpdateChannel,
+      command: ({ actor, id, body }) => updateChannel(ctx, actor, id, body),
+    },
+    remove: {
+      summary: 'Delete a channel that does not run, with all that belongs to it',
+      command: ({ actor, id }) => deleteChannel(ctx, actor, id),
+    },
+  })
 }

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { FastifyInstance } from 'fastify'
 import {
   createDistribution,
@@ -15,78 +14,71 @@ import {
   KeyRecord,
   UpdateDistribution,
 } from '../../../core/channels/distributionSchema.ts'
-import { one, page, pageQuery } from '../../../core/channels/fields.ts'
+import { one } from '../../../core/channels/fields.ts'
 import type { ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWarned, sendWhole } from './problem.ts'
+import { sendData, sendWarned } from './problem.ts'
+import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
-type OfChannel = { Params: { channelId: string } }
 type ById = { Params: { distributionId: string } }
 type KeyById = { Params: { distributionId: string; keyId: string } }
-type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'distributions'
 
 /** Distributions and their keys. */
 export function distributionRoutes(app: FastifyInstance, api: ChannelsApi): void {
-  ofChannel(app, api)
-  byId(app, api)
+  distributions(app, api)
   keys(app, api)
 }
 
-function ofChannel(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
-  app.get<OfChannel & Asked>(
-    '/channels/:channelId/distributions',
-    describe(TAG, 'List the distributions of a channel by name', {
-      querystring: Type.Object(pageQuery),
-      answer: page(DistributionRecord),
-    }),
-    async (request, reply) =>
-      sendWhole(reply, await listDistributions(ctx, ownerOf(request), request.params.channelId, request.query)),
-  )
-  app.post<OfChannel>(
-    '/channels/:channelId/distributions',
-    describe(TAG, 'Create a distribution', { body: CreateDistribution, answer: one(DistributionRecord) }),
-    async (request, reply) =>
-      sendData(reply, await createDistribution(ctx, actorOf(request), request.params.channelId, request.body)),
-  )
+function distributions(app: FastifyInstance, api: ChannelsApi): void {
+  const { ctx } = api
+  collectionRoutes(app, api, {
+    tag: TAG,
+    path: '/channels/:channelId/distributions',
+    record: DistributionRecord,
+    list: {
+      summary: 'List the distributions of a channel by name',
+      command: ({ reader, id, query }) => listDistributions(ctx, reader.accountId, id, query),
+    },
+    create: {
+      summary: 'Create a distribution',
+      body: CreateDistribution,
+      command: ({ actor, id, body }) => createDistribution(ctx, actor, id, body),
+    },
+  })
+  itemRoutes(app, api, {
+    tag: TAG,
+    path: '/distributions/:distributionId',
+    record: DistributionRecord,
+    read: { summary: 'Read a distribution', command: ({ reader, id }) => readDistribution(ctx, reader.accountId, id) },
+    update: {
+      summary: 'Edit a distribution; it counts at once',
+      body: UpdateDistribution,
+      command: ({ actor, id, body }) => updateDistribution(ctx, actor, id, body),
+    },
+    remove: { summary: 'Delete a distribution', command: ({ actor, id }) => deleteDistribution(ctx, actor, id) },
+  })
 }
 
-function byId(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
-  const path = '/distributions/:distributionId'
-  const answer = one(DistributionRecord)
-  app.get<ById>(path, describe(TAG, 'Read a distribution', { answer }), async (request, reply) =>
-    sendData(reply, await readDistribution(ctx, ownerOf(request), request.params.distributionId)),
-  )
-  app.patch<ById>(
-    path,
-    describe(TAG, 'Edit a distribution; it counts at once', { body: UpdateDistribution, answer }),
-    async (request, reply) =>
-      sendData(reply, await updateDistribution(ctx, actorOf(request), request.params.distributionId, request.body)),
-  )
-  app.delete<ById>(path, describe(TAG, 'Delete a distribution', {}), async (request, reply) =>
-    sendDone(reply, await deleteDistribution(ctx, actorOf(request), request.params.distributionId)),
-  )
-}
-
-function keys(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
+function keys(app: FastifyInstance, api: ChannelsApi): void {
+  const { ctx, actorOf } = api
   const path = '/distributions/:distributionId/security/keys'
-  app.get<ById & Asked>(
+  collectionRoutes(app, api, {
+    tag: TAG,
     path,
-    describe(TAG, 'List the keys, newest first, without their values', {
-      querystring: Type.Object(pageQuery),
-      answer: page(KeyRecord),
-    }),
-    async (request, reply) =>
-      sendWhole(reply, await listKeys(ctx, ownerOf(request), request.params.distributionId, request.query)),
-  )
-  app.post<ById>(
-    path,
-    describe(TAG, 'Add a key; with one, viewers need a token', { body: CreateKey, answer: one(KeyRecord) }),
-    async (request, reply) =>
-      sendData(reply, await createKey(ctx, actorOf(request), request.params.distributionId, request.body)),
-  )
+    record: KeyRecord,
+    list: {
+      summary: 'List the keys, newest first, without their values',
+      command: ({ reader, id, query }) => listKeys(ctx, reader.accountId, id, query),
+    },
+    create: {
+      summary: 'Add a key; with one, viewers need a token',
+      body: CreateKey,
+      command: ({ actor, id, body }) => createKey(ctx, actor, id, body),
+    },
+  })
   app.delete<ById>(
     path,
     describe(TAG, 'Delete all keys; then viewers need no token', { warns: 'Everybody can watch now.' }),

@@ -13,38 +13,46 @@ import { CreateLadder, LadderRecord, RegionRecord, UpdateLadder } from '../../..
 import type { ChannelsApi } from './parts.ts'
 import { ownerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendData, sendWhole } from './problem.ts'
+import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
-type ById = { Params: { ladderId: string } }
 type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'abr'
 const querystring = Type.Object(pageQuery)
 
 /** ABR ladders, and the regions of the configuration: what engines are made with. */
-export function ladderRoutes(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
-  const answer = one(LadderRecord)
-  app.get<Asked>(
-    '/abr',
-    describe(TAG, 'List the ABR ladders, newest first', { querystring, answer: page(LadderRecord) }),
-    async (request, reply) => sendWhole(reply, await listLadders(ctx, ownerOf(request), request.query)),
-  )
-  app.post('/abr', describe(TAG, 'Create an ABR ladder', { body: CreateLadder, answer }), async (request, reply) =>
-    sendData(reply, await createLadder(ctx, actorOf(request), request.body)),
-  )
-  const path = '/abr/:ladderId'
-  app.get<ById>(path, describe(TAG, 'Read an ABR ladder', { answer }), async (request, reply) =>
-    sendData(reply, await readLadder(ctx, ownerOf(request), request.params.ladderId)),
-  )
-  app.patch<ById>(
-    path,
-    describe(TAG, 'Edit an ABR ladder; engines take it at their next start', { body: UpdateLadder, answer }),
-    async (request, reply) =>
-      sendData(reply, await updateLadder(ctx, actorOf(request), request.params.ladderId, request.body)),
-  )
-  app.delete<ById>(path, describe(TAG, 'Delete an ABR ladder that no engine uses', {}), async (request, reply) =>
-    sendDone(reply, await deleteLadder(ctx, actorOf(request), request.params.ladderId)),
-  )
+export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
+  const { ctx } = api
+  collectionRoutes(app, api, {
+    tag: TAG,
+    path: '/abr',
+    record: LadderRecord,
+    list: {
+      summary: 'List the ABR ladders, newest first',
+      command: ({ reader, query }) => listLadders(ctx, reader.accountId, query),
+    },
+    create: {
+      summary: 'Create an ABR ladder',
+      body: CreateLadder,
+      command: ({ actor, body }) => createLadder(ctx, actor, body),
+    },
+  })
+  itemRoutes(app, api, {
+    tag: TAG,
+    path: '/abr/:ladderId',
+    record: LadderRecord,
+    read: { summary: 'Read an ABR ladder', command: ({ reader, id }) => readLadder(ctx, reader.accountId, id) },
+    update: {
+      summary: 'Edit an ABR ladder; engines take it at their next start',
+      body: UpdateLadder,
+      command: ({ actor, id, body }) => updateLadder(ctx, actor, id, body),
+    },
+    remove: {
+      summary: 'Delete an ABR ladder that no engine uses',
+      command: ({ actor, id }) => deleteLadder(ctx, actor, id),
+    },
+  })
   regions(app, ctx)
 }
 

@@ -57,7 +57,7 @@ function failureOf(error: Error, log: Logger, requestId: string): ChannelFailure
   if (isBrokenOff(error)) return refusal('invalid_request', 'The request was broken off')
   if (error instanceof UnsupportedEncoding) return refusal('unsupported_media_type', error.message)
   if (error.name === 'StoreUnavailable') {
-    log.warn({ requestId, reason: error.message }, 'answered 503: the store is unavailable')
+    log.warn({ requestId, err: error }, 'answered 503: the store is unavailable')
     return refusal('unavailable', 'The store cannot be reached now; nothing was changed. Try again.')
   }
   log.error({ requestId, err: error }, 'answered 500')

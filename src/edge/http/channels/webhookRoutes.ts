@@ -17,7 +17,8 @@ import * as schema from '../../../core/channels/webhooks/schema.ts'
 import type { ChannelsApi } from './parts.ts'
 import { ownerOf, readerOf } from './auth.ts'
 import { describe } from './openapi.ts'
-import { sendData, sendDone, sendWhole } from './problem.ts'
+import { sendData, sendWhole } from './problem.ts'
+import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
 type ById = { Params: { webhookId: string } }
 type Asked = { Querystring: Record<string, unknown> }
@@ -25,27 +26,34 @@ type Asked = { Querystring: Record<string, unknown> }
 const TAG = 'webhooks'
 const PATH = '/webhooks/:webhookId'
 
-/** Webhooks of the live interface, their secrets and their logs. */
+/** Webhooks of the channels interface, their secrets and their logs. */
 export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): void {
-  const { ctx, actorOf } = api
-  const {
-    CreateChannelWebhook: body,
-    ChannelWebhookRecord: LiveWebhookRecord,
-    UpdateChannelWebhook: UpdateLiveWebhook,
-  } = schema
-  const answer = one(LiveWebhookRecord)
-  app.post('/webhooks', describe(TAG, 'Create a webhook', { body, answer }), async (request, reply) =>
-    sendData(reply, await createChannelWebhook(ctx, actorOf(request), request.body)),
-  )
-  app.get<ById>(PATH, describe(TAG, 'Read a webhook', { answer }), async (request, reply) =>
-    sendData(reply, await readChannelWebhook(ctx, readerOf(request), request.params.webhookId)),
-  )
-  app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateLiveWebhook, answer }), async (request, reply) =>
-    sendData(reply, await updateChannelWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
-  )
-  app.delete<ById>(PATH, describe(TAG, 'Delete a webhook that is not active', {}), async (request, reply) =>
-    sendDone(reply, await deleteChannelWebhook(ctx, actorOf(request), request.params.webhookId)),
-  )
+  const { ctx } = api
+  collectionRoutes(app, api, {
+    tag: TAG,
+    path: '/webhooks',
+    record: schema.ChannelWebhookRecord,
+    create: {
+      summary: 'Create a webhook',
+      body: schema.CreateChannelWebhook,
+      command: ({ actor, body }) => createChannelWebhook(ctx, actor, body),
+    },
+  })
+  itemRoutes(app, api, {
+    tag: TAG,
+    path: PATH,
+    record: schema.ChannelWebhookRecord,
+    read: { summary: 'Read a webhook', command: ({ reader, id }) => readChannelWebhook(ctx, reader, id) },
+    update: {
+      summary: 'Edit a webhook',
+      body: schema.UpdateChannelWebhook,
+      command: ({ actor, id, body }) => updateChannelWebhook(ctx, actor, id, body),
+    },
+    remove: {
+      summary: 'Delete a webhook that is not active',
+      command: ({ actor, id }) => deleteChannelWebhook(ctx, actor, id),
+    },
+  })
   sends(app, api)
   lists(app, api)
 }
@@ -75,11 +83,17 @@ function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   )
 }
 
-function lists(app: FastifyInstance, { ctx }: ChannelsApi): void {
-  const listed = { querystring: Type.Object(pageQuery), answer: page(schema.ChannelWebhookRecord) }
-  app.get<Asked>('/webhooks', describe(TAG, 'List webhooks, newest first', listed), async (request, reply) =>
-    sendWhole(reply, await listChannelWebhooks(ctx, readerOf(request), request.query)),
-  )
+function lists(app: FastifyInstance, api: ChannelsApi): void {
+  const { ctx } = api
+  collectionRoutes(app, api, {
+    tag: TAG,
+    path: '/webhooks',
+    record: schema.ChannelWebhookRecord,
+    list: {
+      summary: 'List webhooks, newest first',
+      command: ({ reader, query }) => listChannelWebhooks(ctx, reader, query),
+    },
+  })
   app.get<ById>(
     `${PATH}/secret`,
     describe(TAG, 'Read the signing secret of a webhook; not with a credential of scope read', {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { timeOrderedId } from '../../../base/ids.ts'
+import { repeat } from '../../../base/repeat.ts'
 import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { Context } from '../../../commands/context.ts'
 import { admitViewer, type SessionRequest, mayView } from '../../../commands/sessions/admit.ts'
@@ -64,9 +65,9 @@ export async function hlsRoutes(
     tickets: new Tickets(options.key),
     access: new RequestAccess(ctx),
   }
-  const stopping = new AbortController()
-  void sweep(parts, stopping.signal)
-  app.addHook('onClose', async () => stopping.abort())
+  const { clock, log } = ctx
+  const sweeping = repeat({ clock, log, name: 'end idle HLS sessions', everyMs: SWEEP_MS }, () => sweep(parts))
+  app.addHook('onClose', () => sweeping.stop())
   await app.register(async (scope) => {
     scope.setErrorHandler(plainErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, HLS_MEDIA])
@@ -78,14 +79,11 @@ export async function hlsRoutes(
 }
 
 /** Ends the sessions of players that went away: they do not say goodbye. */
-async function sweep({ ctx, viewers, sessionMs }: HlsParts, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    for (const viewer of viewers.idle(sessionMs)) {
-      viewers.forget(viewer.sessionId)
-      viewer.cut()
-      await closeSession(ctx, viewer.sessionId, 'left')
-    }
-    await ctx.clock.sleep(SWEEP_MS, signal).catch(() => undefined)
+async function sweep({ ctx, viewers, sessionMs }: HlsParts): Promise<void> {
+  for (const viewer of viewers.idle(sessionMs)) {
+    viewers.forget(viewer.sessionId)
+    viewer.cut()
+    await closeSession(ctx, viewer.sessionId, 'left')
   }
 }
 

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Tally } from '../../../base/tally.ts'
 import type { Context } from '../../../commands/context.ts'
+import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 
 /** Who is on, what has moved, and what became of deliveries; read when it is scraped. */
 export function registerSessionMetrics(registry: Registry, { sessions, deliveries, sampled, recorder }: Context): void {
@@ -43,7 +44,9 @@ export function registerSessionMetrics(registry: Registry, { sessions, deliverie
     counter('sluice_refusals_total', 'Sessions that were refused.', ['code'], () => words(counts.refused)),
   )
   registry.registerMetric(
-    counter('sluice_sessions_ended_total', 'Sessions that have ended.', ['reason'], () => words(counts.ended)),
+    counter('sluice_sessions_ended_total', 'Sessions that have ended.', ['reason'], () =>
+      SESSION_END_REASONS.map((reason): Sample => [[reason], counts.ended.get(reason)]),
+    ),
   )
   registry.registerMetric(
     counter('sluice_access_log_folded_total', 'Refusals that were counted in a row of the access log.', [], () => [

@@ -81,7 +81,7 @@ async function begin(
   // Before the engine is asked: a session that is over before its answer left must not leave a resource behind.
   const resource = resources.open(session.id)
   const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
-    ctx.log.warn({ sessionId: session.id, reason: String(error) }, 'the media engine did not answer an offer')
+    ctx.log.warn({ sessionId: session.id, err: error }, 'the media engine did not answer an offer')
     return null
   })
   if (negotiated?.ok !== true) {

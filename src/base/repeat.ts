@@ -1,0 +1,87 @@
+import type { Clock } from './clock.ts'
+import type { Logger } from './log.ts'
+
+export interface RepeatOptions {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  /** What is repeated, for the log. */
+  readonly name: string
+  /** The pause between the end of one round and the beginning of the next, milliseconds. */
+  readonly everyMs: number
+  /** True: the first round comes after a pause. Absent: it begins at once. */
+  readonly pausesFirst?: boolean
+  /** Ends the repetition when it is aborted. */
+  readonly signal?: AbortSignal
+}
+
+export interface Repetition {
+  /** Resolves when the last round has ended. Never rejects. */
+  readonly over: Promise<void>
+  /** Begins no further round and waits for the one in progress. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** One round. `done`: no other is to follow. `signal` is aborted when the repetition is to end. */
+export type Round = (signal: AbortSignal) => Promise<'done' | void>
+
+/**
+ * Does `round` again and again, never two at once and never without a pause between two. A round that fails is followed by
+ * the next one all the same: work that stops for one failure would be noticed only when the disk is full. The log has one
+ * line for a failure, however often it repeats, and one line when the work succeeds again.
+ */
+export function repeat(options: RepeatOptions, round: Round): Repetition {
+  const stopping = new AbortController()
+  const signal = options.signal ? AbortSignal.any([options.signal, stopping.signal]) : stopping.signal
+  const over = run(options, round, signal)
+  return {
+    over,
+    stop() {
+      stopping.abort()
+      return over
+    },
+  }
+}
+
+async function run(options: RepeatOptions, round: Round, signal: AbortSignal): Promise<void> {
+  const failures = new Failures(options)
+  if (options.pausesFirst) await pause(options, signal)
+  while (!signal.aborted) {
+    try {
+      const answer = await round(signal)
+      failures.none()
+      if (answer === 'done') return
+    } catch (error) {
+      failures.add(error)
+    }
+    if (!signal.aborted) await pause(options, signal)
+  }
+}
+
+const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal): Promise<void> =>
+  clock.sleep(everyMs, signal).catch(() => undefined)
+
+/** Tells of a failure when it is not the one before. */
+class Failures {
+  readonly #log: RepeatOptions['log']
+  readonly #job: string
+  #latest = ''
+  #count = 0
+
+  constructor({ log, name }: RepeatOptions) {
+    this.#log = log
+    this.#job = name
+  }
+
+  add(error: unknown): void {
+    this.#count += 1
+    const text = String(error)
+    if (text !== this.#latest) this.#log.warn({ job: this.#job, err: error }, 'a job failed; it is tried again')
+    this.#latest = text
+  }
+
+  none(): void {
+    if (this.#count > 0) this.#log.info({ job: this.#job, failures: this.#count }, 'a job works again')
+    this.#count = 0
+    this.#latest = ''
+  }
+}

@@ -1,0 +1,31 @@
+import type { Fields } from '../../base/log.ts'
+import type { ClosingSession } from '../../media/sessionRegistry.ts'
+
+/**
+ * A session that has ended as the log shows it; `docs/reference/logs.md` lists the fields. The address is left out: its
+ * family and country are what one groups by, and the list of sessions has the rest.
+ */
+export function sessionLine(node: string, { entry, reason, atMs }: ClosingSession): Fields {
+  const { session, bytes, request } = entry
+  return {
+    node,
+    sessionId: session.id,
+    action: session.action,
+    protocol: session.protocol,
+    accountId: session.accountId,
+    streamName: session.streamName,
+    sourceId: session.sourceId,
+    tokenId: session.tokenId,
+    isSelfSigned: request.credential.kind === 'selfSigned',
+    jti: session.jti,
+    trackingId: session.trackingId,
+    addressFamily: request.address.family,
+    country: session.country,
+    origin: session.origin,
+    startedAt: new Date(session.startedAtMs).toISOString(),
+    durationMs: atMs - session.startedAtMs,
+    bytesIn: bytes.bytesIn,
+    bytesOut: bytes.bytesOut,
+    reason,
+  }
+}

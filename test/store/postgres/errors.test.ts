@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { translatePostgresError } from '../../../src/store/postgres/errors.ts'
+import { StorePool } from '../../../src/store/postgres/pool.ts'
+import { StoreUnavailable } from '../../../src/store/store.ts'
+
+const waited = new Error('timeout exceeded when trying to connect')
+
+test.each([
+  [10, 'all 10 connections of this process to the database are in use; see storage.poolSize'],
+  [9, '9 of the 10 connections of this process to the database are in use, and no other was opened in time'],
+  [0, 'the database server cannot be reached'],
+])('who waited too long for a connection while %i of 10 are in use reads why', (inUse, message) => {
+  const error = translatePostgresError(waited, { size: 10, inUse })
+  expect(error).toBeInstanceOf(StoreUnavailable)
+  expect(error).toMatchObject({ message, cause: waited })
+})
+
+test('a pool that is full does not hide that the server refuses or cuts connections', () => {
+  const pool = { size: 10, inUse: 10 }
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  for (const error of [refused, new Error('Connection terminated unexpectedly')]) {
+    expect(translatePostgresError(error, pool)).toMatchObject({ message: 'the database server cannot be reached' })
+  }
+})
+
+test('a connection that is thrown away is not in use while it is being closed', () => {
+  const pool = new StorePool({ max: 2 })
+  pool.emit('acquire', undefined as never)
+  pool.emit('acquire', undefined as never)
+  pool.emit('release', new Error('broken'), undefined as never)
+  expect(pool.inUse).toBe(1)
+})
