@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Result } from '../../src/base/result.ts'
-import type { Actor, Context } from '../../src/commands/context.ts'
+import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
 import { clearBoundIps } from '../../src/commands/tokens/boundAddresses.ts'
 import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
 import { disableTokens } from '../../src/commands/tokens/disableTokens.ts'
@@ -52,7 +52,7 @@ let actor: Actor
 beforeAll(async () => {
   place = await newPlace('SQLite')
   at = await startTestNode({ url: place.url })
-  actor = { accountId: at.accountId, name: 'cli', address: null, requestId: null }
+  actor = cliActor(at.accountId)
 })
 afterAll(async () => {
   await at.close()
@@ -110,7 +110,7 @@ describe.each(VERBS)('%s: %s %s %#', (_file, action, kind, change) => {
     const { changes } = await ctx.store.changesSince(cursor)
     expect(changes).toEqual([{ kind: 'token', accountId: at.accountId, id }])
     const [row, ...older] = await auditOf(id)
-    expect(row).toMatchObject({ action, actor: 'cli', accountId: at.accountId })
+    expect(row).toMatchObject({ action, actor: { kind: 'cli' }, accountId: at.accountId })
     expect(older).toEqual(before)
   })
 

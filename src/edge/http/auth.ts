@@ -46,16 +46,20 @@ export function bearer(header: string | undefined): string | null {
 }
 
 /** The account that asks. Throws when the route forgot to require a secret. */
-export function accountOf(request: FastifyRequest): string {
-  if (!request.secret) throw new Error(`${request.url} does not require a secret`)
-  return request.secret.accountId
+export const accountOf = (request: FastifyRequest): string => holderOf(request).accountId
+
+function holderOf({ secret, url }: FastifyRequest): NonNullable<FastifyRequest['secret']> {
+  if (!secret) throw new Error(`${url} does not require a secret`)
+  return secret
 }
 
 /** Who asks, and from where, for the audit row. */
 export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
+  const { id, accountId } = holderOf(request)
   return {
-    accountId: accountOf(request),
-    name: `secret:${request.secret?.id}`,
+    kind: 'secret',
+    id,
+    accountId,
     address: peerOf(request.socket.remoteAddress, request.headers).text,
     requestId: request.id,
   }
