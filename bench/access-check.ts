@@ -8,6 +8,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { createToken } from '../src/commands/tokens/createToken.ts'
+import { cliActor } from '../src/commands/context.ts'
 import { runApp } from '../test/support/app.ts'
 import { load, postRequest } from './lib/load.ts'
 import { median, report } from './lib/report.ts'
@@ -36,7 +37,7 @@ else await compare()
 async function serveSluice(): Promise<void> {
   const sluice = await runApp()
   const { ctx } = sluice.app
-  const actor = { accountId: sluice.accountId, name: 'cli', address: null, requestId: null }
+  const actor = cliActor(sluice.accountId)
   const rules = (i: number) => ({
     label: `token ${i}`,
     streams: [{ streamName: 'studio-[0-9]+', isRegex: true }],

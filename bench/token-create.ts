@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { formatActor } from '../src/core/actor.ts'
 import { createToken } from '../src/commands/tokens/createToken.ts'
 import { openStore } from '../src/store/open.ts'
 import type { AuditRow, Store, StoredToken } from '../src/store/store.ts'
@@ -69,7 +70,8 @@ async function throughStore(store: Store, forMs: number): Promise<number> {
 }
 
 async function throughCommand(forMs: number): Promise<number> {
-  const actor = { accountId: sluice.accountId, name: 'secret:1', address: '192.0.2.10', requestId: 'req-1k' }
+  const { accountId } = sluice
+  const actor = { kind: 'secret', id: 1, accountId, address: '192.0.2.10', requestId: 'req-1k' } as const
   const body = {
     label: 'camera',
     streams: [{ streamName: 'camera-1' }],
@@ -136,7 +138,17 @@ async function openRaw(file: string) {
     const id = Number(token.run(...Object.values(values)).lastInsertRowid)
     stream.run(id, 1, values.account_id, values.kind, 'camera-1', 0)
     const row = auditOf(id)
-    audit.run(row.accountId, row.atMs, row.actor, row.address, row.requestId, row.action, row.subject, null, row.after)
+    audit.run(
+      row.accountId,
+      row.atMs,
+      formatActor(row.actor),
+      row.address,
+      row.requestId,
+      row.action,
+      row.subject,
+      null,
+      row.after,
+    )
     change.run('token', values.account_id, id, values.added_at_ms)
   }
   return { db, insertCreate }
@@ -174,7 +186,7 @@ function auditOf(id: number): AuditRow {
   return {
     accountId: 'k9qd2x',
     atMs: Date.now(),
-    actor: 'secret:1',
+    actor: { kind: 'secret', id: 1 },
     address: '192.0.2.10',
     requestId: 'req-1k',
     action: 'publish_token.create',

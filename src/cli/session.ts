@@ -1,7 +1,7 @@
 import { createLogger } from '../base/log.ts'
 import { err, type Result } from '../base/result.ts'
 import { pickAccount } from '../commands/accounts/accounts.ts'
-import type { Actor, Context } from '../commands/context.ts'
+import { type Actor, cliActor, type Context } from '../commands/context.ts'
 import type { Config, PartialConfig } from '../config/schema.ts'
 import type { Call } from './command.ts'
 import type { OpenedApp } from './host.ts'
@@ -42,9 +42,8 @@ export function withAccount<T>(call: Call, work: (desk: Desk) => Answered<T>): A
   return withApp(call, async ({ ctx }) => {
     const account = await pickAccount(ctx, call.globals.account)
     if (!account.ok) return account
-    const actor: Actor = { accountId: account.value.id, name: 'cli', address: null, requestId: null }
-    const { accountId } = actor
-    return work({ ctx, accountId, actor, reader: { accountId, seesSecrets: true } })
+    const accountId = account.value.id
+    return work({ ctx, accountId, actor: cliActor(accountId), reader: { accountId, seesSecrets: true } })
   })
 }
 

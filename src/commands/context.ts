@@ -1,3 +1,4 @@
+import type { ActorIdentity } from '../core/actor.ts'
 import type { AccessPolicy } from '../core/access/types.ts'
 import type { CheckUrl } from '../core/webhooks/rules.ts'
 import type { Address } from '../core/access/address.ts'
@@ -77,15 +78,16 @@ export interface ChannelChange {
   readonly id: string
 }
 
-/** Who asks for a change, and from where. */
-export interface Actor {
+/** Who makes a change, in which account, and from where. */
+export type Actor = ActorIdentity & {
   readonly accountId: string
-  /** `secret:<id>`, `credential:<id>`, `user:<id>` or `cli`. */
-  readonly name: string
   /** Canonical peer address; null for the command line. */
   readonly address: string | null
+  /** Null for the command line. */
   readonly requestId: string | null
 }
+
+export const cliActor = (accountId: string): Actor => ({ kind: 'cli', accountId, address: null, requestId: null })
 
 /** Writes the audit row of a change in the change's own transaction. `before` and `after` must be free of secrets. */
 export async function audit(
@@ -94,12 +96,13 @@ export async function audit(
   atMs: number,
   change: { action: string; subject: string; before?: unknown; after?: unknown },
 ): Promise<void> {
+  const { accountId, address, requestId } = actor
   const row: AuditRow = {
-    accountId: actor.accountId,
+    accountId,
     atMs,
-    actor: actor.name,
-    address: actor.address,
-    requestId: actor.requestId,
+    actor,
+    address,
+    requestId,
     action: change.action,
     subject: change.subject,
     before: change.before === undefined ? null : JSON.stringify(change.before),

@@ -62,6 +62,8 @@ export class AccessCache {
   #heardAtMs: number
   #lookedAtMs = Number.NEGATIVE_INFINITY
   #catchingUp: Promise<void> | null = null
+  /** Until the changes of another process that were noticed last have been read. */
+  #behind: Promise<void> | null = null
   #stopWatching: () => void = () => {}
   readonly #listeners = new Set<ChangeListener>()
 
@@ -89,7 +91,7 @@ export class AccessCache {
   /** Waits for changes that are being read, so that the store can be closed without a false alarm. */
   async stop(): Promise<void> {
     this.#stopWatching()
-    await this.#catchingUp?.catch(() => undefined)
+    await (this.#behind ?? this.#catchingUp)?.catch(() => undefined)
   }
 
   /** Calls `listener` after something may have changed, here or elsewhere; it must not throw. Returns what stops it. */
@@ -98,39 +100,37 @@ export class AccessCache {
     return () => this.#listeners.delete(listener)
   }
 
-  /** The token that has this value, or undefined. */
-  tokenByValue(value: string): CachedToken | undefined | Promise<CachedToken | undefined> {
-    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenByValue(value))
-    const remembered = this.#digests.get(value)
-    const hashHex = remembered ?? sha256Hex(value)
-    const id = this.#idByHash.get(hashHex)
-    const known = id === undefined ? undefined : this.#tokensById.get(id)
-    // The id stays the same when a token gets a new value, so the value has to be compared, not only found.
-    if (known?.hashHex !== hashHex) return this.#loadByHash(value, hashHex)
-    if (remembered === undefined) this.#digests.set(value, known.hashHex)
-    return known
+  /** The token that has this value, or undefined. @throws StoreUnavailable */
+  async tokenByValue(value: string): Promise<CachedToken | undefined> {
+    await this.#catchUpIfBehind()
+    return this.#cachedByValue(value) ?? this.#loadByHash(value)
   }
 
-  async #loadByHash(value: string, hashHex: string): Promise<CachedToken | undefined> {
-    const found = await this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
-    if (found) this.#digests.set(value, hashHex)
-    return found
+  /** The token that has this value, if memory may answer. An absent token is always looked up in the store. */
+  peekTokenByValue(value: string): CachedToken | 'unknown' {
+    return this.#mayAnswer() ? (this.#cachedByValue(value) ?? 'unknown') : 'unknown'
   }
 
-  tokenById(id: number): CachedToken | undefined | Promise<CachedToken | undefined> {
-    if (this.#mustWait()) return this.#afterCatchUp(() => this.tokenById(id))
+  /** @throws StoreUnavailable */
+  async tokenById(id: number): Promise<CachedToken | undefined> {
+    await this.#catchUpIfBehind()
     return this.#tokensById.get(id) ?? this.#load(() => this.#store.read.tokens.get(id))
   }
 
-  /** The API secret that has this value, or undefined. */
-  secretByValue(value: string): ApiSecret | undefined | Promise<ApiSecret | undefined> {
-    if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByValue(value))
-    const remembered = this.#digests.get(value)
-    const hashHex = remembered ?? sha256Hex(value)
-    const known = this.#secrets.get(hashHex)
-    if (!known) return this.#loadSecret(hashHex)
-    if (remembered === undefined) this.#digests.set(value, hashHex)
-    return known
+  /** As `peekTokenByValue`, by the id. */
+  peekTokenById(id: number): CachedToken | 'unknown' {
+    return this.#mayAnswer() ? (this.#tokensById.get(id) ?? 'unknown') : 'unknown'
+  }
+
+  /** The API secret that has this value, or undefined. @throws StoreUnavailable */
+  async secretByValue(value: string): Promise<ApiSecret | undefined> {
+    await this.#catchUpIfBehind()
+    return this.#cachedSecret(value) ?? this.#loadSecret(sha256Hex(value))
+  }
+
+  /** The API secret that has this value, if memory may answer. An absent secret is always looked up in the store. */
+  peekSecretByValue(value: string): ApiSecret | 'unknown' {
+    return this.#mayAnswer() ? (this.#cachedSecret(value) ?? 'unknown') : 'unknown'
   }
 
   /** After a committed change of this token on this node. */
@@ -151,17 +151,61 @@ export class AccessCache {
     return this.#clock.monotonic() - this.#heardAtMs
   }
 
-  #mustWait(): boolean {
-    const nowMs = this.#clock.monotonic()
-    if (nowMs - this.#heardAtMs > this.#staleMs) throw new StoreUnavailable('the store has been silent for too long')
-    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return false
-    this.#lookedAtMs = nowMs
-    return this.#store.changedRemotely()
+  #cachedByValue(value: string): CachedToken | undefined {
+    const remembered = this.#digests.get(value)
+    const hashHex = remembered ?? sha256Hex(value)
+    const id = this.#idByHash.get(hashHex)
+    const cached = id === undefined ? undefined : this.#tokensById.get(id)
+    // The id stays the same when a token gets a new value, so the value has to be compared, not only found.
+    if (cached?.hashHex !== hashHex) return undefined
+    if (remembered === undefined) this.#digests.set(value, cached.hashHex)
+    return cached
   }
 
-  async #afterCatchUp<T>(lookUp: () => T): Promise<Awaited<T>> {
-    await this.#catchUp()
-    return await lookUp()
+  async #loadByHash(value: string): Promise<CachedToken | undefined> {
+    const hashHex = sha256Hex(value)
+    const found = await this.#load(() => this.#store.read.tokens.findByHash(Buffer.from(hashHex, 'hex')), hashHex)
+    if (found) this.#digests.set(value, hashHex)
+    return found
+  }
+
+  #cachedSecret(value: string): ApiSecret | undefined {
+    const remembered = this.#digests.get(value)
+    const hashHex = remembered ?? sha256Hex(value)
+    const cached = this.#secrets.get(hashHex)
+    if (cached && remembered === undefined) this.#digests.set(value, hashHex)
+    return cached
+  }
+
+  /** False while changes of another process are read, and when the store has been silent for too long. */
+  #mayAnswer(): boolean {
+    const nowMs = this.#clock.monotonic()
+    if (nowMs - this.#heardAtMs > this.#staleMs) return false
+    if (nowMs - this.#lookedAtMs >= LOOK_EVERY_MS) this.#look(nowMs)
+    return this.#behind === null
+  }
+
+  /** The store answers each change once, so a look-up that may not wait leaves the change to those that may. */
+  #look(nowMs: number): void {
+    this.#lookedAtMs = nowMs
+    if (this.#behind !== null || !this.#store.changedRemotely()) return
+    // A read that is under way may have begun before the change.
+    const behind = Promise.resolve(this.#catchingUp)
+      .then(() => this.#catchUp())
+      .finally(() => {
+        this.#behind = null
+      })
+    // A failure is for the look-ups that wait; there may be none.
+    behind.catch(() => undefined)
+    this.#behind = behind
+  }
+
+  /** @throws StoreUnavailable when the store has been silent for too long */
+  async #catchUpIfBehind(): Promise<void> {
+    while (!this.#mayAnswer()) {
+      if (this.#behind === null) throw new StoreUnavailable('the store has been silent for too long')
+      await this.#behind
+    }
   }
 
   #catchUp(): Promise<void> {

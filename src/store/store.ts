@@ -1,3 +1,4 @@
+import type { ActorIdentity } from '../core/actor.ts'
 import type { Token, TokenKind } from '../core/tokens/types.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
@@ -203,8 +204,7 @@ export interface OutboxEvent {
 export interface AuditRow {
   accountId: string
   atMs: number
-  /** Who: `secret:<id>`, `credential:<id>`, `user:<id>`, `cli`, `job:<name>`. */
-  actor: string
+  actor: ActorIdentity
   /** From where: the peer address, or null for the command line. */
   address: string | null
   requestId: string | null

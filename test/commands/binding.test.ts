@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { authorize } from '../../src/commands/access/authorize.ts'
 import { listSecrets, refreshSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { parseAddress } from '../../src/core/access/address.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -137,7 +138,7 @@ describe('two nodes on one PostgreSQL', () => {
   it('refuse a refreshed API secret of the other node within two seconds', async () => {
     const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
     expect((await two.call('GET', '/api/publish_token/list')).status).toBe(200)
-    const actor = { accountId: one.accountId, name: 'cli', address: null, requestId: null }
+    const actor = cliActor(one.accountId)
     for (const secret of await listSecrets(one.app.ctx, one.accountId))
       await refreshSecret(one.app.ctx, actor, secret.id)
     const until = performance.now() + 2000

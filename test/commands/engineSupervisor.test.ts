@@ -44,7 +44,7 @@ beforeAll(async () => {
   if (!config.ok) throw new Error(JSON.stringify(config.error))
   app = await openApp({ config: config.value, log: silentLog, clock })
   const [account] = await app.ctx.store.read.accounts.list()
-  actor = { accountId: account?.id ?? '', name: 'credential:7', address: null, requestId: null }
+  actor = { kind: 'credential', id: 7, accountId: account?.id ?? '', address: null, requestId: null }
 })
 afterAll(async () => {
   await app.close()

@@ -224,7 +224,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     // So long after the store was last heard of that nothing is believed any more.
     clock.advance(3_600_001)
     at.ctx.cache.forgetToken(id)
-    expect(at.ctx.sessions.unchecked.has(id)).toBe(true)
+    await until(() => at.ctx.sessions.unchecked.has(id))
     await until(async () => {
       await at.node.reconcile()
       return (await names()).includes('feeds ended')

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { type RunningApp, runApp } from '../support/app.ts'
 import { credential } from '../support/channelsClient.ts'
 import { freshDatabase, postgresUrl } from '../support/postgres.ts'
@@ -40,7 +41,7 @@ async function newAsker(sluice: RunningApp): Promise<Asker> {
   const account = await createAccount(ctx, 'lists')
   if (!account.ok) throw new Error('no account')
   const { id } = account.value
-  const secret = await createSecret(ctx, { accountId: id, name: 'cli', address: null, requestId: null }, 'lists')
+  const secret = await createSecret(ctx, cliActor(id), 'lists')
   if (!secret.ok) throw new Error('no secret')
   const basic = await credential(sluice, 'read', id)
   const ground = await newGround(ctx.store, id, (text) => ctx.sealer.seal(text, 'ingest:secret'))

@@ -56,7 +56,7 @@ export function auditRow(accountId: string, subject: string): AuditRow {
   return {
     accountId,
     atMs: 1_750_000_000_000,
-    actor: 'cli',
+    actor: { kind: 'cli' },
     address: null,
     requestId: null,
     action: 'publish_token.create',

@@ -135,7 +135,7 @@ describe('the interface', () => {
       'channel.created',
     ])
     for (const row of rows)
-      expect(row).toMatchObject({ actor: expect.stringMatching(/^credential:\d+$/), address: '127.0.0.1' })
+      expect(row).toMatchObject({ actor: { kind: 'credential', id: expect.any(Number) }, address: '127.0.0.1' })
     const text = JSON.stringify(rows)
     for (const secret of [made.ingests[0].streamKey, '0123456789', 'studio.example.com', 'path-key-1']) {
       expect(text).not.toContain(secret)

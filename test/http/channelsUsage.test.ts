@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCredential, deleteCredential } from '../../src/commands/accounts/credentials.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { newRun } from '../conformance/store.samples.ts'
 import { strangerOf, type ChannelsClient, runChannels, WHOLE_CHANNEL } from '../support/channelsClient.ts'
 
@@ -243,7 +244,7 @@ test('what a deleted channel served and ran stays readable for its account, and 
 test('a run names who started and stopped it, also when that credential is gone', async () => {
   const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
   const { app: running, accountId } = live.running
-  const actor = { accountId, name: 'cli', address: null, requestId: null }
+  const actor = cliActor(accountId)
   const robot = await createCredential(running.ctx, actor, 'night robot', 'write')
   if (!robot.ok) throw new Error(JSON.stringify(robot.error))
   const authorization = `Basic ${Buffer.from(robot.value.value).toString('base64')}`

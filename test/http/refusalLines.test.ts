@@ -8,6 +8,7 @@ import { type App, openApp } from '../../src/app/app.ts'
 import { ManualClock } from '../../src/base/clock.ts'
 import type { Fields, Logger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { buildHttp } from '../../src/app/server.ts'
 import { ScriptedEngine } from '../support/scriptedEngine.ts'
@@ -43,7 +44,7 @@ const answers = () => lines.filter(({ message }) => message === 'answered').map(
 
 async function newSecret(): Promise<{ authorization: string; accountId: string }> {
   const [account] = await app.ctx.store.read.accounts.list()
-  const actor = { accountId: account?.id ?? '', name: 'cli', address: null, requestId: null }
+  const actor = cliActor(account?.id ?? '')
   const secret = await createSecret(app.ctx, actor, 'test')
   if (!secret.ok) throw new Error('no secret')
   return { authorization: `Bearer ${secret.value.value}`, accountId: actor.accountId }

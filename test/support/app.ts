@@ -5,6 +5,7 @@ import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createLogger } from '../../src/base/log.ts'
 import { createSecret } from '../../src/commands/accounts/secrets.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { PartialConfig } from '../../src/config/schema.ts'
 import type { MediaEngine } from '../../src/media/engine.ts'
@@ -58,7 +59,7 @@ export async function runApp({ flags = {}, clock, dataDir, engine }: AppSettings
   const app = await openApp({ config: config.value, log: silentLog, ...(clock ? { clock } : {}) })
   const [account] = await app.ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
-  const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
+  const actor = cliActor(account.id)
   const made = await createSecret(app.ctx, actor, `test ${Math.random()}`)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   const server = await startServing(app, engine)

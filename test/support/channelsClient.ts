@@ -1,5 +1,6 @@
 import { createAccount } from '../../src/commands/accounts/accounts.ts'
 import { createCredential } from '../../src/commands/accounts/credentials.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { type Answer, type AppSettings, type RunningApp, runApp } from './app.ts'
 
 export interface ChannelsClient {
@@ -38,7 +39,7 @@ export async function credential(
   scope: 'read' | 'write',
   account = accountId,
 ): Promise<string> {
-  const actor = { accountId: account, name: 'cli', address: null, requestId: null }
+  const actor = cliActor(account)
   const made = await createCredential(app.ctx, actor, `test ${Math.random()}`, scope)
   if (!made.ok) throw new Error(JSON.stringify(made.error))
   return `Basic ${Buffer.from(made.value.value).toString('base64')}`

@@ -5,7 +5,7 @@ import { openApp, type App } from '../../src/app/app.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
 import type { AccessAttempt } from '../../src/commands/access/authorize.ts'
-import type { Context } from '../../src/commands/context.ts'
+import { cliActor, type Context } from '../../src/commands/context.ts'
 import { admitPublisher, admitViewer } from '../../src/commands/sessions/admit.ts'
 import { closeSession } from '../../src/commands/sessions/close.ts'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
@@ -87,7 +87,7 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const http = await buildHttp(app)
   const [account] = await ctx.store.read.accounts.list()
   if (!account) throw new Error('no account')
-  const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
+  const actor = cliActor(account.id)
   const secret = await createSecret(ctx, actor, `test ${Math.random()}`)
   if (!secret.ok) throw new Error(JSON.stringify(secret.error))
   const headers = { authorization: `Bearer ${secret.value.value}` }

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { afterAll, expect, it } from 'vitest'
 import { openApp } from '../../src/app/app.ts'
+import { cliActor } from '../../src/commands/context.ts'
 import { createChannelWebhook } from '../../src/commands/channels/webhooks/webhooks.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { silentLog } from '../support/app.ts'
@@ -61,9 +62,8 @@ async function seed(): Promise<{ id: string; logId: string }> {
   const app = await openApp({ config: config.value, log: silentLog })
   const [account] = await app.ctx.store.read.accounts.list()
   const accountId = account?.id ?? ''
-  const actor = { accountId, name: 'test', address: null, requestId: null }
   const url = 'https://hooks.example.com/channels'
-  const hook = await createChannelWebhook(app.ctx, actor, { name: 'Hook', url, events: ['*'] })
+  const hook = await createChannelWebhook(app.ctx, cliActor(accountId), { name: 'Hook', url, events: ['*'] })
   if (!hook.ok) throw new Error('no webhook')
   const { id } = hook.value
   const lane = (await app.ctx.store.read.channelWebhooks.get(accountId, id))?.lane ?? 0

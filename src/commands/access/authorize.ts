@@ -1,16 +1,15 @@
-import { constantTimeEqual, hmac } from '../../base/crypto.ts'
 import type { Address } from '../../core/access/address.ts'
 import { decide } from '../../core/access/decide.ts'
 import { REFUSALS } from '../../core/access/refusals.ts'
-import { looksLikeJwt, parseSelfSigned } from '../../core/access/selfSigned.ts'
 import { SESSION_LIMITS, type SessionLimitCode } from '../../core/sessions/slots.ts'
 import type { AccessRequest, Action, Credential, Decision, Protocol } from '../../core/access/types.ts'
 import { checkStreamName } from '../../core/access/streamName.ts'
-import type { AccessLogRow } from '../../store/store.ts'
+import type { AccessLogRow, Stream } from '../../store/store.ts'
 import type { Noted } from '../../services/accessRecorder.ts'
 import type { Context } from '../context.ts'
-import { onAir } from '../sessions/revoke.ts'
+import { onAir, peekOnAir } from '../sessions/revoke.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
+import { credentialFromMemory, resolveCredential } from './credential.ts'
 
 /** What an edge knows of somebody who wants to publish or to view. */
 export interface AccessAttempt {
@@ -39,36 +38,28 @@ interface Authorized extends Evaluation {
   limit: SessionLimitCode | null
 }
 
-/** Null: a slot was reserved for the session. */
-export type ReserveSlot = (evaluation: Evaluation) => SessionLimitCode | null
+/** Who may take part in an attempt, beside what the attempt says itself. */
+interface AuthorizeOptions {
+  /** Null: a slot was reserved for the session. */
+  readonly reserveSlot?: (evaluation: Evaluation) => SessionLimitCode | null
+  /** Finds what the token proves, if it was presented before. Called again when the token changes under the decision. */
+  readonly prove?: () => Promise<Credential>
+}
 
 const BIND_ATTEMPTS = 3
 
 /**
- * May they? Decides, reserves a slot, writes the effects (a bound address) before anybody is told, and records the
- * decision. If a limit is reached, no address is bound.
- * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: nobody is admitted then
+ * Decides an attempt and carries the decision out: reserves a slot, writes the effects (a bound address) before the client
+ * gets its answer, and records the decision. If a limit is reached, no address is bound.
+ * @throws StoreUnavailable when it cannot be decided or the effects cannot be written: then the client is not admitted
  */
-export function authorize(
+export async function authorize(
   ctx: Context,
   attempt: AccessAttempt,
-  reserveSlot: ReserveSlot = () => null,
-): Promise<Authorized> {
-  return authorizeAs(ctx, attempt, () => resolveCredential(ctx, attempt.presented), reserveSlot)
-}
-
-/** Finds what somebody has proved. Called again when the token changes under the decision. */
-type Proof = () => Credential | Promise<Credential>
-
-/** As `authorize`, for somebody whose token was presented before. @throws StoreUnavailable as there */
-export async function authorizeAs(
-  ctx: Context,
-  attempt: AccessAttempt,
-  proof: Proof,
-  reserveSlot: ReserveSlot = () => null,
+  { reserveSlot = () => null, prove }: AuthorizeOptions = {},
 ): Promise<Authorized> {
   for (let tries = 1; ; tries++) {
-    const evaluation = await evaluate(ctx, attempt, proof, ctx.clock.now())
+    const evaluation = await evaluate(ctx, attempt, ctx.clock.now(), prove)
     const limit = evaluation.decision.allowed ? reserveSlot(evaluation) : null
     if (limit !== null) {
       record(ctx, 'live', evaluation, limit)
@@ -87,7 +78,7 @@ export async function authorizeAs(
  * only a refusal is recorded: what is allowed is decided again with the request for the media.
  */
 export async function preview(ctx: Context, attempt: AccessAttempt): Promise<Evaluation> {
-  const evaluation = await evaluate(ctx, attempt, () => resolveCredential(ctx, attempt.presented), ctx.clock.now())
+  const evaluation = await evaluate(ctx, attempt, ctx.clock.now())
   if (!evaluation.decision.allowed) record(ctx, 'live', evaluation)
   return evaluation
 }
@@ -114,35 +105,45 @@ export function recordLimit(ctx: Context, attempt: AccessAttempt, limit: Session
   ctx.recorder.note(noted, false)
 }
 
-/** What would `authorize` answer at `atMs`? Writes and binds nothing; the question is recorded as a check. */
-export function dryRun(ctx: Context, attempt: AccessAttempt, atMs: number): Evaluation | Promise<Evaluation> {
-  const finish = (evaluation: Evaluation): Evaluation => {
-    record(ctx, 'check', evaluation)
-    return evaluation
-  }
-  const evaluation = evaluate(ctx, attempt, () => resolveCredential(ctx, attempt.presented), atMs)
-  return evaluation instanceof Promise ? evaluation.then(finish) : finish(evaluation)
+/** What `authorize` would answer at `atMs`. Writes and binds nothing; the question is recorded as a check. */
+export async function dryRun(ctx: Context, attempt: AccessAttempt, atMs: number): Promise<Evaluation> {
+  const evaluation = evaluateFromMemory(ctx, attempt, atMs) ?? (await evaluate(ctx, attempt, atMs))
+  record(ctx, 'check', evaluation)
+  return evaluation
 }
 
-/** Synchronous when everything that is asked about is in memory, which is the usual case and the fast one. */
-function evaluate(ctx: Context, attempt: AccessAttempt, proof: Proof, nowMs: number): Evaluation | Promise<Evaluation> {
-  const credential = proof()
-  if (credential instanceof Promise) return credential.then((found) => evaluateAs(ctx, attempt, found, nowMs))
-  return evaluateAs(ctx, attempt, credential, nowMs)
+/** As `dryRun`, from memory alone; null: only the store can say, and nothing was recorded. */
+export function dryRunFromMemory(ctx: Context, attempt: AccessAttempt, atMs: number): Evaluation | null {
+  const evaluation = evaluateFromMemory(ctx, attempt, atMs)
+  if (evaluation !== null) record(ctx, 'check', evaluation)
+  return evaluation
 }
 
-function evaluateAs(
+/** What `authorize` would decide, from memory alone; null: only the store can say. Writes nothing and records nothing. */
+export function evaluateFromMemory(ctx: Context, attempt: AccessAttempt, nowMs: number): Evaluation | null {
+  const credential = credentialFromMemory(ctx.cache, attempt.presented)
+  if (credential === null) return null
+  const stream = streamThatDecides(attempt, credential)
+  if (stream === null) return evaluateWith(ctx, attempt, credential, true, nowMs)
+  const live = peekOnAir(ctx, stream.accountId, stream.streamName)
+  // Without a feed the publish tokens of the stream decide, and those are in the store.
+  if (live === undefined || live === 'unknown') return null
+  return evaluateWith(ctx, attempt, credential, live.secured, nowMs)
+}
+
+async function evaluate(
   ctx: Context,
   attempt: AccessAttempt,
-  credential: Credential,
   nowMs: number,
-): Evaluation | Promise<Evaluation> {
-  const secured = isSecured(ctx, attempt, credential)
-  if (secured instanceof Promise) return secured.then((found) => evaluation(ctx, attempt, credential, found, nowMs))
-  return evaluation(ctx, attempt, credential, secured, nowMs)
+  prove = () => resolveCredential(ctx.cache, attempt.presented),
+): Promise<Evaluation> {
+  const credential = await prove()
+  const stream = streamThatDecides(attempt, credential)
+  const streamIsSecured = stream === null || (await isSecured(ctx, stream))
+  return evaluateWith(ctx, attempt, credential, streamIsSecured, nowMs)
 }
 
-function evaluation(
+function evaluateWith(
   ctx: Context,
   attempt: AccessAttempt,
   credential: Credential,
@@ -163,61 +164,15 @@ function evaluation(
   return { request, decision: decide(request, ctx.policy, nowMs) }
 }
 
-/** Asked only for viewers without a token: for all others the token decides. */
-function isSecured(ctx: Context, attempt: AccessAttempt, credential: Credential): boolean | Promise<boolean> {
-  const { action, accountId, streamName } = attempt
-  if (action !== 'view' || credential.kind !== 'none' || accountId === null) return true
-  if (checkStreamName(streamName) !== null) return true
-  const live = onAir(ctx, accountId, streamName)
-  const judge = (found: Awaited<typeof live>) =>
-    found ? found.secured : streamWouldBeSecured(ctx, accountId, streamName)
-  return live instanceof Promise ? live.then(judge) : judge(live)
+/** The stream whose security decides: that of a viewer without a token. Null: the token decides, or the name is invalid. */
+function streamThatDecides({ action, accountId, streamName }: AccessAttempt, credential: Credential): Stream | null {
+  if (action !== 'view' || credential.kind !== 'none' || accountId === null) return null
+  return checkStreamName(streamName) === null ? { accountId, streamName } : null
 }
 
-/** From what was presented to what it proves. Synchronous when the token is in memory. */
-function resolveCredential(ctx: Context, presented: string | null): Credential | Promise<Credential> {
-  if (presented === null || presented === '') return { kind: 'none' }
-  if (isTokenValue(presented)) {
-    const found = ctx.cache.tokenByValue(presented)
-    return found instanceof Promise ? found.then(asToken) : asToken(found)
-  }
-  if (looksLikeJwt(presented)) return resolveSelfSigned(ctx, presented)
-  return { kind: 'unknown', why: 'a token is 64 lower-case hex characters or a JWT' }
-}
-
-/** `/^[0-9a-f]{64}$/`, in half of the time. */
-function isTokenValue(text: string): boolean {
-  if (text.length !== 64) return false
-  for (let i = 0; i < 64; i++) {
-    const code = text.charCodeAt(i)
-    const isDigit = code >= 0x30 && code <= 0x39
-    if (!isDigit && (code < 0x61 || code > 0x66)) return false
-  }
-  return true
-}
-
-const asToken = (found: { snapshot: AccessTokenSnapshot } | undefined): Credential =>
-  found ? { kind: 'token', token: found.snapshot } : { kind: 'unknown', why: 'no token has this value' }
-
-/** RFC 7518 section 3.2. */
-const DIGESTS = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
-
-type AccessTokenSnapshot = Extract<Credential, { kind: 'token' }>['token']
-
-function resolveSelfSigned(ctx: Context, presented: string): Credential | Promise<Credential> {
-  const parsed = parseSelfSigned(presented)
-  if (!parsed.ok) return { kind: 'unknown', why: parsed.error }
-  const { alg, signingInput, signature, claims } = parsed.value
-  const verify = (parent: Awaited<ReturnType<typeof ctx.cache.tokenById>>): Credential => {
-    if (!parent || parent.snapshot.kind !== 'subscribe')
-      return { kind: 'unknown', why: 'the parent token does not exist' }
-    const digest = hmac(DIGESTS[alg], parent.signingKey(), signingInput)
-    if (!constantTimeEqual(digest, signature))
-      return { kind: 'unknown', why: 'the signature is not made with the parent token' }
-    return { kind: 'selfSigned', token: parent.snapshot, claims }
-  }
-  const parent = ctx.cache.tokenById(claims.tokenId)
-  return parent instanceof Promise ? parent.then(verify) : verify(parent)
+async function isSecured(ctx: Context, { accountId, streamName }: Stream): Promise<boolean> {
+  const live = await onAir(ctx, accountId, streamName)
+  return live ? live.secured : streamWouldBeSecured(ctx, accountId, streamName)
 }
 
 /** Writes a decision's effects. Null: the token changed under the decision, so it must be made again. */

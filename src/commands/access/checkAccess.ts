@@ -3,8 +3,8 @@ import type { Decision, RefusalCode, TraceStep } from '../../core/access/types.t
 import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { Context } from '../context.ts'
-import { type AccessAttempt, type Evaluation, dryRun } from './authorize.ts'
-import { onAir } from '../sessions/revoke.ts'
+import { type AccessAttempt, dryRun, dryRunFromMemory } from './authorize.ts'
+import { onAir, peekOnAir } from '../sessions/revoke.ts'
 
 export interface CheckAnswer {
   allowed: boolean
@@ -16,11 +16,33 @@ export interface CheckAnswer {
 }
 
 /** Answers what a given request would get, with every step that led there. Binds, counts and opens nothing. */
-export function checkAccess(
+export async function checkAccess(
   ctx: Context,
   accountId: string,
   body: unknown,
-): Result<CheckAnswer, Failure> | Promise<Result<CheckAnswer, Failure>> {
+): Promise<Result<CheckAnswer, Failure>> {
+  const read = readQuestion(accountId, body)
+  if (!read.ok) return read
+  const { attempt, atMs } = read.value
+  const { decision } = await dryRun(ctx, attempt, atMs ?? ctx.clock.now())
+  const live = await onAir(ctx, accountId, attempt.streamName)
+  return ok(answerOf(decision, live !== undefined))
+}
+
+/** As `checkAccess`, from memory alone; null: only the store can say, and nothing was recorded. */
+export function checkFromMemory(ctx: Context, accountId: string, body: unknown): Result<CheckAnswer, Failure> | null {
+  const read = readQuestion(accountId, body)
+  if (!read.ok) return read
+  const { attempt, atMs } = read.value
+  const live = peekOnAir(ctx, accountId, attempt.streamName)
+  const evaluation = live === 'unknown' ? null : dryRunFromMemory(ctx, attempt, atMs ?? ctx.clock.now())
+  return evaluation === null ? null : ok(answerOf(evaluation.decision, live !== undefined))
+}
+
+function readQuestion(
+  accountId: string,
+  body: unknown,
+): Result<{ attempt: AccessAttempt; atMs: number | undefined }, Failure> {
   const read = readCheck(body)
   if (!read.ok) return err(invalid(read.error))
   const question = read.value
@@ -36,13 +58,7 @@ export function checkAccess(
     origin: question.origin,
     country: question.country,
   }
-  const evaluation = dryRun(ctx, attempt, question.atMs ?? ctx.clock.now())
-  const finish = ({ decision }: Evaluation): Result<CheckAnswer, Failure> | Promise<Result<CheckAnswer, Failure>> => {
-    const live = onAir(ctx, accountId, question.streamName)
-    if (live instanceof Promise) return live.then((found) => ok(answerOf(decision, found !== undefined)))
-    return ok(answerOf(decision, live !== undefined))
-  }
-  return evaluation instanceof Promise ? evaluation.then(finish) : finish(evaluation)
+  return ok({ attempt, atMs: question.atMs })
 }
 
 function answerOf(decision: Decision, live: boolean): CheckAnswer {

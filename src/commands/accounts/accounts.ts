@@ -2,7 +2,7 @@ import { accountId } from '../../base/ids.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { failure, type Failure } from '../../core/errors.ts'
 import { Conflict, type Account } from '../../store/store.ts'
-import { audit, type Context } from '../context.ts'
+import { audit, cliActor, type Context } from '../context.ts'
 
 const NAME_MAX = 128
 const ID_ATTEMPTS = 5
@@ -24,8 +24,11 @@ export async function createAccount(ctx: Context, name: string): Promise<Result<
     try {
       await ctx.store.transaction(async (tx) => {
         await tx.accounts.insert(account)
-        const actor = { accountId: account.id, name: 'cli', address: null, requestId: null }
-        await audit(tx, actor, account.createdAtMs, { action: 'account.create', subject: account.id, after: { name } })
+        await audit(tx, cliActor(account.id), account.createdAtMs, {
+          action: 'account.create',
+          subject: account.id,
+          after: { name },
+        })
       })
       return ok(account)
     } catch (error) {

@@ -1,13 +1,17 @@
 import { constantTimeEqual, sha256 } from '../../base/crypto.ts'
-import type { StoredCredential } from '../../store/store.ts'
+import type { ApiSecret, StoredCredential } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 
-/** Who holds this API secret? Undefined when nobody does. The value is compared by its SHA-256 only. */
-export function authenticateSecret(
-  ctx: Pick<Context, 'cache'>,
-  presented: string,
-): { id: number; accountId: string } | undefined | Promise<{ id: number; accountId: string } | undefined> {
-  return ctx.cache.secretByValue(presented)
+type SecretHolder = Pick<ApiSecret, 'id' | 'accountId'>
+
+/** Finds the holder of an API secret; undefined: no secret has this value. The value is compared by its SHA-256 only. */
+export const authenticateSecret = (ctx: Pick<Context, 'cache'>, presented: string): Promise<SecretHolder | undefined> =>
+  ctx.cache.secretByValue(presented)
+
+/** As `authenticateSecret`, from memory alone; null: only the store can say. */
+export function authenticateFromMemory(ctx: Pick<Context, 'cache'>, presented: string): SecretHolder | null {
+  const found = ctx.cache.peekSecretByValue(presented)
+  return found === 'unknown' ? null : found
 }
 
 /** Whose Basic credential is this? Undefined when nobody's. It is looked up each time, so a deleted one is refused at once. */

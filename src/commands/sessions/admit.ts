@@ -142,7 +142,9 @@ async function admit<R>(
     if (closed) return closed
     const reservation = new SlotReservation(ctx)
     try {
-      const { limit, ...considered } = await authorize(ctx, attempt, (asking) => reservation.take(asking))
+      const { limit, ...considered } = await authorize(ctx, attempt, {
+        reserveSlot: (asking) => reservation.take(asking),
+      })
       const { decision } = considered
       if (limit !== null) return refuseOverLimit(ctx, limit)
       if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)

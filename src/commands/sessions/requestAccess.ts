@@ -4,7 +4,7 @@ import { REFUSALS } from '../../core/access/refusals.ts'
 import type { AccessRequest, Credential, TokenSnapshot } from '../../core/access/types.ts'
 import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { CachedToken } from '../../store/cached.ts'
-import { type AccessAttempt, authorizeAs } from '../access/authorize.ts'
+import { type AccessAttempt, authorize } from '../access/authorize.ts'
 import type { Context } from '../context.ts'
 import { problemOfEdit } from './revoke.ts'
 
@@ -82,9 +82,11 @@ export class RequestAccess {
     const {
       decision,
       request: { credential },
-    } = await authorizeAs(this.#ctx, attemptFrom(request, from), async () => {
-      const token = await tokenOf(this.#ctx, entry)
-      return token ? withToken(request.credential, token.snapshot) : GONE
+    } = await authorize(this.#ctx, attemptFrom(request, from), {
+      prove: async () => {
+        const token = await tokenOf(this.#ctx, entry)
+        return token ? withToken(request.credential, token.snapshot) : GONE
+      },
     })
     if (decision.allowed && 'token' in credential) this.#remember(entry, place, credential.token)
     if (decision.allowed) return null
@@ -125,14 +127,8 @@ async function tokenOf({ cache }: Context, { session, tokenHash }: ActiveSession
 
 /** The same, if it is in memory and may be used. */
 function peekToken({ cache }: Context, { session, tokenHash }: ActiveSession): CachedToken | undefined {
-  try {
-    const token = session.tokenId === null ? undefined : cache.tokenById(session.tokenId)
-    if (!(token instanceof Promise)) return token?.hashHex === tokenHash ? token : undefined
-    token.catch(() => undefined)
-  } catch {
-    // The store has been silent for too long: whoever asks in earnest is told.
-  }
-  return undefined
+  const token = session.tokenId === null ? 'unknown' : cache.peekTokenById(session.tokenId)
+  return token !== 'unknown' && token.hashHex === tokenHash ? token : undefined
 }
 
 const withToken = (credential: Credential, token: TokenSnapshot): Credential =>

@@ -146,10 +146,15 @@ export async function remoteFeed(
 
 type OnAir = ReturnType<StreamsOnAir>
 
-/** Is a stream on the air, at whatever node? At once, unless memory does not hold all feeds. */
-export function onAir(ctx: Context, accountId: string, streamName: string): OnAir | Promise<OnAir> {
-  const known = ctx.streamsOnAir(accountId, streamName)
-  if (known || ctx.sessions.knowsAll) return known
-  const found = ctx.store.read.feeds.remoteOf(ctx.sessions.node, { accountId, streamName })
-  return found.then((feeds) => (feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }))
+/** The feed of a stream, at whatever node; undefined: there is none. @throws StoreUnavailable */
+export async function onAir(ctx: Context, accountId: string, streamName: string): Promise<OnAir> {
+  const found = peekOnAir(ctx, accountId, streamName)
+  if (found !== 'unknown') return found
+  const feeds = await ctx.store.read.feeds.remoteOf(ctx.sessions.node, { accountId, streamName })
+  return feeds.length === 0 ? undefined : { secured: feeds.some(({ secured }) => secured) }
+}
+
+/** As `onAir`, from memory alone. Unknown: more feeds are on the air than memory holds. */
+export function peekOnAir(ctx: Context, accountId: string, streamName: string): OnAir | 'unknown' {
+  return ctx.streamsOnAir(accountId, streamName) ?? (ctx.sessions.knowsAll ? undefined : 'unknown')
 }

@@ -1,7 +1,8 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import type { Failure } from '../../core/errors.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import type { Actor, Context } from '../context.ts'
+import { changeToken } from './changeToken.ts'
 import { noToken } from './readTokens.ts'
 
 export interface BoundIp {
@@ -30,22 +31,10 @@ export async function listBoundIps(
   )
 }
 
-/** Forgets every bound address; the next distinct ones are bound anew. */
-export async function clearBoundIps(
-  ctx: Context,
-  actor: Actor,
-  kind: TokenKind,
-  id: number,
-): Promise<Result<true, Failure>> {
-  const nowMs = ctx.clock.now()
-  const found = await ctx.store.transaction(async (tx) => {
-    const token = await tx.tokens.lock(actor.accountId, kind, id)
-    if (!token) return false
+/** Forgets every bound address. After it the token binds the next addresses that use it. */
+export function clearBoundIps(ctx: Context, actor: Actor, kind: TokenKind, id: number): Promise<Result<true, Failure>> {
+  return changeToken(ctx, actor, { kind, id }, async ({ tx }) => {
     const cleared = await tx.bindings.clear(id)
-    await tx.changes.append({ kind: 'token', accountId: actor.accountId, id, atMs: nowMs })
-    await audit(tx, actor, nowMs, { action: `${kind}_token.clear_bound_ips`, subject: String(id), before: { cleared } })
-    return true
+    return ok({ value: true, recorded: { verb: 'clear_bound_ips', before: { cleared } } })
   })
-  ctx.cache.forgetToken(id)
-  return found ? ok(true) : err(noToken(kind, id))
 }

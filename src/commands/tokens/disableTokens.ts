@@ -1,8 +1,9 @@
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readDisable } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import { audit, type Actor, type Context } from '../context.ts'
+import type { Actor, Context } from '../context.ts'
 import { auditView } from './auditView.ts'
+import { changeToken } from './changeToken.ts'
 
 export interface DisableAnswer {
   successfulTokens: number[]
@@ -19,28 +20,16 @@ export async function disableTokens(
   if (!read.ok) return err(invalid(read.error))
   const answer: DisableAnswer = { successfulTokens: [], failedTokens: [] }
   for (const id of new Set(read.value)) {
-    if (await disableOne(ctx, actor, id)) answer.successfulTokens.push(id)
+    if ((await disableOne(ctx, actor, id)).ok) answer.successfulTokens.push(id)
     else answer.failedTokens.push({ tokenId: id, errorMessage: `No publish token with id: ${id}` })
   }
   return ok(answer)
 }
 
-async function disableOne(ctx: Context, actor: Actor, id: number): Promise<boolean> {
-  const nowMs = ctx.clock.now()
-  const found = await ctx.store.transaction(async (tx) => {
-    const before = await tx.tokens.lock(actor.accountId, 'publish', id)
-    if (!before) return false
-    if (!before.isActive) return true
+function disableOne(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+  return changeToken(ctx, actor, { kind: 'publish', id }, async ({ before, tx }) => {
+    if (!before.isActive) return ok({ value: true, recorded: null })
     const after = await tx.tokens.replace({ ...before, isActive: false })
-    await tx.changes.append({ kind: 'token', accountId: actor.accountId, id, atMs: nowMs })
-    await audit(tx, actor, nowMs, {
-      action: 'publish_token.disable',
-      subject: String(id),
-      before: auditView(before),
-      after: auditView(after),
-    })
-    return true
+    return ok({ value: true, recorded: { verb: 'disable', before: auditView(before), after: auditView(after) } })
   })
-  ctx.cache.forgetToken(id)
-  return found
 }

@@ -2,9 +2,9 @@ import { failure, invalid, type Failure } from '../../core/errors.ts'
 import { readRevoke, type Revocation } from '../../core/tokens/rules.ts'
 import { TOKEN_LIMITS } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { StoredToken, Tx } from '../../store/store.ts'
-import { audit, type Actor, type Context } from '../context.ts'
-import { noToken } from './readTokens.ts'
+import type { StoredToken } from '../../store/store.ts'
+import type { Actor, Context } from '../context.ts'
+import { changeToken, type TokenTx } from './changeToken.ts'
 
 /**
  * Refuses self-signed children of a subscribe token from now on: one by its `jti`, or all that were issued before a
@@ -16,24 +16,17 @@ export async function revokeSelfSigned(
   id: number,
   body: unknown,
 ): Promise<Result<true, Failure>> {
-  const nowMs = ctx.clock.now()
-  const read = readRevoke(body, nowMs)
+  const read = readRevoke(body, ctx.clock.now())
   if (!read.ok) return err(invalid(read.error))
-  const outcome = await ctx.store.transaction(async (tx): Promise<Result<true, Failure>> => {
-    const token = await tx.tokens.lock(actor.accountId, 'subscribe', id)
-    if (!token) return err(noToken('subscribe', id))
-    const written = await write(tx, token, read.value, nowMs)
-    if (!written.ok) return written
-    await tx.changes.append({ kind: 'token', accountId: actor.accountId, id, atMs: nowMs })
-    await audit(tx, actor, nowMs, { action: 'subscribe_token.revoke', subject: String(id), after: read.value })
-    return written
+  const revocation = read.value
+  return changeToken(ctx, actor, { kind: 'subscribe', id }, async ({ before, tx, nowMs }) => {
+    const written = await write(tx, before, revocation, nowMs)
+    return written.ok ? ok({ value: true, recorded: { verb: 'revoke', after: revocation } }) : written
   })
-  ctx.cache.forgetToken(id)
-  return outcome
 }
 
 async function write(
-  tx: Tx,
+  tx: TokenTx,
   token: StoredToken,
   revocation: Revocation,
   nowMs: number,

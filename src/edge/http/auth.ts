@@ -17,33 +17,25 @@ const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice s
 
 /** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
 export function requireSecret(ctx: Context, limits: RequestLimits) {
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const presented = bearer(request.headers.authorization)
     if (presented === null) return refuse(reply, 'Unauthorized: no API secret was sent.')
-    const settle = (found: FastifyRequest['secret'] | undefined): void => {
-      if (!found) return refuseInvalid(reply, limits.failed(request))
-      request.secret = found
-      done()
-    }
-    try {
-      const found = authenticateSecret(ctx, presented)
-      if (found instanceof Promise) found.then(settle, (error: unknown) => void reply.send(error))
-      else settle(found)
-    } catch (error) {
-      void reply.send(error)
-    }
+    const found = await authenticateSecret(ctx, presented)
+    if (!found) return refuseInvalid(reply, limits.failed(request))
+    request.secret = found
+    return undefined
   }
 }
 
-function refuse(reply: FastifyReply, why: string): void {
+function refuse(reply: FastifyReply, why: string): FastifyReply {
   reply.header('WWW-Authenticate', 'Bearer realm="sluice"')
-  void sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
+  return sendFailure(reply, failure('unauthorized', `${why} ${HOW_TO}`))
 }
 
-function refuseInvalid(reply: FastifyReply, waitMs: number): void {
+function refuseInvalid(reply: FastifyReply, waitMs: number): FastifyReply {
   if (waitMs === 0) return refuse(reply, 'Unauthorized: this API secret is not valid.')
   sayRetryAfter(reply, waitMs)
-  void sendFailure(reply, failure('rate_limited', 'Too many requests with a wrong API secret came from this address'))
+  return sendFailure(reply, failure('rate_limited', 'Too many requests with a wrong API secret came from this address'))
 }
 
 /** The credentials of a Bearer header, or null. The scheme's name is case-insensitive (RFC 9110 section 11.1). */
@@ -54,16 +46,20 @@ export function bearer(header: string | undefined): string | null {
 }
 
 /** The account that asks. Throws when the route forgot to require a secret. */
-export function accountOf(request: FastifyRequest): string {
-  if (!request.secret) throw new Error(`${request.url} does not require a secret`)
-  return request.secret.accountId
+export const accountOf = (request: FastifyRequest): string => holderOf(request).accountId
+
+function holderOf({ secret, url }: FastifyRequest): NonNullable<FastifyRequest['secret']> {
+  if (!secret) throw new Error(`${url} does not require a secret`)
+  return secret
 }
 
 /** Who asks, and from where, for the audit row. */
 export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
+  const { id, accountId } = holderOf(request)
   return {
-    accountId: accountOf(request),
-    name: `secret:${request.secret?.id}`,
+    kind: 'secret',
+    id,
+    accountId,
     address: peerOf(request.socket.remoteAddress, request.headers).text,
     requestId: request.id,
   }

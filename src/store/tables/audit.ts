@@ -1,7 +1,8 @@
+import { type ActorIdentity, formatActor, parseActor } from '../../core/actor.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { AuditRow } from '../store.ts'
 
-const append = statement((db, p: AuditRow) =>
+const append = statement((db, p: Omit<AuditRow, 'actor'> & { actor: string }) =>
   db.insertInto('audit').values({
     account_id: p.accountId,
     at_ms: p.atMs,
@@ -33,7 +34,7 @@ const recent = statement((db, p: { accountId: string; limit: number }) =>
 )
 
 export async function appendAudit(executor: Executor, row: AuditRow): Promise<void> {
-  await executor.run(append, row)
+  await executor.run(append, { ...row, actor: formatActor(row.actor) })
 }
 
 export async function pruneAudit(executor: Executor, beforeMs: number, limit: number): Promise<number> {
@@ -50,7 +51,7 @@ export async function recentAudit(
     id: row.id,
     accountId: row.account_id,
     atMs: row.at_ms,
-    actor: row.actor,
+    actor: identityOf(row.actor),
     address: row.address,
     requestId: row.request_id,
     action: row.action,
@@ -58,4 +59,10 @@ export async function recentAudit(
     before: row.before,
     after: row.after,
   }))
+}
+
+function identityOf(text: string): ActorIdentity {
+  const identity = parseActor(text)
+  if (identity === null) throw new Error(`an audit row has an actor of no known kind: ${text}`)
+  return identity
 }

@@ -1,4 +1,5 @@
 import { err, ok } from '../../../base/result.ts'
+import { formatActor } from '../../../core/actor.ts'
 import type { Cause } from '../../../core/channels/runs/engine.ts'
 import { noSuch, refusal } from '../../../core/channels/errors.ts'
 import type { AbrLadder, Channel, Engine } from '../../../core/channels/types.ts'
@@ -99,10 +100,10 @@ async function keepRun(tx: Tx, engineId: string, { id }: Cause): Promise<void> {
 }
 
 /** Which credential or person it was, and what it is called. */
-async function causeOf(tx: Tx, { name: id, accountId }: Actor): Promise<Cause> {
-  const credential = Number(/^credential:(\d+)$/.exec(id)?.[1] ?? Number.NaN)
-  const name = Number.isSafeInteger(credential) ? (await tx.credentials.get(accountId, credential))?.name : undefined
-  return { type: id.startsWith('user:') ? 'dashboard' : 'api', id, ...(name === undefined ? {} : { name }) }
+async function causeOf(tx: Tx, actor: Actor): Promise<Cause> {
+  const credential = actor.kind === 'credential' ? await tx.credentials.get(actor.accountId, actor.id) : undefined
+  const name = credential === undefined ? {} : { name: credential.name }
+  return { type: actor.kind === 'user' ? 'dashboard' : 'api', id: formatActor(actor), ...name }
 }
 
 async function onChannel(

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { authenticateSecret } from '../../../commands/accounts/authenticate.ts'
-import { checkAccess, type CheckAnswer } from '../../../commands/access/checkAccess.ts'
+import { authenticateFromMemory } from '../../../commands/accounts/authenticate.ts'
+import { checkAccess, checkFromMemory, type CheckAnswer } from '../../../commands/access/checkAccess.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { Result } from '../../../base/result.ts'
 import { ERRORS, type Failure } from '../../../core/errors.ts'
@@ -39,15 +39,16 @@ export function checkFastPath(ctx: Context, options: CheckFastPathOptions): Fast
   return (request, response) => {
     if (request.url !== PATH || request.method !== 'POST' || !isPlain(request, options.bodyLimitBytes)) return false
     const presented = bearer(request.headers.authorization)
-    const secret = presented === null ? undefined : knownSecret(ctx, presented)
-    if (secret === undefined) return false
+    const secret = presented === null ? null : authenticateFromMemory(ctx, presented)
+    if (secret === null) return false
     const refuse = (error: unknown): void =>
       send(response, sending, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
-    readBody(request, (body) => {
+    readBody(request, (bytes) => {
       try {
-        const answer = checkAccess(ctx, secret.accountId, parseJson(body))
-        if (answer instanceof Promise) answer.then((found) => send(response, sending, found), refuse)
-        else send(response, sending, answer)
+        const body = parseJson(bytes)
+        const answer = checkFromMemory(ctx, secret.accountId, body)
+        if (answer !== null) send(response, sending, answer)
+        else checkAccess(ctx, secret.accountId, body).then((late) => send(response, sending, late), refuse)
       } catch (error) {
         refuse(error)
       }
@@ -60,16 +61,6 @@ function isPlain({ headers }: IncomingMessage, limit: number): boolean {
   const length = Number(headers['content-length'])
   if (headers['content-encoding'] !== undefined || headers.expect !== undefined) return false
   return length > 0 && length <= limit && headers['content-type'] === 'application/json'
-}
-
-/** Only what is in memory: a look-up that has to wait, or that fails, is left to the framework's route. */
-function knownSecret(ctx: Context, presented: string): { accountId: string } | undefined {
-  try {
-    const found = authenticateSecret(ctx, presented)
-    return found instanceof Promise ? undefined : found
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -54,9 +54,11 @@ function basic(header: string | undefined): { key: string; secret: string } | nu
 }
 
 /** The account that asks. Throws when the route forgot to require a credential. */
-export function ownerOf(request: FastifyRequest): string {
-  if (!request.credential) throw new Error(`${request.url} does not require a credential`)
-  return request.credential.accountId
+export const ownerOf = (request: FastifyRequest): string => credentialOf(request).accountId
+
+function credentialOf({ credential, url }: FastifyRequest): NonNullable<FastifyRequest['credential']> {
+  if (!credential) throw new Error(`${url} does not require a credential`)
+  return credential
 }
 
 /** Who asks, and whether secrets are shown. Throws when the route forgot to require a credential. */
@@ -70,9 +72,8 @@ export type ActorOf = (request: FastifyRequest) => Actor
 
 export const actorWith =
   (peerOf: PeerOf): ActorOf =>
-  (request) => ({
-    accountId: ownerOf(request),
-    name: `credential:${request.credential?.id}`,
-    address: peerOf(request.socket.remoteAddress, request.headers).text,
-    requestId: request.id,
-  })
+  (request) => {
+    const { id, accountId } = credentialOf(request)
+    const address = peerOf(request.socket.remoteAddress, request.headers).text
+    return { kind: 'credential', id, accountId, address, requestId: request.id }
+  }

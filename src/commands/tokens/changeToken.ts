@@ -1,0 +1,55 @@
+import { err, ok, type Result } from '../../base/result.ts'
+import type { Failure } from '../../core/errors.ts'
+import type { TokenKind } from '../../core/tokens/types.ts'
+import type { StoredToken, Tx } from '../../store/store.ts'
+import { audit, type Actor, type Context } from '../context.ts'
+import { noToken } from './readTokens.ts'
+
+/** What a change of a token may write to. */
+export type TokenTx = Pick<Tx, 'tokens' | 'bindings' | 'revocations'>
+
+interface LockedToken {
+  readonly before: StoredToken
+  readonly tx: TokenTx
+  readonly nowMs: number
+}
+
+interface TokenChange<T> {
+  readonly value: T
+  /** The last part of the action's name, and both states without secrets. Null: nothing was changed. */
+  readonly recorded: { readonly verb: string; readonly before?: unknown; readonly after?: unknown } | null
+}
+
+/**
+ * Every change of a stored token goes through here. The row is locked, `work` changes it, other nodes learn of the change,
+ * and the audit row is written, all in one transaction. This node forgets the token before its caller goes on, so that the
+ * answer to a change is never followed by a decision on the token as it was before.
+ *
+ * @param work writes only after it can no longer refuse: a refusal does not undo what was written
+ */
+export async function changeToken<T>(
+  ctx: Context,
+  actor: Actor,
+  { kind, id }: { readonly kind: TokenKind; readonly id: number },
+  work: (token: LockedToken) => Promise<Result<TokenChange<T>, Failure>>,
+): Promise<Result<T, Failure>> {
+  const nowMs = ctx.clock.now()
+  const { accountId } = actor
+  try {
+    return await ctx.store.transaction(async (tx): Promise<Result<T, Failure>> => {
+      const before = await tx.tokens.lock(accountId, kind, id)
+      if (!before) return err(noToken(kind, id))
+      const changed = await work({ before, tx, nowMs })
+      if (!changed.ok) return changed
+      const { value, recorded } = changed.value
+      if (recorded === null) return ok(value)
+      const { verb, ...states } = recorded
+      await tx.changes.append({ kind: 'token', accountId, id, atMs: nowMs })
+      await audit(tx, actor, nowMs, { action: `${kind}_token.${verb}`, subject: String(id), ...states })
+      return ok(value)
+    })
+  } finally {
+    // Also after a failure: if the answer to a commit was lost, the change may be on record.
+    ctx.cache.forgetToken(id)
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * Who makes a change: the holder of an API secret, the holder of a Basic credential, a user of the dashboard, or whoever
+ * runs the command line on the data. Closed, so that a new kind has to be dealt with wherever kinds matter.
+ */
+export type ActorIdentity =
+  | { readonly kind: 'secret' | 'credential' | 'user'; readonly id: number }
+  | { readonly kind: 'cli' }
+
+/** The stored form, in audit rows and at runs: `secret:<id>`, `credential:<id>`, `user:<id>` or `cli`. */
+export const formatActor = (actor: ActorIdentity): string =>
+  actor.kind === 'cli' ? actor.kind : `${actor.kind}:${actor.id}`
+
+/** Reads the stored form; null: the text is none. */
+export function parseActor(text: string): ActorIdentity | null {
+  if (text === 'cli') return { kind: 'cli' }
+  const [, kind, digits] = /^(secret|credential|user):(0|[1-9]\d{0,15})$/.exec(text) ?? []
+  const id = Number(digits)
+  return isKind(kind) && Number.isSafeInteger(id) ? { kind, id } : null
+}
+
+const isKind = (text: string | undefined): text is 'secret' | 'credential' | 'user' =>
+  text === 'secret' || text === 'credential' || text === 'user'

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Result } from '../../src/base/result.ts'
+import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
+import { clearBoundIps } from '../../src/commands/tokens/boundAddresses.ts'
+import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
+import { disableTokens } from '../../src/commands/tokens/disableTokens.ts'
+import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
+import { updateToken } from '../../src/commands/tokens/updateToken.ts'
+import type { TokenKind } from '../../src/core/tokens/types.ts'
+import { type Store, StoreUnavailable, type Tx } from '../../src/store/store.ts'
+import { newPlace, type Place } from '../support/place.ts'
+import { makeToken, startTestNode, type TestNode } from '../support/testNode.ts'
+import { readSources } from '../tidy/source.ts'
+
+type Change = (ctx: Context, actor: Actor, id: number) => Promise<Result<unknown, unknown>>
+
+/** Every verb that changes a stored token, by the file that it is in. */
+const VERBS: readonly [file: string, action: string, kind: TokenKind, change: Change][] = [
+  ['deleteToken', 'publish_token.delete', 'publish', (ctx, actor, id) => deleteToken(ctx, actor, 'publish', id)],
+  ['deleteToken', 'subscribe_token.delete', 'subscribe', (ctx, actor, id) => deleteToken(ctx, actor, 'subscribe', id)],
+  ['updateToken', 'publish_token.update', 'publish', update('publish', { label: 'b' })],
+  ['updateToken', 'subscribe_token.update', 'subscribe', update('subscribe', { isActive: false })],
+  ['updateToken', 'publish_token.update', 'publish', update('publish', { bindIpsOnUsage: 1 })],
+  ['updateToken', 'subscribe_token.update', 'subscribe', update('subscribe', { refreshToken: true })],
+  [
+    'disableTokens',
+    'publish_token.disable',
+    'publish',
+    (ctx, actor, id) => disableTokens(ctx, actor, { tokenIds: [id] }),
+  ],
+  [
+    'boundAddresses',
+    'publish_token.clear_bound_ips',
+    'publish',
+    (ctx, actor, id) => clearBoundIps(ctx, actor, 'publish', id),
+  ],
+  [
+    'revokeSelfSigned',
+    'subscribe_token.revoke',
+    'subscribe',
+    (ctx, actor, id) => revokeSelfSigned(ctx, actor, id, { jti: 'a' }),
+  ],
+]
+
+function update(kind: TokenKind, body: object): Change {
+  return (ctx, actor, id) => updateToken(ctx, actor, kind, id, body)
+}
+
+let place: Place
+let at: TestNode
+let actor: Actor
+beforeAll(async () => {
+  place = await newPlace('SQLite')
+  at = await startTestNode({ url: place.url })
+  actor = cliActor(at.accountId)
+})
+afterAll(async () => {
+  await at.close()
+  await place.remove()
+})
+
+/** As `at.ctx`, with the calls of each transaction written down; `fails`: the transaction commits and then fails. */
+function recorded({ fails = false } = {}) {
+  const transactions: string[][] = []
+  const transaction: Store['transaction'] = async (work) => {
+    const done = await at.ctx.store.transaction((tx) => {
+      const calls: string[] = []
+      transactions.push(calls)
+      return work(noting(tx, calls))
+    })
+    if (fails) throw new StoreUnavailable('the answer to the commit was lost')
+    return done
+  }
+  const store: Store = Object.create(at.ctx.store, { transaction: { value: transaction } })
+  return { ctx: { ...at.ctx, store }, transactions }
+}
+
+const noting = (tx: Tx, calls: string[]): Tx =>
+  new Proxy(tx, {
+    get: (_, table: keyof Tx) =>
+      new Proxy(tx[table], {
+        get(verbs, verb: string) {
+          calls.push(`${table}.${verb}`)
+          return Reflect.get(verbs, verb) as unknown
+        },
+      }),
+  })
+
+const auditOf = async (id: number) =>
+  (await at.ctx.store.read.audit.recent(at.accountId, 1000)).filter(({ subject }) => subject === String(id))
+
+/** A token that memory holds. */
+async function cachedToken(kind: TokenKind): Promise<number> {
+  const { id, token } = await makeToken(at, kind, { bindIpsOnUsage: 2 })
+  await at.ctx.cache.tokenByValue(token)
+  expect(at.ctx.cache.peekTokenById(id)).not.toBe('unknown')
+  return id
+}
+
+describe.each(VERBS)('%s: %s %s %#', (_file, action, kind, change) => {
+  it('locks the row, changes it, informs other nodes and writes the audit row in one transaction', async () => {
+    const id = await cachedToken(kind)
+    const { ctx, transactions } = recorded()
+    const { cursor } = await ctx.store.changesSince(null)
+    const before = await auditOf(id)
+    expect(await change(ctx, actor, id)).toMatchObject({ ok: true })
+    expect(transactions.map((calls) => [calls[0], ...calls.slice(-2)])).toEqual([
+      ['tokens.lock', 'changes.append', 'audit.append'],
+    ])
+    const { changes } = await ctx.store.changesSince(cursor)
+    expect(changes).toEqual([{ kind: 'token', accountId: at.accountId, id }])
+    const [row, ...older] = await auditOf(id)
+    expect(row).toMatchObject({ action, actor: { kind: 'cli' }, accountId: at.accountId })
+    expect(older).toEqual(before)
+  })
+
+  it('lets this node forget the token, even if the answer to the commit is lost', async () => {
+    const id = await cachedToken(kind)
+    await change(at.ctx, actor, id)
+    expect(at.ctx.cache.peekTokenById(id)).toBe('unknown')
+    const other = await cachedToken(kind)
+    await expect(change(recorded({ fails: true }).ctx, actor, other)).rejects.toBeInstanceOf(StoreUnavailable)
+    expect(at.ctx.cache.peekTokenById(other)).toBe('unknown')
+  })
+
+  it('changes nothing of another account', async () => {
+    const id = await cachedToken(kind)
+    const stored = await at.ctx.store.read.tokens.get(id)
+    const before = await auditOf(id)
+    await change(at.ctx, { ...actor, accountId: 'nobody' }, id)
+    expect(await at.ctx.store.read.tokens.get(id)).toEqual(stored)
+    expect(await auditOf(id)).toEqual(before)
+  })
+})
+
+describe('a change of a token', () => {
+  const CHANGES = /\.(tokens\.(replace|delete)|bindings\.(clear|keepEarliest)|revocations\.(add|clear))\(/
+  const sources = readSources(['src'], /\.ts$/).filter(({ path }) => !path.startsWith('src/store/'))
+
+  it('is made only in files whose verbs are tried here', () => {
+    const files = new Set(VERBS.map(([file]) => `src/commands/tokens/${file}.ts`))
+    expect(sources.filter(({ text }) => CHANGES.test(text)).map(({ path }) => path)).toEqual([...files].sort())
+  })
+
+  it('has no transaction of its own', () => {
+    const own = sources.filter(({ text }) => CHANGES.test(text) && /\.transaction\(/.test(text))
+    expect(own.map(({ path }) => path)).toEqual([])
+    const locking = sources.filter(({ text }) => text.includes('.tokens.lock('))
+    expect(locking.map(({ path }) => path)).toEqual(['src/commands/tokens/changeToken.ts'])
+  })
+
+  it('that is none, because the token is switched off already, is not recorded', async () => {
+    const id = await cachedToken('publish')
+    await disableTokens(at.ctx, actor, { tokenIds: [id] })
+    const before = await auditOf(id)
+    const { ctx, transactions } = recorded()
+    expect(await disableTokens(ctx, actor, { tokenIds: [id] })).toMatchObject({ value: { successfulTokens: [id] } })
+    expect([transactions, await auditOf(id)]).toEqual([[['tokens.lock']], before])
+  })
+})

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { sha256 } from '../../src/base/crypto.ts'
+import { createLogger } from '../../src/base/log.ts'
+import { AccessCache } from '../../src/store/cached.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type Store, StoreUnavailable, type StoredToken } from '../../src/store/store.ts'
+import { insert, quiet } from '../conformance/store.samples.ts'
+
+const ACCOUNT = 'abc123'
+const VALUE = 'a'.repeat(64)
+const SECRET = 'secret'
+const STALE_MS = 60_000
+
+let dir: string
+let clock: ManualClock
+let store: Store
+/** Another process on the same file. */
+let other: Store
+let cache: AccessCache
+let token: StoredToken
+/** What a read of the changes waits for when it has read. */
+let held: Promise<void> | null
+/** How many times the changes have been read. */
+let reads: number
+/** What the store calls each second. */
+let poll: () => void
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-cache-'))
+  clock = new ManualClock()
+  held = null
+  reads = 0
+  const url = join(dir, 'sluice.db')
+  store = await openStore({ url, log: quiet })
+  other = await openStore({ url, log: quiet })
+  await store.transaction((tx) => tx.accounts.insert({ id: ACCOUNT, name: 'a', createdAtMs: 1 }))
+  token = await insert(store, { accountId: ACCOUNT, valueHash: sha256(VALUE) })
+  const secret = { accountId: ACCOUNT, name: 's', hint: 'cret', createdAtMs: 1, refreshedAtMs: null }
+  await store.transaction((tx) => tx.secrets.insert({ ...secret, hash: sha256(SECRET) }))
+  cache = new AccessCache({
+    store: watched(store),
+    clock,
+    log: createLogger({ level: 'error', format: 'json' }),
+    openValue: () => VALUE,
+    maxEntries: 100,
+    staleMs: STALE_MS,
+  })
+  await cache.start()
+})
+afterEach(async () => {
+  await cache.stop()
+  await store.close()
+  await other.close()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const watched = (real: Store): Store => ({
+  read: real.read,
+  transaction: (work) => real.transaction(work),
+  watch(listener) {
+    poll = listener
+    return () => undefined
+  },
+  changedRemotely: () => real.changedRemotely(),
+  async changesSince(cursor) {
+    const found = await real.changesSince(cursor)
+    reads += 1
+    await held
+    return found
+  },
+  diskSpace: () => real.diskSpace(),
+  ping: () => real.ping(),
+  time: () => real.time(),
+  connections: () => real.connections(),
+  close: () => real.close(),
+})
+
+const disable = (at: Store): Promise<unknown> =>
+  at.transaction(async (tx) => {
+    await tx.tokens.lock(ACCOUNT, 'publish', token.id)
+    await tx.tokens.replace({ ...token, isActive: false })
+    await tx.changes.append({ kind: 'token', accountId: ACCOUNT, id: token.id, atMs: 1 })
+  })
+
+const isActive = async (): Promise<boolean | undefined> => (await cache.tokenByValue(VALUE))?.snapshot.isActive
+
+test('a peek answers what was looked up before, and nothing else', async () => {
+  expect([cache.peekTokenByValue(VALUE), cache.peekTokenById(token.id), cache.peekSecretByValue(SECRET)]).toEqual([
+    'unknown',
+    'unknown',
+    'unknown',
+  ])
+  const found = await cache.tokenByValue(VALUE)
+  const secret = await cache.secretByValue(SECRET)
+  expect(found?.snapshot.id).toBe(token.id)
+  expect(secret?.accountId).toBe(ACCOUNT)
+  expect(cache.peekTokenByValue(VALUE)).toBe(found)
+  expect(cache.peekTokenById(token.id)).toBe(found)
+  expect(cache.peekSecretByValue(SECRET)).toBe(secret)
+})
+
+test('what does not exist is asked of the store each time', async () => {
+  expect(await cache.tokenByValue('b'.repeat(64))).toBeUndefined()
+  expect(await cache.tokenById(999)).toBeUndefined()
+  expect(await cache.secretByValue('nobody')).toBeUndefined()
+  expect(cache.peekTokenByValue('b'.repeat(64))).toBe('unknown')
+  expect(cache.peekTokenById(999)).toBe('unknown')
+  expect(cache.peekSecretByValue('nobody')).toBe('unknown')
+})
+
+test('the old value of a token is unknown from the moment on at which it is forgotten', async () => {
+  await cache.tokenByValue(VALUE)
+  await store.transaction(async (tx) => {
+    await tx.tokens.lock(ACCOUNT, 'publish', token.id)
+    await tx.tokens.replace({ ...token, valueHash: sha256('c'.repeat(64)) })
+  })
+  cache.forgetToken(token.id)
+  await cache.tokenById(token.id)
+  expect(cache.peekTokenByValue(VALUE)).toBe('unknown')
+  expect(await cache.tokenByValue(VALUE)).toBeUndefined()
+})
+
+test('a change of another process that a peek notices is not lost for the look-up after it', async () => {
+  expect(await isActive()).toBe(true)
+  await disable(other)
+  clock.advance(10)
+  // The store answers each change once: this peek has taken the answer.
+  expect(cache.peekTokenByValue(VALUE)).toBe('unknown')
+  expect(cache.peekTokenByValue(VALUE)).toBe('unknown')
+  expect(await isActive()).toBe(false)
+  const after = cache.peekTokenByValue(VALUE)
+  expect(after === 'unknown' ? after : after.snapshot.isActive).toBe(false)
+})
+
+test('a read of the changes that began before a change does not count as having read it', async () => {
+  expect(await isActive()).toBe(true)
+  let release = (): void => undefined
+  held = new Promise((resolve) => {
+    release = resolve
+  })
+  const before = reads
+  poll()
+  await vi.waitUntil(() => reads > before)
+  await disable(other)
+  clock.advance(10)
+  const found = isActive()
+  held = null
+  release()
+  expect(await found).toBe(false)
+})
+
+test('when the store has been silent for too long, nothing is answered from memory', async () => {
+  await cache.tokenByValue(VALUE)
+  await cache.secretByValue(SECRET)
+  clock.advance(STALE_MS + 1)
+  expect([cache.peekTokenByValue(VALUE), cache.peekTokenById(token.id), cache.peekSecretByValue(SECRET)]).toEqual([
+    'unknown',
+    'unknown',
+    'unknown',
+  ])
+  await expect(cache.tokenByValue(VALUE)).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(cache.tokenById(token.id)).rejects.toBeInstanceOf(StoreUnavailable)
+  await expect(cache.secretByValue(SECRET)).rejects.toBeInstanceOf(StoreUnavailable)
+})
