@@ -60,7 +60,7 @@ function logged(log: string, message: string): { pid: number; port: number } {
 }
 
 function memoryOf(pid: number): number[] {
-  const relays = family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/process.ts'))
+  const relays = family(pid).filter((one) => read(one, 'cmdline').includes('/media/relay/processes/process.ts'))
   return [pid, ...relays].map(residentMiB)
 }
 

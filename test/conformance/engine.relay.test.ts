@@ -17,7 +17,7 @@ engineConformance('the relay', {
   create: () => createRelayEngine({ log: silentLog, now: () => performance.now(), config }),
   kill: () => {
     const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' })
-    const [line = ''] = children.split('\n').filter((child) => child.includes('relay/process.ts'))
+    const [line = ''] = children.split('\n').filter((child) => child.includes('relay/processes/process.ts'))
     process.kill(Number.parseInt(line, 10), 'SIGKILL')
   },
 })

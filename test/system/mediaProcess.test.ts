@@ -18,7 +18,7 @@ const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 /** Those of this server, which may be a child of the process that was started. */
 function mediaProcessesOf(server: number): string[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/process.ts') && isBelow(pid, server))
+  return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/processes/process.ts') && isBelow(pid, server))
 }
 
 function isBelow(pid: string, ancestor: number): boolean {

@@ -1,6 +1,6 @@
 import type { Negotiated } from '../engine.ts'
 import type { VideoCodec } from '../frame.ts'
-import type { Source } from './inbound/source.ts'
+import type { Source } from './forward/source.ts'
 import type { AnsweredIdle } from './wire/sdp/answer.ts'
 import { type ChosenCodec, chooseIdle, type WantedTracks } from './wire/sdp/choose.ts'
 import type { SdpRefusal } from './wire/sdp/lines.ts'

@@ -5,7 +5,8 @@ import { Demultiplexer } from './transport/demultiplexer.ts'
 import { TransportTable } from './transport/transportTable.ts'
 import type { Identity } from './transport/dtls.ts'
 import { createJsFanout, type Fanout } from './forward/fanout.ts'
-import type { NativeBackEnd } from './forward/fanoutNative.ts'
+import { NativeFanout } from './forward/fanoutNative.ts'
+import type { NativeBackEnd } from './transport/nativeBackEnd.ts'
 import { Feeds } from './forward/feeds.ts'
 import { FrameFeed } from './forward/frameFeed.ts'
 import { idleAnswer, linesOf, notServed, profileIn, sdpRefused, videoCodec, wantedTracksOf } from './negotiation.ts'
@@ -15,7 +16,7 @@ import { Publisher } from './inbound/publisher.ts'
 import { Room } from './room.ts'
 import type { DownTrack } from './outbound/downTrack.ts'
 import type { Endpoint } from './transport/socket.ts'
-import type { Source } from './inbound/source.ts'
+import type { Source } from './forward/source.ts'
 import { tap } from './forward/tap.ts'
 import { Viewer } from './outbound/viewer.ts'
 import { type AnsweredMedia, type AnswerTransport, buildAnswer } from './wire/sdp/answer.ts'
@@ -364,7 +365,8 @@ export class Relay {
   }
 
   #createFanout(): Fanout {
-    return this.#options.native?.createFanout() ?? createJsFanout()
+    const addon = this.#options.native?.addon
+    return addon === undefined ? createJsFanout() : new NativeFanout(addon)
   }
 
   #newCredentials(): Credentials {

@@ -1,4 +1,4 @@
-import type { Source } from './inbound/source.ts'
+import type { Source } from './forward/source.ts'
 import type { Viewer } from './outbound/viewer.ts'
 
 /** How long viewers wait for another publisher when theirs has gone. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BitrateMeter, type Source } from '../../../src/media/relay/inbound/source.ts'
+import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import {
   type RtcpPacket,

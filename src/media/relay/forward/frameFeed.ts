@@ -1,7 +1,7 @@
 import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
 import { Backlog } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
-import { BitrateMeter, type Source } from '../inbound/source.ts'
+import { BitrateMeter, type Source } from './source.ts'
 import { RtpTrack } from './rtpTrack.ts'
 import { lengthPrefixed, packetizeH264, splitNals } from '../../codecs/h264.ts'
 import { readAvcConfig } from '../../codecs/h264Config.ts'

@@ -1,6 +1,7 @@
 import type { AudioCodec, VideoCodec } from '../../frame.ts'
 import { Allowance } from '../transport/allowance.ts'
-import { headFor, type FanoutTarget, type RtpSender } from '../forward/fanout.ts'
+import { headFor, type FanoutTarget } from '../forward/fanout.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
 import type { MediaPacket } from '../forward/packet.ts'
 import { ResendBudget } from './resendBudget.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'

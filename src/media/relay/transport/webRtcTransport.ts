@@ -9,8 +9,8 @@ import {
   type Identity,
   isHelloVerifyRequest,
 } from './dtls.ts'
-import type { RtpSender } from '../forward/fanout.ts'
-import type { NativeBackEnd } from '../forward/fanoutNative.ts'
+import type { RtpSender } from './rtpSender.ts'
+import type { NativeBackEnd } from './nativeBackEnd.ts'
 import type { NativeTransport } from './nativeTransport.ts'
 import { Paths } from './paths.ts'
 import type { Endpoint } from './socket.ts'

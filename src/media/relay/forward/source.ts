@@ -1,4 +1,4 @@
-import type { RtpTrack } from '../forward/rtpTrack.ts'
+import type { RtpTrack } from './rtpTrack.ts'
 
 /** One layer of simulcast, or all of the video where there is none. */
 export interface Layer {
