@@ -136,9 +136,15 @@ describe('a viewer of two layers', () => {
   function watch(seconds: number, says: (nowMs: number, latest: number) => RtcpPacket[]) {
     const ear = new Ear()
     const layers = [layerOf('small', 1), layerOf('large', 5)]
-    const viewer = new Viewer({ downTracks: [sinkTo(ear)], cname: 'c' })
-    const source: Source = { sessionId: 's', sourceId: null, audio: null, layers: layers.map(({ layer }) => layer) }
-    viewer.begin({ sendRtcp: () => undefined }, 0)
+    const transport = { isConnected: true, sendRtcp: () => undefined }
+    const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: 'c' })
+    const source: Source = {
+      sessionId: 's',
+      sourceId: null,
+      audio: null,
+      layers: layers.map(({ layer }) => layer),
+      profileLevelId: null,
+    }
     viewer.show(source, 0)
     let published = 0
     for (let nowMs = 20; nowMs <= seconds * 1000; nowMs += 20) {

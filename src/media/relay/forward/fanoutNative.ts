@@ -1,7 +1,7 @@
 import { type Addon, MAX_PAYLOAD } from '../transport/nativeAddon.ts'
 import type { NativeTransport } from '../transport/nativeTransport.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
-import { type Fanout, type FanoutTarget, headFor } from './fanout.ts'
+import { createJsFanout, type Fanout, type FanoutTarget, headFor } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
 
 /** A flush happens when this many packets wait. */
@@ -80,3 +80,9 @@ export class NativeFanout implements Fanout {
 }
 
 const nativeOf = (transport: RtpSender): NativeTransport | null => transport.native ?? null
+
+/** Makes fan-outs in C with the addon, or in JavaScript without one. */
+export const fanoutsOf =
+  (addon: Addon | null): (() => Fanout) =>
+  () =>
+    addon === null ? createJsFanout() : new NativeFanout(addon)

@@ -61,7 +61,7 @@ export class FrameFeed implements FrameSink {
       ? (this.#audio ?? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
       : null
     const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new BitrateMeter(now()) }]
-    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers }, [
+    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers, profileLevelId: null }, [
       ...(video ? [video] : []),
       ...(audio ? [audio] : []),
     ])
