@@ -5,7 +5,7 @@ import type { Viewer } from './outbound/viewer.ts'
 const SOURCE_TIMEOUT_MS = 10_000
 
 interface Subscription {
-  readonly viewer: Viewer
+  readonly viewer: Pick<Viewer, 'show'>
   /** Null: the main source of the room. */
   readonly sourceId: string | null
   source: Source | null
@@ -46,7 +46,7 @@ export class Room {
     this.#refresh(nowMs)
   }
 
-  join(sessionId: string, viewer: Viewer, sourceId: string | null, nowMs: number): void {
+  join(sessionId: string, viewer: Pick<Viewer, 'show'>, sourceId: string | null, nowMs: number): void {
     const subscription = { viewer, sourceId, source: null, withoutSourceSinceMs: null, isIncompatible: false }
     this.#subscriptions.set(sessionId, subscription)
     this.#refresh(nowMs)
@@ -73,11 +73,10 @@ export class Room {
   #refresh(nowMs: number): void {
     for (const subscription of this.#subscriptions.values()) {
       const source = this.source(subscription.sourceId) ?? null
-      const { withoutSourceSinceMs } = subscription
-      if (source === subscription.source && (source !== null) === (withoutSourceSinceMs === null)) continue
+      if (source === subscription.source && (source !== null) === (subscription.withoutSourceSinceMs === null)) continue
       subscription.source = source
       subscription.isIncompatible = !subscription.viewer.show(source, nowMs)
-      subscription.withoutSourceSinceMs = source !== null ? null : (withoutSourceSinceMs ?? nowMs)
+      subscription.withoutSourceSinceMs = source === null ? nowMs : null
     }
   }
 }

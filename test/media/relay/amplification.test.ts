@@ -21,10 +21,10 @@ const KEY_BYTES = KEY_PACKETS * 1150
 async function onAir() {
   const net = new WireNet()
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish('publisher')
+  publisher.publish(net.relay, 'publisher')
   await publisher.connect()
   publisher.sendPicture(KEY_PACKETS, true)
-  viewer.view('viewer')
+  viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let [pictures, answered] = [0, 0]
   /** Lets the stream go on for so long, with what the viewer does meanwhile. Returns what the viewer was sent, and media of it. */

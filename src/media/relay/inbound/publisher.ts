@@ -50,8 +50,6 @@ export interface PublisherOptions {
 const OUR_SSRC = 1
 const REPORT_MS = 1000
 const FEEDBACK_MS = 60
-/** RTP streams of one publisher: three layers with their RTX, and audio. */
-const MAX_STREAMS = 16
 const NO_CONFIG = new Uint8Array(0)
 
 /** One publisher: turns its packets into the tracks of a source, and sends it RTCP feedback (RFC 4585). */
@@ -62,6 +60,7 @@ export class Publisher {
   /** By payload type; 128 at most. */
   readonly #linesByType = new Map<number, readonly Line[]>()
   readonly #clock = new PublisherClock()
+  /** By SSRC; one for each layer at most. */
   readonly #receivers = new Map<number, RtpReceiver>()
   readonly #feedback = new TransportFeedback()
   #reportedAtMs = 0
@@ -161,7 +160,6 @@ export class Publisher {
 
   /** Assigns a new SSRC to its layer, in place of an older SSRC of that layer. */
   #admit(packet: Buffer, header: RtpHeader, line: Line): RtpReceiver | undefined {
-    if (this.#receivers.size >= MAX_STREAMS) return undefined
     const rid = textOf(packet, header, line.ridId) ?? ''
     const layer = line.layers.find((one) => one.rid === rid)
     if (layer === undefined) return undefined
