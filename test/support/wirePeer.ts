@@ -12,14 +12,24 @@ import { parseRtcp } from '../../src/media/relay/wire/rtcp.ts'
 import { bindingRequest, bindingSuccess, parseBindingRequest } from '../../src/media/relay/wire/stun.ts'
 import { until } from './delivery.ts'
 
-const identity = await createIdentity()
+/** The certificate of both ends. */
+export const identity = await createIdentity()
+
+/** What a peer needs of a network. */
+export interface Wire {
+  readonly nowMs: number
+  /** Hands every datagram that is sent to this address to `take`. */
+  listen(at: Endpoint, take: (datagram: Buffer) => void): void
+  /** A datagram for the relay arrives. */
+  send(datagram: Buffer, from: Endpoint): void
+}
 
 export const addressOf = (port: number, address = '192.0.2.1'): Endpoint => ({ address, port, via: 0 })
 
 const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
 
-/** A relay without sockets, on a clock that the test moves, and all that it sends. */
-export class WireNet {
+/** A relay without sockets, on a manual clock, and all that it sends. */
+export class WireNet implements Wire {
   nowMs = 1_750_000_000_000
   readonly relay: Relay
   readonly events: MediaEngineEvent[] = []
@@ -115,14 +125,14 @@ export class WirePeer {
   remote = { ufrag: '', pwd: '' }
   /** The m-line and media section of its streams, in the order of the answer. */
   ssrcs: number[] = []
-  readonly #net: WireNet
+  readonly #net: Wire
   #transport: Transport | null = null
   #dtls: DtlsClient | null = null
   #reader: SrtpReader | null = null
   #writer: SrtpWriter | null = null
   #sent = 0
 
-  constructor(net: WireNet, at: Endpoint) {
+  constructor(net: Wire, at: Endpoint) {
     this.#net = net
     this.at = at
     this.hear(at)
@@ -167,13 +177,13 @@ export class WirePeer {
     this.ssrcs = [...answer.answer.matchAll(/a=ssrc:(\d+) cname/g)].map(([, ssrc]) => Number(ssrc))
   }
 
-  publish(sessionId: string, room = 'a/show'): void {
+  publish(relay: Relay, sessionId: string, room = 'a/show'): void {
     const offer = this.offer('sendonly')
-    this.accept(this.#net.relay.publish({ sessionId, room, sourceId: null, offer, codec: null }))
+    this.accept(relay.publish({ sessionId, room, sourceId: null, offer, codec: null }))
   }
 
-  view(sessionId: string, room = 'a/show'): void {
-    this.accept(this.#net.relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
+  view(relay: Relay, sessionId: string, room = 'a/show'): void {
+    this.accept(relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
   }
 
   /** A connectivity check, also in the name of an address that is not its own. */

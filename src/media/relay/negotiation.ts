@@ -1,48 +1,108 @@
+import { err, ok, type Result } from '../../base/result.ts'
 import type { Negotiated } from '../engine.ts'
 import type { VideoCodec } from '../frame.ts'
-import type { Source } from './inbound/source.ts'
-import type { AnsweredIdle } from './wire/sdp/answer.ts'
+import type { Source } from './forward/source.ts'
+import type { PublisherLine } from './inbound/publisher.ts'
+import type { DownTrackOptions } from './outbound/downTrack.ts'
+import type { AnsweredIdle, AnsweredMedia, AnsweredView } from './wire/sdp/answer.ts'
 import { type ChosenCodec, chooseIdle, type WantedTracks } from './wire/sdp/choose.ts'
 import type { SdpRefusal } from './wire/sdp/lines.ts'
 import type { OfferedMedia } from './wire/sdp/media.ts'
-import type { SdpOffer } from './wire/sdp/offer.ts'
-import type { SdpPlan } from './wire/sdp/plan.ts'
+import { parseOffer, type SdpOffer } from './wire/sdp/offer.ts'
+import { planPublish, planView, type SdpPlan } from './wire/sdp/plan.ts'
 
-export const sdpRefused = ({ status, problem }: SdpRefusal): Negotiated => ({ ok: false, status, problem })
+/** An offer that is not accepted, with the HTTP status and a sentence for the client. */
+export type OfferRefusal = Extract<Negotiated, { ok: false }>
 
-export const notServed = (problem: string): Negotiated => ({ ok: false, status: 406, problem })
+const refused = ({ status, problem }: SdpRefusal): Result<never, OfferRefusal> => err({ ok: false, status, problem })
 
 const CODECS: readonly VideoCodec[] = ['h264', 'vp8', 'vp9', 'av1']
 
-/** Undefined: no codec that is known. */
-export const videoCodec = (text: string): VideoCodec | undefined => CODECS.find((codec) => codec === text.toLowerCase())
+/** Undefined: an unknown codec. */
+const videoCodec = (text: string): VideoCodec | undefined => CODECS.find((codec) => codec === text.toLowerCase())
 
-/** The m-lines of an offer that are accepted. */
-export const linesOf = (
-  offer: SdpOffer,
-  plan: SdpPlan,
-): { readonly media: OfferedMedia; readonly chosen: ChosenCodec }[] =>
+/** What a publisher will send, and how its m-lines are answered. */
+export interface PublishAgreement {
+  readonly offer: SdpOffer
+  readonly lines: readonly PublisherLine[]
+  readonly answers: readonly AnsweredMedia[]
+}
+
+/** `codec`: the only video codec to accept; null: any. */
+export function negotiatePublish(text: string, codec: string | null): Result<PublishAgreement, OfferRefusal> {
+  const read = parseOffer(text)
+  if (!read.ok) return refused(read.error)
+  const offer = read.value
+  const wanted = codec === null ? null : videoCodec(codec)
+  if (wanted === undefined) {
+    const problem = `The codec ${String(codec).slice(0, 20)} is not known: h264, vp8, vp9 or av1.`
+    return err({ ok: false, status: 406, problem })
+  }
+  const plan = planPublish(offer, wanted)
+  if (!plan.ok) return refused(plan.error)
+  const answers = plan.value.map((chosen, at) => chosen && publishAnswer(chosen, offer.media[at]))
+  return ok({ offer, lines: linesOf(offer, plan.value), answers })
+}
+
+const publishAnswer = (chosen: ChosenCodec, media: OfferedMedia | undefined): AnsweredMedia => ({
+  direction: 'recvonly',
+  chosen,
+  rids: chosen.name === 'opus' ? [] : (media?.rids ?? []),
+})
+
+/** The accepted m-lines. */
+const linesOf = (offer: SdpOffer, plan: SdpPlan): PublisherLine[] =>
   plan.flatMap((chosen, at) => {
     const media = offer.media[at]
     return chosen === null || media === undefined ? [] : [{ media, chosen }]
   })
 
-/** `profile-level-id` of the H.264 that was chosen; null for other codecs. */
-export const profileIn = (plan: SdpPlan): string | null =>
-  plan.find((chosen) => chosen?.name === 'h264')?.codec.fmtp.get('profile-level-id') ?? null
+/** What a viewer will receive. */
+export interface ViewAgreement {
+  readonly offer: SdpOffer
+  readonly plan: SdpPlan
+  readonly wanted: WantedTracks
+}
 
-/** The answer to a viewer's line on which nothing is sent: accepted if the stream has no such medium, else rejected. */
+/** `source`: what the viewer asks for; undefined when it is not there. */
+export function negotiateView(text: string, source: Source | undefined): Result<ViewAgreement, OfferRefusal> {
+  const offer = parseOffer(text)
+  if (!offer.ok) return refused(offer.error)
+  if (source === undefined) return err({ ok: false, status: 409, problem: 'Stream not being published' })
+  const wanted = wantedTracksOf(source)
+  const plan = planView(offer.value, wanted)
+  return plan.ok ? ok({ offer: offer.value, plan: plan.value, wanted }) : refused(plan.error)
+}
+
+/** How a viewer's m-lines are answered. `downTracks`: the outgoing track of each m-line, null for none. */
+export const viewAnswers = (
+  { offer, plan, wanted }: ViewAgreement,
+  downTracks: readonly ({ readonly options: DownTrackOptions } | null)[],
+  cname: string,
+): AnsweredMedia[] =>
+  plan.map((chosen, at) => {
+    const downTrack = downTracks[at] ?? null
+    if (chosen === null || downTrack === null) return idleAnswer(offer.media[at], wanted)
+    return viewAnswer(chosen, downTrack.options, cname)
+  })
+
+function viewAnswer(chosen: ChosenCodec, { ssrc, rtx, kind }: DownTrackOptions, cname: string): AnsweredView {
+  const ids = { streamId: 'stream', trackId: kind, cname }
+  return { direction: 'sendonly', chosen, ssrc, rtxSsrc: rtx?.ssrc ?? null, ...ids }
+}
+
+/** The answer to a viewer's m-line without media: inactive if the stream has no such medium, else rejected. */
 export function idleAnswer(media: OfferedMedia | undefined, wanted: WantedTracks): AnsweredIdle | null {
   const chosen = media === undefined ? null : chooseIdle(media, wanted)
   return chosen && { direction: 'inactive', chosen }
 }
 
-/** What viewers of a source must be able to take; `profile`: its `profile-level-id`, where that is known. */
-export function wantedTracksOf({ layers, audio }: Source, profile: string | null): WantedTracks {
+/** What the viewers of a source must be able to decode. */
+function wantedTracksOf({ layers, audio, profileLevelId }: Source): WantedTracks {
   const codec = layers[0]?.track.shape.codec
   const video = codec === undefined || codec === 'opus' || codec === 'aac' ? null : codec
   return {
-    video: video && { codec: video, profileLevelId: profile },
+    video: video && { codec: video, profileLevelId },
     audio: audio && { codec: 'opus', profileLevelId: null },
   }
 }

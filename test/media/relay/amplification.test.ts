@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BitrateMeter, type Source } from '../../../src/media/relay/inbound/source.ts'
+import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import {
   type RtcpPacket,
@@ -21,10 +21,10 @@ const KEY_BYTES = KEY_PACKETS * 1150
 async function onAir() {
   const net = new WireNet()
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish('publisher')
+  publisher.publish(net.relay, 'publisher')
   await publisher.connect()
   publisher.sendPicture(KEY_PACKETS, true)
-  viewer.view('viewer')
+  viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let [pictures, answered] = [0, 0]
   /** Lets the stream go on for so long, with what the viewer does meanwhile. Returns what the viewer was sent, and media of it. */
@@ -136,9 +136,15 @@ describe('a viewer of two layers', () => {
   function watch(seconds: number, says: (nowMs: number, latest: number) => RtcpPacket[]) {
     const ear = new Ear()
     const layers = [layerOf('small', 1), layerOf('large', 5)]
-    const viewer = new Viewer({ downTracks: [sinkTo(ear)], cname: 'c' })
-    const source: Source = { sessionId: 's', sourceId: null, audio: null, layers: layers.map(({ layer }) => layer) }
-    viewer.begin({ sendRtcp: () => undefined }, 0)
+    const transport = { isConnected: true, sendRtcp: () => undefined }
+    const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: 'c' })
+    const source: Source = {
+      sessionId: 's',
+      sourceId: null,
+      audio: null,
+      layers: layers.map(({ layer }) => layer),
+      profileLevelId: null,
+    }
     viewer.show(source, 0)
     let published = 0
     for (let nowMs = 20; nowMs <= seconds * 1000; nowMs += 20) {

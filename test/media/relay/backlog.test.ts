@@ -4,7 +4,7 @@ import type { Frame } from '../../../src/media/frame.ts'
 import { Backlog } from '../../../src/media/relay/forward/backlog.ts'
 import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
 import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
-import type { Source } from '../../../src/media/relay/inbound/source.ts'
+import type { Source } from '../../../src/media/relay/forward/source.ts'
 
 const FRAME_MS = 40
 const GROUP = 50

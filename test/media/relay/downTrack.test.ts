@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { RtpSender } from '../../../src/media/relay/forward/fanout.ts'
+import type { RtpSender } from '../../../src/media/relay/transport/rtpSender.ts'
 import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'

@@ -2,8 +2,10 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createJsFanout, type FanoutTarget, type RtpSender } from '../../../src/media/relay/forward/fanout.ts'
-import { NativeBackEnd } from '../../../src/media/relay/forward/fanoutNative.ts'
+import { createJsFanout, type FanoutTarget } from '../../../src/media/relay/forward/fanout.ts'
+import { NativeFanout } from '../../../src/media/relay/forward/fanoutNative.ts'
+import { NativeBackEnd } from '../../../src/media/relay/transport/nativeBackEnd.ts'
+import type { RtpSender } from '../../../src/media/relay/transport/rtpSender.ts'
 import { type Addon, loadNative, sealsAlike } from '../../../src/media/relay/transport/nativeAddon.ts'
 import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
 import { applyCounter, counterIv, rtpNonce, sealGcm, tagOf } from '../../../src/media/relay/srtp/cipher.ts'
@@ -189,7 +191,7 @@ if (!native.ok) {
         await viewerAt(only6, 2, 'udp6', '::1'),
         await viewerAt(only6, 3, 'udp6', '::1'),
       ]
-      const [fast, slow] = [only4.createFanout(), createJsFanout()]
+      const [fast, slow] = [new NativeFanout(only4.addon), createJsFanout()]
       for (const { outlet, wanted } of viewers) {
         fast.add(outlet)
         slow.add(wanted)
@@ -212,7 +214,7 @@ if (!native.ok) {
         ...outlet,
         transport: { sendRtp: ({ index }) => bySender.push(index - outlet.indexOffset), native: transport },
       }
-      const fanout = backEnd.createFanout()
+      const fanout = new NativeFanout(backEnd.addon)
       fanout.add(own)
       fanout.send(packet(0, 100))
       fanout.send(packet(1, 1461))
@@ -247,7 +249,7 @@ if (!native.ok) {
       const refused = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
       const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
       const canSegment = addon.segments(transport.handle)
-      const fanout = backEnd.createFanout()
+      const fanout = new NativeFanout(backEnd.addon)
       const fd = addon.adoptSocket(udp.open(LOOPBACK_V4, 0, 1 << 16))
       closers.push(() => addon.closeSocket(fd))
       for (const one of [refused.outlet, outlet]) fanout.add(one)

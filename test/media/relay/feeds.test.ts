@@ -6,7 +6,7 @@ import { FeedPipe } from '../../../src/media/relay/processes/feedPipe.ts'
 import { Feeds } from '../../../src/media/relay/forward/feeds.ts'
 import { FrameFeed } from '../../../src/media/relay/forward/frameFeed.ts'
 import type { ToRelay } from '../../../src/media/relay/processes/messages.ts'
-import type { Source } from '../../../src/media/relay/inbound/source.ts'
+import type { Source } from '../../../src/media/relay/forward/source.ts'
 
 const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360, config: new Uint8Array() }
 const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }

@@ -1,4 +1,4 @@
-import type { RtpSender } from '../../../src/media/relay/forward/fanout.ts'
+import type { RtpSender } from '../../../src/media/relay/transport/rtpSender.ts'
 import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'

@@ -11,10 +11,10 @@ const SMALL = 200
 async function onAir() {
   const net = new WireNet()
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish('publisher')
+  publisher.publish(net.relay, 'publisher')
   await publisher.connect()
   publisher.sendPicture(5, true)
-  viewer.view('viewer')
+  viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let reports = 0
   /** The broadcast goes on, and the viewer reports. */
@@ -55,7 +55,7 @@ describe('an address that answers nothing', () => {
     const net = new WireNet()
     const publisher = new WirePeer(net, addressOf(1))
     publisher.answersChecks = false
-    publisher.publish('publisher')
+    publisher.publish(net.relay, 'publisher')
     publisher.check({ from: VICTIM })
     publisher.at = VICTIM
     await publisher.shakeHands()
@@ -68,7 +68,7 @@ describe('an address that answers nothing', () => {
     const net = new WireNet()
     const publisher = new WirePeer(net, addressOf(1))
     publisher.answersChecks = false
-    publisher.publish('publisher')
+    publisher.publish(net.relay, 'publisher')
     for (const from of [publisher.at, VICTIM]) publisher.check({ from, useCandidate: false })
     // It hears at its own address, and says everything in the name of the other one after the cookie came.
     const own = publisher.at
@@ -218,10 +218,10 @@ describe('a peer that answers no checks', () => {
     const net = new WireNet()
     const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
     for (const transport of [publisher, viewer]) transport.answersChecks = false
-    publisher.publish('publisher')
+    publisher.publish(net.relay, 'publisher')
     await publisher.connect()
     publisher.sendPicture(5, true)
-    viewer.view('viewer')
+    viewer.view(net.relay, 'viewer')
     await viewer.connect()
     await net.pass(1000, (passed) => {
       if (passed % 40 === 0) publisher.sendPicture(3, true)
@@ -233,7 +233,7 @@ describe('a peer that answers no checks', () => {
     const net = new WireNet()
     const viewer = new WirePeer(net, { ...addressOf(2), via: 1000 })
     viewer.answersChecks = false
-    viewer.publish('publisher')
+    viewer.publish(net.relay, 'publisher')
     viewer.check()
     expect(net.sentTo(viewer.at)).toHaveLength(1)
     await viewer.shakeHands()

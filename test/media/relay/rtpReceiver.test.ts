@@ -130,4 +130,28 @@ describe('what comes from a publisher', () => {
       highestSequence: START + 98,
     })
   })
+
+  it('is reported with its jitter, a sixteenth of each change of transit time (RFC 3550 appendix A.8)', () => {
+    const { inbound } = receiver()
+    const ticksPerMs = 90
+    const jitters = [0, 50, 80, 120, 160].map((arrivedMs, at) => {
+      inbound.take(packet(START + at), arrivedMs)
+      return inbound.report(arrivedMs).jitter
+    })
+    // A packet each 40 ms. The second is 10 ms late, the third on time again.
+    const change = 10 * ticksPerMs
+    const second = change / 16
+    const third = second + (change - second) / 16
+    const fourth = third - third / 16
+    const fifth = fourth - fourth / 16
+    expect(jitters).toEqual([0, second, third, fourth, fifth].map(Math.floor))
+  })
+
+  it('is reported with the last sender report and the time since then (RFC 3550 section 6.4.1)', () => {
+    const { inbound } = receiver()
+    inbound.take(packet(START), 0)
+    expect(inbound.report(500)).toMatchObject({ lastReport: 0, delaySinceLastReport: 0 })
+    inbound.reported(0x1234_5678, 1000)
+    expect(inbound.report(1500)).toMatchObject({ lastReport: 0x1234_5678, delaySinceLastReport: 65_536 / 2 })
+  })
 })

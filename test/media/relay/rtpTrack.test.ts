@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { Camera } from './parts.ts'
 
 const raw = (ssrc: number, index: number, isKeyStart = false) => ({
@@ -82,6 +83,21 @@ describe('a track', () => {
     expect(track.packet(500)?.payload.toString()).toBe('1/500')
     expect(track.last?.index).toBe(501)
   })
+
+  it.each(['video', 'audio'] as const)(
+    'of %s refuses packets from before its ring: their numbers may have been used, and a number is an SRTP nonce',
+    (kind) => {
+      const passed: number[] = []
+      const codec = kind === 'video' ? 'vp8' : 'opus'
+      const track = new RtpTrack({ kind, codec, rate: 90_000 }, null)
+      track.listen(({ index }) => passed.push(index))
+      const late = 500
+      for (let index = 0; index < 3000; index++) if (index !== late + 1) track.take(raw(1, index), 0)
+      for (const index of [late, late + 1]) track.take(raw(1, index), 0)
+      expect(passed).toHaveLength(2999)
+      expect(new Set(passed).size).toBe(2999)
+    },
+  )
 
   it('makes one request for a keyframe of many', () => {
     const camera = new Camera('a')

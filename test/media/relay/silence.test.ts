@@ -8,10 +8,10 @@ const PICTURE_MS = 40
 async function onAir(over: ConstructorParameters<typeof WireNet>[0] = {}) {
   const net = new WireNet(over)
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
-  publisher.publish('publisher')
+  publisher.publish(net.relay, 'publisher')
   await publisher.connect()
   publisher.sendPicture(3, true)
-  viewer.view('viewer')
+  viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let reports = 0
   const publish = (passed: number, from = publisher): void => {
@@ -59,7 +59,7 @@ describe('a publisher whose network is away', () => {
     publisher.answersChecks = false
     await net.pass(5000, report)
     const second = new WirePeer(net, addressOf(3))
-    second.publish('second')
+    second.publish(net.relay, 'second')
     await second.connect()
     expect(net.endOf('publisher')).toMatchObject({ reason: 'replaced' })
     second.sendPicture(3, true)

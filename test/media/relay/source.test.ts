@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chooseLayer, type Layer, BitrateMeter } from '../../../src/media/relay/inbound/source.ts'
+import { chooseLayer, type Layer, BitrateMeter } from '../../../src/media/relay/forward/source.ts'
 import { Camera } from './parts.ts'
 
 /** A layer on which `bitrate` bits per second came during the last second. */

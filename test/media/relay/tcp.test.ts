@@ -93,7 +93,7 @@ test('a viewer held connections for as long as it liked, one for each check that
   const released: number[] = []
   const net = new WireNet({ release: ({ via }) => void released.push(via) })
   const publisher = new WirePeer(net, addressOf(1))
-  publisher.publish('publisher')
+  publisher.publish(net.relay, 'publisher')
   for (let via = 1000; via < 1040; via++) publisher.check({ from: { ...addressOf(5), via }, useCandidate: false })
   expect(released).toEqual(Array.from({ length: 24 }, (_, at) => 1000 + at))
   net.relay.end('publisher')

@@ -1,38 +1,31 @@
-import type { NativeTransport } from '../transport/nativeTransport.ts'
-import type { MediaPacket } from './packet.ts'
 import type { RtpHead } from '../srtp/writer.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
+import type { MediaPacket } from './packet.ts'
 
-/** One stream to one viewer: what is put in front of a source's packets before they are sealed for it. */
+/** One outgoing stream of one viewer: how the header of a track's packets is rewritten for it. */
 export interface FanoutTarget {
   readonly ssrc: number
   readonly payloadType: number
-  /** Added to the index of a source's packet (`MediaPacket.index`). */
+  /** Added to the index of a track's packet (`MediaPacket.index`). */
   readonly indexOffset: number
   /** Added to its timestamp, modulo 2^32. */
   readonly timestampOffset: number
-  /** Packets before this index of the track are not for this viewer: their places in its stream are taken. */
+  /** The viewer gets no packets before this index of the track: their places in its stream are taken. */
   readonly firstIndex: number
   /** Where its packets go. */
   readonly transport: RtpSender
-  /** Called for each packet that left. */
+  /** Called for each packet that was sent. */
   sent(packet: MediaPacket): void
 }
 
-/** Seals and sends one packet to one peer; never waits, and drops what does not fit. */
-export interface RtpSender {
-  sendRtp(head: RtpHead, payload: Buffer): void
-  /** The same peer as the back end in C knows it; null or left out where that is not used. */
-  readonly native?: NativeTransport | null
-}
-
-/** Sends each packet of one track to all its viewers. The hot path of the relay: everything else is per second or per join. */
+/** Sends each packet of one track to all its viewers. This is the hot path: everything else is per second or per join. */
 export interface Fanout {
   add(target: FanoutTarget): void
   remove(target: FanoutTarget): void
   send(packet: MediaPacket): void
 }
 
-/** The head of `packet` as this outlet's viewer sees it. */
+/** The RTP header of `packet` as the viewer of this target sees it. */
 export const headFor = (target: FanoutTarget, packet: MediaPacket): RtpHead => ({
   payloadType: target.payloadType,
   marker: packet.marker,
@@ -41,7 +34,7 @@ export const headFor = (target: FanoutTarget, packet: MediaPacket): RtpHead => (
   ssrc: target.ssrc,
 })
 
-/** The back end in plain JavaScript: one seal and one datagram at a time. */
+/** The back end in JavaScript: seals and sends one datagram at a time. */
 export function createJsFanout(): Fanout {
   const targets = new Set<FanoutTarget>()
   return {

@@ -1,51 +1,21 @@
 import { type Addon, MAX_PAYLOAD } from '../transport/nativeAddon.ts'
-import { NativeOpener, NativeSockets, NativeTransport } from '../transport/nativeTransport.ts'
-import type { MasterKeys } from '../srtp/keys.ts'
-import type { RtpOpener } from '../srtp/reader.ts'
-import { type Fanout, type FanoutTarget, headFor, type RtpSender } from './fanout.ts'
+import type { NativeTransport } from '../transport/nativeTransport.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
+import { createJsFanout, type Fanout, type FanoutTarget, headFor } from './fanout.ts'
 import type { MediaPacket } from './packet.ts'
 
-/** Packets that wait before they are flushed. */
+/** A flush happens when this many packets wait. */
 const MAX_QUEUE = 16
 
-/** The addon together with the sockets of this process. */
-export class NativeBackEnd {
-  readonly #addon: Addon
-  readonly #sockets: NativeSockets
-
-  /** `descriptors`: of the sockets of a `NativeUdpPort`. */
-  constructor(addon: Addon, descriptors: readonly number[]) {
-    this.#addon = addon
-    this.#sockets = new NativeSockets(addon, descriptors)
-  }
-
-  createFanout(): Fanout {
-    return new NativeFanout(this.#addon)
-  }
-
-  createTransport(master: MasterKeys): NativeTransport {
-    return new NativeTransport(this.#addon, this.#sockets, master)
-  }
-
-  /** `master`: the keys of what the peer sends. */
-  createOpener(master: MasterKeys): RtpOpener {
-    return new NativeOpener(this.#addon, master)
-  }
-
-  close(): void {
-    this.#sockets.close()
-  }
-}
-
 /**
- * The back end in C. The packets that come with one wake-up are sent together at its end, so that those of one frame
- * share a system call; it takes less than a millisecond.
+ * The fan-out in C. It sends the packets of one wake-up together at its end, so that the packets of one frame share a
+ * system call. That takes less than a millisecond.
  */
-class NativeFanout implements Fanout {
+export class NativeFanout implements Fanout {
   readonly #addon: Addon
-  /** With the peer of each as the addon knows it, which it has from its first packet on or never. */
+  /** With the native transport of each target. A target has it from its first packet on, or never. */
   readonly #targets = new Map<FanoutTarget, NativeTransport | null>()
-  /** Made with the first outlet and freed with the last, because nobody tells a track that it is over. */
+  /** Made with the first target and freed with the last, because a track has no end of its own. */
   #list: number | null = null
   #isScheduled = false
   #waiting = 0
@@ -84,7 +54,7 @@ class NativeFanout implements Fanout {
     }
   }
 
-  /** False when all of its outlets must be served without the addon. */
+  /** False: JavaScript has to serve all targets. */
   #queue({ payload, index, timestamp, marker }: MediaPacket): boolean {
     if (this.#list === null || payload.length > MAX_PAYLOAD) return false
     this.#waiting = this.#addon.queue(this.#list, payload, index, timestamp, marker)
@@ -110,3 +80,9 @@ class NativeFanout implements Fanout {
 }
 
 const nativeOf = (transport: RtpSender): NativeTransport | null => transport.native ?? null
+
+/** Makes fan-outs in C with the addon, or in JavaScript without one. */
+export const fanoutsOf =
+  (addon: Addon | null): (() => Fanout) =>
+  () =>
+    addon === null ? createJsFanout() : new NativeFanout(addon)

@@ -1,7 +1,7 @@
 import type { Frame, FrameSink, TrackInfo } from '../../frame.ts'
 import { Backlog } from './backlog.ts'
 import type { Fanout } from './fanout.ts'
-import { BitrateMeter, type Source } from '../inbound/source.ts'
+import { BitrateMeter, type Source } from './source.ts'
 import { RtpTrack } from './rtpTrack.ts'
 import { lengthPrefixed, packetizeH264, splitNals } from '../../codecs/h264.ts'
 import { readAvcConfig } from '../../codecs/h264Config.ts'
@@ -61,7 +61,7 @@ export class FrameFeed implements FrameSink {
       ? (this.#audio ?? new RtpTrack({ kind: 'audio', codec: 'opus', rate: 48_000 }, null, createFanout()))
       : null
     const layers = this.#video === null ? [] : [{ rid: '', track: this.#video, meter: new BitrateMeter(now()) }]
-    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers }, [
+    this.#options.ready({ sessionId, sourceId, audio: this.#audio, layers, profileLevelId: null }, [
       ...(video ? [video] : []),
       ...(audio ? [audio] : []),
     ])

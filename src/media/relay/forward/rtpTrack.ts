@@ -1,7 +1,7 @@
 import type { AudioCodec, VideoCodec } from '../../frame.ts'
 import { createJsFanout, type Fanout } from './fanout.ts'
 import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
-import { Timeline } from '../inbound/timeline.ts'
+import { Timeline } from './timeline.ts'
 
 /** Enough for two seconds of a fast stream: what viewers may ask for again, and what a late one begins with. */
 const VIDEO_PACKETS = 2048

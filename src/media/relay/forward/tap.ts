@@ -1,6 +1,6 @@
 import type { Frame, FrameSink, TrackInfo, VideoTrack } from '../../frame.ts'
 import type { MediaPacket } from './packet.ts'
-import type { Source } from '../inbound/source.ts'
+import type { Source } from './source.ts'
 import type { RtpTrack } from './rtpTrack.ts'
 import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
 import { videoReader } from '../../codecs/videoReader.ts'

@@ -1,11 +1,10 @@
+import { videoReader } from '../../codecs/videoReader.ts'
 import type { TrackInfo } from '../../frame.ts'
 import type { Fanout } from '../forward/fanout.ts'
-import { RtpReceiver } from './rtpReceiver.ts'
-import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
-import { type Layer, BitrateMeter, type Source } from './source.ts'
-import { PublisherClock } from './timeline.ts'
 import { RtpTrack } from '../forward/rtpTrack.ts'
-import { videoReader } from '../../codecs/videoReader.ts'
+import { BitrateMeter, type Layer, type Source } from '../forward/source.ts'
+import { PublisherClock } from '../forward/timeline.ts'
+import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { middleOf, wallOf } from '../wire/ntp.ts'
 import {
   type RtcpPacket,
@@ -20,11 +19,15 @@ import { EXTENSION, extensionId } from '../wire/sdp/answer.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'
 import type { OfferedMedia } from '../wire/sdp/media.ts'
 import { TransportFeedback } from '../wire/twcc.ts'
+import { RtpReceiver } from './rtpReceiver.ts'
 
-/** One m-line that a publisher sends on. */
-interface Line {
+/** An accepted m-line of a publisher. */
+export interface PublisherLine {
   readonly media: OfferedMedia
   readonly chosen: ChosenCodec
+}
+
+interface Line extends PublisherLine {
   readonly layers: readonly Layer[]
   readonly midId: number | null
   readonly ridId: number | null
@@ -35,9 +38,10 @@ interface Line {
 export interface PublisherOptions {
   readonly sessionId: string
   readonly sourceId: string | null
-  readonly lines: readonly { readonly media: OfferedMedia; readonly chosen: ChosenCodec }[]
+  readonly transport: Pick<WebRtcTransport, 'sendRtcp'>
+  readonly lines: readonly PublisherLine[]
   readonly createFanout: () => Fanout
-  /** What the publisher is told that it may send, bits per second. */
+  /** The REMB that the publisher gets, bits per second. */
   readonly maxBitrate: number
   /** Its tracks are known, or have changed. */
   readonly tracks: (tracks: readonly TrackInfo[]) => void
@@ -45,12 +49,10 @@ export interface PublisherOptions {
 
 const OUR_SSRC = 1
 const REPORT_MS = 1000
-const TRANSPORT_MS = 60
-/** Streams of one publisher: three layers with their retransmissions, and sound. */
-const MAX_STREAMS = 16
+const FEEDBACK_MS = 60
 const NO_CONFIG = new Uint8Array(0)
 
-/** A publisher's media: from its packets to the tracks of a source, with the feedback that it needs (RFC 4585). */
+/** One publisher: turns its packets into the tracks of a source, and sends it RTCP feedback (RFC 4585). */
 export class Publisher {
   readonly source: Source
   readonly #options: PublisherOptions
@@ -58,11 +60,11 @@ export class Publisher {
   /** By payload type; 128 at most. */
   readonly #linesByType = new Map<number, readonly Line[]>()
   readonly #clock = new PublisherClock()
-  readonly #inbound = new Map<number, RtpReceiver>()
+  /** By SSRC; one for each layer at most. */
+  readonly #receivers = new Map<number, RtpReceiver>()
   readonly #feedback = new TransportFeedback()
-  #transport: WebRtcTransport | null = null
   #reportedAtMs = 0
-  #transportAtMs = 0
+  #feedbackAtMs = 0
 
   constructor(options: PublisherOptions, nowMs: number) {
     this.#options = options
@@ -73,12 +75,12 @@ export class Publisher {
       sourceId: options.sourceId,
       audio: ofKind('audio')?.layers[0]?.track ?? null,
       layers: ofKind('video')?.layers ?? [],
+      profileLevelId: profileOf(ofKind('video')?.chosen),
     }
   }
 
-  /** The transport is up. */
-  begin(transport: WebRtcTransport): void {
-    this.#transport = transport
+  /** The transport is connected: reports the tracks. */
+  start(): void {
     this.#options.tracks(this.#lines.map(({ media, chosen }) => infoOf(media, chosen)))
   }
 
@@ -86,19 +88,19 @@ export class Publisher {
     const header = parseRtp(packet)
     const line = header === null ? undefined : this.#lineFor(packet, header)
     if (header === null || line === undefined) return
-    this.#noteTransport(packet, header, line, nowMs)
+    this.#noteTransportSequence(packet, header, line, nowMs)
     const payload = payloadOf(packet, header)
     const arrival = { index, timestamp: header.timestamp, marker: header.marker, payload }
     if (header.payloadType === line.chosen.rtxPayloadType) {
       this.#repaired(packet, header, line)?.takeRetransmission(arrival, nowMs)
       return
     }
-    const inbound = this.#inbound.get(header.ssrc) ?? this.#admit(packet, header, line)
-    if (inbound === undefined) return
-    line.layers.find(({ track }) => track === inbound.track)?.meter.add(packet.length)
-    // A packet without payload only probes for bandwidth; its number has to be accounted for all the same.
-    inbound.take(arrival, nowMs)
-    this.#ask(inbound, nowMs)
+    const receiver = this.#receivers.get(header.ssrc) ?? this.#admit(packet, header, line)
+    if (receiver === undefined) return
+    line.layers.find(({ track }) => track === receiver.track)?.meter.add(packet.length)
+    // A packet without payload is a bandwidth probe. Its sequence number counts all the same.
+    receiver.take(arrival, nowMs)
+    this.#sendNack(receiver, nowMs)
   }
 
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void {
@@ -107,14 +109,14 @@ export class Publisher {
 
   /** Call it every few hundredths of a second. */
   pace(nowMs: number): void {
-    for (const inbound of this.#inbound.values()) this.#ask(inbound, nowMs)
+    for (const receiver of this.#receivers.values()) this.#sendNack(receiver, nowMs)
     for (const { layers } of this.#lines) {
       for (const { track, meter } of layers) {
         track.tick(nowMs)
         meter.tick(nowMs)
       }
     }
-    if (nowMs - this.#transportAtMs >= TRANSPORT_MS) this.#reportTransport(nowMs)
+    if (nowMs - this.#feedbackAtMs >= FEEDBACK_MS) this.#sendTransportFeedback(nowMs)
     if (nowMs - this.#reportedAtMs >= REPORT_MS) this.#report(nowMs)
   }
 
@@ -136,7 +138,7 @@ export class Publisher {
     const shape = { kind, codec: chosen.name, rate: chosen.codec.clockRate } as const
     const track = new RtpTrack(
       shape,
-      kind === 'audio' ? null : () => this.#askForKeyframe(track),
+      kind === 'audio' ? null : () => this.#sendPli(track),
       this.#options.createFanout(),
     )
     return { rid, track, meter: new BitrateMeter(nowMs) }
@@ -156,75 +158,78 @@ export class Publisher {
     return found
   }
 
-  /** A stream that was not seen before becomes that of a layer, in the place of an older one of the same layer. */
+  /** Assigns a new SSRC to its layer, in place of an older SSRC of that layer. */
   #admit(packet: Buffer, header: RtpHeader, line: Line): RtpReceiver | undefined {
-    if (this.#inbound.size >= MAX_STREAMS) return undefined
     const rid = textOf(packet, header, line.ridId) ?? ''
     const layer = line.layers.find((one) => one.rid === rid)
     if (layer === undefined) return undefined
-    for (const [ssrc, inbound] of this.#inbound) if (inbound.track === layer.track) this.#inbound.delete(ssrc)
+    for (const [ssrc, receiver] of this.#receivers) if (receiver.track === layer.track) this.#receivers.delete(ssrc)
     const { name } = line.chosen
-    const inbound = new RtpReceiver(header.ssrc, layer.track, name === 'opus' ? null : videoReader(name))
-    this.#inbound.set(header.ssrc, inbound)
-    return inbound
+    const receiver = new RtpReceiver(header.ssrc, layer.track, name === 'opus' ? null : videoReader(name))
+    this.#receivers.set(header.ssrc, receiver)
+    return receiver
   }
 
-  /** The stream that a retransmission repairs: by the offer's pairs, by its RID, or the only one of its line. */
+  /** The stream that an RTX packet belongs to: by the FID groups of the offer, by its RID, or the only one of its m-line. */
   #repaired(packet: Buffer, header: RtpHeader, line: Line): RtpReceiver | undefined {
     const pair = line.media.rtxPairs.find(({ rtx }) => rtx === header.ssrc)
-    if (pair !== undefined) return this.#inbound.get(pair.media)
+    if (pair !== undefined) return this.#receivers.get(pair.media)
     const rid = textOf(packet, header, line.repairedRidId)
     const layer = line.layers.length === 1 ? line.layers[0] : line.layers.find((one) => one.rid === rid)
-    return [...this.#inbound.values()].find(({ track }) => track === layer?.track)
+    return [...this.#receivers.values()].find(({ track }) => track === layer?.track)
   }
 
   #senderReport(report: SenderReport, nowMs: number): void {
-    const inbound = this.#inbound.get(report.ssrc)
-    if (inbound === undefined) return
+    const receiver = this.#receivers.get(report.ssrc)
+    if (receiver === undefined) return
     const wallMs = this.#clock.localize(wallOf(report), nowMs)
-    inbound.track.timeline.reported(inbound.track.ownTimestamp(report.rtpTimestamp), wallMs)
-    inbound.reported(middleOf(report), nowMs)
+    receiver.track.timeline.reported(receiver.track.ownTimestamp(report.rtpTimestamp), wallMs)
+    receiver.reported(middleOf(report), nowMs)
   }
 
-  #noteTransport(packet: Buffer, header: RtpHeader, { transportId }: Line, nowMs: number): void {
+  #noteTransportSequence(packet: Buffer, header: RtpHeader, { transportId }: Line, nowMs: number): void {
     const value = transportId === null ? null : extensionOf(packet, header, transportId)
     if (value !== null && value.length === 2) this.#feedback.arrived(value.readUInt16BE(0), nowMs * 1000)
   }
 
-  #reportTransport(nowMs: number): void {
-    this.#transportAtMs = nowMs
-    const [first] = this.#inbound.keys()
+  #sendTransportFeedback(nowMs: number): void {
+    this.#feedbackAtMs = nowMs
+    const [first] = this.#receivers.keys()
     if (this.#feedback.pending === 0 || first === undefined) return
     for (const message of this.#feedback.build(OUR_SSRC, first)) this.#send(message)
   }
 
-  #ask(inbound: RtpReceiver, nowMs: number): void {
-    const missing = inbound.missing(nowMs)
-    if (missing.length > 0) this.#send(writeNack(OUR_SSRC, inbound.ssrc, missing))
+  #sendNack(receiver: RtpReceiver, nowMs: number): void {
+    const missing = receiver.missing(nowMs)
+    if (missing.length > 0) this.#send(writeNack(OUR_SSRC, receiver.ssrc, missing))
   }
 
-  #askForKeyframe(track: RtpTrack): void {
-    for (const inbound of this.#inbound.values()) {
-      if (inbound.track === track) this.#send(writePli(OUR_SSRC, inbound.ssrc))
+  #sendPli(track: RtpTrack): void {
+    for (const receiver of this.#receivers.values()) {
+      if (receiver.track === track) this.#send(writePli(OUR_SSRC, receiver.ssrc))
     }
   }
 
   #report(nowMs: number): void {
     this.#reportedAtMs = nowMs
-    if (this.#inbound.size === 0) return
-    const reports = [...this.#inbound.values()].map((inbound) => inbound.report(nowMs))
-    const remb = writeRemb(OUR_SSRC, this.#options.maxBitrate, [...this.#inbound.keys()])
-    this.#transport?.sendRtcp(writeReceiverReport(OUR_SSRC, reports), remb)
+    if (this.#receivers.size === 0) return
+    const reports = [...this.#receivers.values()].map((receiver) => receiver.report(nowMs))
+    const remb = writeRemb(OUR_SSRC, this.#options.maxBitrate, [...this.#receivers.keys()])
+    this.#options.transport.sendRtcp(writeReceiverReport(OUR_SSRC, reports), remb)
   }
 
-  /** Feedback travels behind a receiver report, because not everybody takes it alone (RFC 5506). */
+  /** Sends feedback after a receiver report: not every peer accepts it alone (RFC 5506). */
   #send(feedback: Buffer): void {
-    this.#transport?.sendRtcp(writeReceiverReport(OUR_SSRC), feedback)
+    this.#options.transport.sendRtcp(writeReceiverReport(OUR_SSRC), feedback)
   }
 }
 
 const textOf = (packet: Buffer, header: RtpHeader, id: number | null): string | undefined =>
   id === null ? undefined : extensionOf(packet, header, id)?.toString('latin1')
+
+/** H.264: the negotiated `profile-level-id`. */
+const profileOf = (chosen: ChosenCodec | undefined): string | null =>
+  (chosen?.name === 'h264' ? chosen.codec.fmtp.get('profile-level-id') : null) ?? null
 
 function infoOf({ kind }: OfferedMedia, { name, codec }: ChosenCodec): TrackInfo {
   if (name === 'opus' || kind === 'audio')

@@ -1,13 +1,13 @@
 import type { Random } from '../../../base/random.ts'
-import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
-import { DownTrack } from './downTrack.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
 import type { ChosenCodec } from '../wire/sdp/choose.ts'
+import { DownTrack } from './downTrack.ts'
 
-/** What sends one media of a viewer, under identifiers of its own. Its peer is made after it, from the answer that names them. */
+/** A down track for one m-line of a viewer, with random SSRCs and a random first sequence number (RFC 3550 section 5.1). */
 export function newDownTrack(
   { codec, name, rtxPayloadType }: ChosenCodec,
   random: Random,
-  holder: { readonly transport: WebRtcTransport | null },
+  transport: RtpSender,
 ): DownTrack {
   const bytes = random.bytes(10)
   // One is odd and the other even, so that they differ.
@@ -19,12 +19,7 @@ export function newDownTrack(
     kind: name === 'opus' ? 'audio' : 'video',
     payloadTypes: new Map([[name, payloadType]]),
     rtx: rtxPayloadType === null ? null : { ssrc: rtxSsrc, payloadTypes: new Map([[payloadType, rtxPayloadType]]) },
-    transport: {
-      sendRtp: (head, payload) => holder.transport?.sendRtp(head, payload),
-      get native() {
-        return holder.transport?.native ?? null
-      },
-    },
+    transport,
     firstIndex: bytes.readUInt16BE(8) & 0x7fff,
   })
 }

@@ -1,30 +1,23 @@
-import { Allowance } from './allowance.ts'
-import type { TransportTable } from './transportTable.ts'
-import { ufragOf } from './paths.ts'
-import type { WebRtcTransport } from './webRtcTransport.ts'
-import type { Endpoint } from './socket.ts'
 import { looksLikeStun, parseBindingRequest, parseBindingSuccess } from '../wire/stun.ts'
+import { Allowance } from './allowance.ts'
+import { ufragOf } from './paths.ts'
+import type { Endpoint } from './socket.ts'
+import type { TransportTable } from './transportTable.ts'
+import type { WebRtcTransport } from './webRtcTransport.ts'
 
-/** As much as the socket in C reads of one. */
+/** The native socket reads no more of a datagram. */
 const MAX_DATAGRAM = 2048
-/** Datagrams each second that come from where nobody is known to be, and sessions that each is held against. */
+/** Datagrams per second from unknown addresses, and transports that each is tried with. */
 const STRAYS = { burst: 20, perSecond: 20 }
 const MAX_STRAY_TRIES = 4
 
-interface HasTransport {
-  readonly transport: WebRtcTransport
-}
-
-/** Gives each datagram to the peer that it belongs to: by its first byte (RFC 7983), then by ICE user name or by address. */
-export class Demultiplexer<T extends HasTransport> {
-  readonly #directory: TransportTable<T>
-  readonly #all: () => Iterable<T>
+/** Finds the transport of a datagram: by its first byte (RFC 7983), then by ICE user name or by address. */
+export class Demultiplexer {
+  readonly #table: TransportTable<WebRtcTransport>
   readonly #strays = new Allowance(STRAYS)
 
-  /** `all`: everybody that there is. */
-  constructor(directory: TransportTable<T>, all: () => Iterable<T>) {
-    this.#directory = directory
-    this.#all = all
+  constructor(table: TransportTable<WebRtcTransport>) {
+    this.#table = table
   }
 
   receive(datagram: Buffer, from: Endpoint, nowMs: number): void {
@@ -36,7 +29,7 @@ export class Demultiplexer<T extends HasTransport> {
       return
     }
     const isMedia = first >= 128 && first < 192
-    const transport = this.#directory.at(from)?.transport
+    const transport = this.#table.at(from)
     if (transport === undefined) {
       if (isMedia) this.#receiveStray(datagram, from, nowMs)
     } else if (isMedia) transport.receiveMedia(datagram, from, nowMs)
@@ -46,22 +39,18 @@ export class Demultiplexer<T extends HasTransport> {
   #receiveStun(datagram: Buffer, from: Endpoint, nowMs: number): void {
     const request = parseBindingRequest(datagram)
     if (request !== null) {
-      this.#directory.named(request.localUfrag)?.transport.receiveCheck(request, from, nowMs)
+      this.#table.named(request.localUfrag)?.receiveCheck(request, from, nowMs)
       return
     }
     const answer = parseBindingSuccess(datagram)
-    if (answer !== null)
-      this.#directory.named(ufragOf(answer.transactionId))?.transport.receiveAnswer(answer, from, nowMs)
+    if (answer !== null) this.#table.named(ufragOf(answer.transactionId))?.receiveAnswer(answer, from, nowMs)
   }
 
-  /**
-   * A router may give a peer another port, and the peer does not know: a browser checks every 2.5 seconds, but its media shows
-   * it at once.
-   */
+  /** A NAT may give a peer another port without its knowledge. A browser checks every 2.5 s, but its media shows it at once. */
   #receiveStray(datagram: Buffer, from: Endpoint, nowMs: number): void {
     if (!this.#strays.take(nowMs)) return
     let tries = 0
-    for (const { transport } of this.#all()) {
+    for (const transport of this.#table.all()) {
       if (!transport.mayBeAt(from, nowMs)) continue
       if (transport.receiveStray(Buffer.from(datagram), from, nowMs) || ++tries === MAX_STRAY_TRIES) return
     }

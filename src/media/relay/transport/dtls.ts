@@ -1,6 +1,7 @@
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { DtlsServer, RTCDtlsTransport, type Transport } from 'werift'
 import { HandshakeOrder } from './dtlsOrder.ts'
+import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
 
 /** The certificate that this process shows to every peer, and its fingerprint for answers (RFC 8122). */
@@ -45,15 +46,8 @@ export interface AddressProof {
 
 /** Records that one handshake may take; an honest one with every message lost twice needs less. */
 const MAX_RECORDS = 200
-const RECORD_HEADER = 13
-const ALERT = 21
-const HANDSHAKE = 22
 const DTLS_1_2 = 0xfefd
 const FATAL = 2
-const CLIENT_HELLO = 1
-/** In a ClientHello: behind the header of the message, the version and the random bytes. */
-const SESSION_ID_AT = 12 + 2 + 32
-const HELLO_VERIFY_REQUEST = 3
 const CERTIFICATE_VERIFY = 15
 /** werift's name for our side. */
 const SERVER = 2
@@ -220,34 +214,6 @@ export class DtlsHandshake {
     this.close()
     this.#options.closed()
   }
-}
-
-/** Whether a datagram of ours asks for a cookie and does nothing else, so that it may go where nothing is proved. */
-export const isHelloVerifyRequest = (datagram: Uint8Array): boolean =>
-  datagram[0] === HANDSHAKE && datagram[RECORD_HEADER] === HELLO_VERIFY_REQUEST
-
-/**
- * The cookie of a ClientHello (RFC 6347 section 4.2.1), empty in the first one; null for other messages and later fragments.
- * `body`: a record without its header.
- */
-function cookieIn(body: Buffer): Buffer | null {
-  if (body.length <= SESSION_ID_AT || body[0] !== CLIENT_HELLO || body.readUIntBE(6, 3) !== 0) return null
-  const at = SESSION_ID_AT + 1 + body.readUInt8(SESSION_ID_AT)
-  const end = at + 1 + (body[at] ?? 0)
-  return at < body.length && end <= body.length ? body.subarray(at + 1, end) : null
-}
-
-/** The records of a datagram (RFC 6347 section 4.1) up to the first that is cut short. */
-function recordsOf(datagram: Buffer): Buffer[] {
-  const records: Buffer[] = []
-  let at = 0
-  while (at + RECORD_HEADER <= datagram.length) {
-    const end = at + RECORD_HEADER + datagram.readUInt16BE(at + 11)
-    if (end > datagram.length) break
-    records.push(datagram.subarray(at, end))
-    at = end
-  }
-  return records
 }
 
 /** What werift takes for a socket. */

@@ -1,4 +1,4 @@
-import { NativeBackEnd } from '../forward/fanoutNative.ts'
+import { NativeBackEnd } from './nativeBackEnd.ts'
 import { loadNative } from './nativeAddon.ts'
 import { openUdp, type Receive, type UdpPort } from './socket.ts'
 import { openNativeUdp } from './udpNative.ts'

@@ -1,16 +1,16 @@
 import type { Endpoint } from './socket.ts'
 
-/** Addresses of one peer that count: it may be reached by several while ICE looks for the best. */
+/** Addresses of one transport: a peer is reached by several while ICE looks for the best pair. */
 const MAX_ADDRESSES = 16
-/** Its user name fragments: the present one, and the one before a restart. */
+/** User name fragments of one transport: the current one, and the one before a restart. */
 const MAX_NAMES = 2
 
-/** Whose a datagram is: by the ICE user name of a connectivity check, and from then on by where it comes from. */
+/** Which transport a datagram belongs to: by the ICE user name of a connectivity check, and then by its source address. */
 export class TransportTable<T extends object> {
   readonly #byName = new Map<string, T>()
   readonly #byAddress = new Map<string, { readonly owner: T; readonly isProved: boolean }>()
   readonly #names = new Map<T, string[]>()
-  /** The one that was not checked for longest is the first. */
+  /** The least recently checked address comes first. */
   readonly #addresses = new Map<T, Map<string, Endpoint>>()
   readonly #released: (at: Endpoint) => void
 
@@ -19,7 +19,7 @@ export class TransportTable<T extends object> {
     this.#released = released
   }
 
-  /** Gives `owner` a name; of older ones only the last stays. */
+  /** Gives `owner` a name. Of its older names only the last stays. */
   name(owner: T, ufrag: string): void {
     const names = [ufrag, ...(this.#names.get(owner) ?? [])]
     for (const old of names.splice(MAX_NAMES)) this.#byName.delete(old)
@@ -32,8 +32,8 @@ export class TransportTable<T extends object> {
   }
 
   /**
-   * From here on, what comes from this address is `owner`'s. The address that was not checked for longest gives way. Without
-   * a proof it is taken from no peer that gave one: anybody can write the address of another peer into a packet.
+   * From now on datagrams from this address belong to `owner`. Its least recently checked address is dropped when it has too
+   * many. An unproved claim takes no address from an owner that proved it: any peer can forge a source address.
    */
   locate(owner: T, from: Endpoint, isProved: boolean): void {
     const key = endpointKeyOf(from)
@@ -47,6 +47,11 @@ export class TransportTable<T extends object> {
     addresses.set(key, from)
     this.#addresses.set(owner, addresses)
     this.#byAddress.set(key, { owner, isProved: isProved || (!isForeign && before?.isProved === true) })
+  }
+
+  /** Every owner, in the order of their first names. */
+  all(): Iterable<T> {
+    return this.#names.keys()
   }
 
   at(from: Endpoint): T | undefined {
@@ -68,5 +73,5 @@ export class TransportTable<T extends object> {
   }
 }
 
-/** One word for an address. */
+/** An address as the key of a map. */
 export const endpointKeyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`

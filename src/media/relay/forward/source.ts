@@ -1,4 +1,4 @@
-import type { RtpTrack } from '../forward/rtpTrack.ts'
+import type { RtpTrack } from './rtpTrack.ts'
 
 /** One layer of simulcast, or all of the video where there is none. */
 export interface Layer {
@@ -8,19 +8,21 @@ export interface Layer {
   readonly meter: BitrateMeter
 }
 
-/** What somebody brings into a room: sound, and video in one or several layers. */
+/** What a publisher or a feed adds to a room: audio, and video in one or several layers. */
 export interface Source {
   readonly sessionId: string
   readonly sourceId: string | null
   readonly audio: RtpTrack | null
   readonly layers: readonly Layer[]
+  /** H.264: the negotiated `profile-level-id`, 6 hex digits; null for other codecs, and where it is not known. */
+  readonly profileLevelId: string | null
 }
 
-/** How fast bytes come, over the last second or so. */
+/** Bytes per time, over the last second or so. */
 export class BitrateMeter {
   #bytes = 0
   #sinceMs: number
-  /** Bits per second; 0 before the first second is over, and when nothing comes. */
+  /** Bits per second; 0 during the first second, and when nothing arrives. */
   bitrate = 0
 
   constructor(nowMs: number) {
@@ -41,26 +43,26 @@ export class BitrateMeter {
   }
 }
 
-/** A layer that fits with some room to spare is kept; a larger one must fit with more, so that nobody swings to and fro. */
+/** Hysteresis: the current layer stays while it just fits, and a larger one must fit with room to spare. */
 const FITS = 0.95
 const ROOM_TO_GROW = 0.8
 
 /**
- * The layer for somebody who can receive `available` bits per second (null: not known): the largest that fits, else the
- * smallest that is alive. Without anything alive, the first.
+ * The layer for a viewer that can receive `available` bits per second (null: not known): the largest that fits, else the
+ * smallest with packets. If no layer has packets: the first.
  */
 export function chooseLayer(
   layers: readonly Layer[],
   available: number | null,
   now: RtpTrack | null,
 ): Layer | undefined {
-  const alive = layers.filter(({ meter }) => meter.bitrate > 0).toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
-  if (available === null) return alive[0] ?? layers[0]
-  const fits = alive.find(({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW))
-  return fits ?? alive.at(-1) ?? layers[0]
+  const active = layers.filter(({ meter }) => meter.bitrate > 0).toSorted((a, b) => b.meter.bitrate - a.meter.bitrate)
+  if (available === null) return active[0] ?? layers[0]
+  const fits = active.find(({ track, meter }) => meter.bitrate <= available * (track === now ? FITS : ROOM_TO_GROW))
+  return fits ?? active.at(-1) ?? layers[0]
 }
 
-/** The bit rate of the smallest layer that is alive and larger than `now`; null when there is none. */
+/** The bitrate of the smallest active layer that is larger than `now`; null when there is none. */
 export function nextBitrate(layers: readonly Layer[], now: Layer): number | null {
   const larger = layers.map(({ meter }) => meter.bitrate).filter((bitrate) => bitrate > now.meter.bitrate)
   return larger.length === 0 ? null : Math.min(...larger)

@@ -1,0 +1,111 @@
+import { type FanoutTarget, headFor } from '../forward/fanout.ts'
+import type { RtpTrack } from '../forward/rtpTrack.ts'
+import { Allowance } from '../transport/allowance.ts'
+import type { RtpSender } from '../transport/rtpSender.ts'
+import { sequenceDistance } from '../wire/rtp.ts'
+import { ResendBudget } from './resendBudget.ts'
+
+/** A retransmission stream (RFC 4588): its SSRC, and its payload type for each payload type that it retransmits. */
+export interface RtxStream {
+  readonly ssrc: number
+  readonly payloadTypes: ReadonlyMap<number, number>
+}
+
+/** The part of a viewer's stream that comes from one track. */
+export interface TimelineSegment {
+  readonly track: RtpTrack
+  readonly target: FanoutTarget
+}
+
+export interface RetransmitterOptions {
+  /** Null: retransmissions go on the media's own SSRC. */
+  readonly rtx: RtxStream | null
+  readonly transport: RtpSender
+  readonly firstIndex: number
+}
+
+/** A small packet costs us no less than one of this size, whether it is sent or retransmitted. */
+const LEAST_COST = 500
+/** Sequence numbers that are looked up for one viewer: all packets that a track keeps, four times a second. */
+const LOOK_UPS = { burst: 4096, perSecond: 8192 }
+/** A packet is not retransmitted again before the last copy can have arrived. */
+const RESEND_INTERVAL_MS = 30
+const MAX_REMEMBERED = 4096
+/** Bytes around a payload: the headers of IP, UDP and RTP, and the SRTP tag. */
+const OVERHEAD = 64
+/** Padding packets at a time. */
+const MAX_PADDING = 50
+
+/** Retransmits what one viewer lost (NACK), and pads its stream for bandwidth probes. */
+export class Retransmitter {
+  readonly #options: RetransmitterOptions
+  readonly #budget = new ResendBudget()
+  readonly #lookUps = new Allowance(LOOK_UPS)
+  readonly #resentAtMs = new Map<number, number>()
+  #rtxIndex: number
+  #copies: 1 | 2 = 1
+
+  constructor(options: RetransmitterOptions) {
+    this.#options = options
+    this.#rtxIndex = options.firstIndex
+  }
+
+  /** The media that the viewer was sent so far pays for retransmissions. Call it several times a second. */
+  earn({ packets, octets }: { readonly packets: number; readonly octets: number }, nowMs: number): void {
+    this.#budget.earn(Math.max(octets + packets * OVERHEAD, packets * LEAST_COST), nowMs)
+  }
+
+  /** How many copies of a lost packet to send. A browser repeats its NACK after 100 ms only, and its video freezes so long. */
+  repeat(copies: 1 | 2): void {
+    this.#copies = this.#options.rtx === null ? 1 : copies
+  }
+
+  /**
+   * Retransmits `sequences`, as far as the track still has them and the budget lasts. Packets from before the segment are not
+   * retransmitted: it begins on a keyframe and needs none of them. `nextIndex`: the first index that is not sent yet.
+   */
+  resend(sequences: readonly number[], segment: TimelineSegment | null, nextIndex: number, nowMs: number): void {
+    if (this.#resentAtMs.size > MAX_REMEMBERED) this.#resentAtMs.clear()
+    for (const sequence of sequences) {
+      if (!this.#budget.isLeft || !this.#lookUps.take(nowMs)) return
+      const index = nextIndex - 1 + sequenceDistance(sequence, (nextIndex - 1) & 0xffff)
+      // An index that is not sent yet may still become the number of another packet.
+      if (index >= nextIndex) continue
+      if (nowMs - (this.#resentAtMs.get(index) ?? Number.NEGATIVE_INFINITY) < RESEND_INTERVAL_MS) continue
+      const bytes = this.#resendOne(index, segment)
+      if (bytes === 0) continue
+      this.#budget.spend(Math.max(bytes, LEAST_COST) * this.#copies)
+      if (this.#copies > 1) this.#resendOne(index, segment)
+      this.#resentAtMs.set(index, nowMs)
+    }
+  }
+
+  /**
+   * Sends about `bytes` of padding: the packet `index` again and again as RTX, which the viewer discards. Returns the bytes
+   * sent; 0 without RTX.
+   */
+  pad(bytes: number, segment: TimelineSegment, index: number): number {
+    let sent = 0
+    if (this.#options.rtx === null) return sent
+    for (let copy = 0; copy < MAX_PADDING && sent < bytes; copy++) sent += this.#resendOne(index, segment)
+    return sent
+  }
+
+  /** Returns the bytes sent; 0 when the track does not have the packet any more. */
+  #resendOne(index: number, segment: TimelineSegment | null): number {
+    if (segment === null || index < segment.target.firstIndex + segment.target.indexOffset) return 0
+    const packet = segment.track.packet(index - segment.target.indexOffset)
+    if (packet === undefined) return 0
+    const head = headFor(segment.target, packet)
+    const { rtx, transport } = this.#options
+    const rtxType = rtx?.payloadTypes.get(head.payloadType)
+    if (rtx === null || rtxType === undefined) {
+      transport.sendRtp(head, packet.payload)
+    } else {
+      const sequence = Buffer.from([(index >> 8) & 255, index & 255])
+      const payload = Buffer.concat([sequence, packet.payload])
+      transport.sendRtp({ ...head, ssrc: rtx.ssrc, payloadType: rtxType, index: this.#rtxIndex++ }, payload)
+    }
+    return packet.payload.length + OVERHEAD
+  }
+}

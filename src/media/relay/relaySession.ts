@@ -1,0 +1,83 @@
+import type { EndReason, MediaEngineEvent } from '../engine.ts'
+import type { Publisher } from './inbound/publisher.ts'
+import type { Viewer } from './outbound/viewer.ts'
+import type { WebRtcTransport } from './transport/webRtcTransport.ts'
+import type { AnsweredMedia } from './wire/sdp/answer.ts'
+import type { SdpOffer } from './wire/sdp/offer.ts'
+
+/** A transport that is not connected after this time never will be. */
+const CONNECT_TIMEOUT_MS = 10_000
+/** A viewer that is silent for this long is gone: its consent to receive anything lasts no longer (RFC 7675 section 5.1). */
+const VIEWER_TIMEOUT_MS = 30_000
+
+/** Whom a session serves. */
+export type Role = { readonly publisher: Publisher } | { readonly viewer: Viewer }
+
+export interface RelaySessionOptions {
+  readonly id: string
+  readonly room: string
+  readonly transport: WebRtcTransport
+  readonly role: Role
+  readonly offer: SdpOffer
+  readonly answers: readonly AnsweredMedia[]
+  /** A publisher that is silent for this long is gone. */
+  readonly publisherTimeoutMs: number
+}
+
+/** One publisher or viewer with its transport: what it negotiated, when it times out, and how many bytes it has moved. */
+export class RelaySession {
+  readonly id: string
+  readonly room: string
+  readonly transport: WebRtcTransport
+  readonly publisher: Publisher | null
+  readonly viewer: Viewer | null
+  /** The first accepted m-line, whose transport all others share (RFC 9143). */
+  readonly bundleLine: { readonly mid: string; readonly kind: 'audio' | 'video' }
+  /** The peer's ICE user name fragment, which the ETag of the session shows (RFC 9725 section 4.3.1). */
+  etag: string
+  readonly #begunAtMs: number
+  readonly #silenceTimeoutMs: number
+  #reported = { bytesIn: 0, bytesOut: 0 }
+
+  constructor(options: RelaySessionOptions, nowMs: number) {
+    const { id, room, transport, role, offer, answers, publisherTimeoutMs } = options
+    this.id = id
+    this.room = room
+    this.transport = transport
+    this.publisher = 'publisher' in role ? role.publisher : null
+    this.viewer = 'viewer' in role ? role.viewer : null
+    const media = offer.media[answers.findIndex((answer) => answer !== null)]
+    this.bundleLine = { mid: media?.mid ?? '0', kind: media?.kind === 'audio' ? 'audio' : 'video' }
+    this.etag = offer.iceUfrag
+    this.#begunAtMs = nowMs
+    this.#silenceTimeoutMs = this.viewer === null ? publisherTimeoutMs : VIEWER_TIMEOUT_MS
+  }
+
+  /** Call it every few hundredths of a second. */
+  pace(nowMs: number): void {
+    this.publisher?.pace(nowMs)
+    this.viewer?.pace(nowMs)
+  }
+
+  /** Call it several times a second. */
+  tick(nowMs: number): void {
+    this.viewer?.tick(nowMs)
+    this.transport.tick(nowMs)
+  }
+
+  /** Why the session is over; null while it is not. */
+  timedOut(nowMs: number): EndReason | null {
+    const { isConnected, seenAtMs } = this.transport
+    if (!isConnected) return nowMs - this.#begunAtMs > CONNECT_TIMEOUT_MS ? 'never_connected' : null
+    return nowMs - seenAtMs > this.#silenceTimeoutMs ? 'lost' : null
+  }
+
+  /** The bytes so far; null when there are no more than in the last report. */
+  reportBytes(nowMs: number): MediaEngineEvent | null {
+    const { bytesIn, bytesOut, mediaAtMs } = this.transport
+    if (bytesIn === this.#reported.bytesIn && bytesOut === this.#reported.bytesOut) return null
+    this.#reported = { bytesIn, bytesOut }
+    const silentMs = this.publisher === null ? 0 : nowMs - mediaAtMs
+    return { kind: 'bytes', sessionId: this.id, bytesIn, bytesOut, silentMs }
+  }
+}

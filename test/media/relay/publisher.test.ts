@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { TrackInfo } from '../../../src/media/frame.ts'
+import { createJsFanout } from '../../../src/media/relay/forward/fanout.ts'
+import type { MediaPacket } from '../../../src/media/relay/forward/packet.ts'
+import { Publisher } from '../../../src/media/relay/inbound/publisher.ts'
+import { negotiatePublish } from '../../../src/media/relay/negotiation.ts'
+import { ntpOf } from '../../../src/media/relay/wire/ntp.ts'
+import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp.ts'
+import { writeRtp } from '../../../src/media/relay/wire/rtp.ts'
+import { parseTransportFeedback } from '../../../src/media/relay/wire/twcc.ts'
+
+/** VP8 in three layers: payload type 96, RTX 97. */
+const OFFER = readFileSync(new URL('wire/offers/browser-simulcast.sdp', import.meta.url), 'utf8')
+const [VP8, RTX] = [96, 97]
+const [TRANSPORT_CC, RID, REPAIRED_RID] = [4, 10, 11]
+const START_MS = 1_750_000_000_000
+const MAX_BITRATE = 2_500_000
+
+interface Sent {
+  readonly ssrc: number
+  readonly index: number
+  readonly rid?: string
+  readonly repairedRid?: string
+  readonly transportSequence?: number
+  readonly payloadType?: number
+  readonly payload?: Buffer
+  readonly nowMs?: number
+}
+
+/** The start of a VP8 keyframe or of another frame (RFC 7741, RFC 6386 section 9.1). */
+const vp8 = (isKey: boolean): Buffer =>
+  Buffer.from([0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
+
+function publishing() {
+  const agreed = negotiatePublish(OFFER, 'vp8')
+  if (!agreed.ok) throw new Error('refused')
+  const sent: Buffer[] = []
+  const reported: (readonly TrackInfo[])[] = []
+  const publisher = new Publisher(
+    {
+      sessionId: 'p',
+      sourceId: null,
+      transport: { sendRtcp: (...packets) => void sent.push(Buffer.concat(packets)) },
+      lines: agreed.value.lines,
+      createFanout: createJsFanout,
+      maxBitrate: MAX_BITRATE,
+      tracks: (tracks) => reported.push(tracks),
+    },
+    START_MS,
+  )
+  const send = ({ ssrc, index, payloadType = VP8, payload = vp8(false), nowMs = START_MS, ...ids }: Sent): void => {
+    const text = (id: number, value: string | undefined) =>
+      value === undefined ? [] : [{ id, value: Buffer.from(value) }]
+    const sequence = Buffer.alloc(2)
+    sequence.writeUInt16BE(ids.transportSequence ?? 0)
+    const extensions = [
+      ...text(RID, ids.rid),
+      ...text(REPAIRED_RID, ids.repairedRid),
+      ...(ids.transportSequence === undefined ? [] : [{ id: TRANSPORT_CC, value: sequence }]),
+    ]
+    const fields = { marker: true, payloadType, sequence: index & 0xffff, timestamp: index * 3600, ssrc }
+    publisher.rtp(writeRtp(fields, payload, extensions), index, nowMs)
+  }
+  /** What it was sent since the last call, but for receiver reports without a block. */
+  const feedback = (): RtcpPacket[] =>
+    sent
+      .splice(0)
+      .flatMap((compound) => parseRtcp(compound) ?? [])
+      .filter((packet) => packet.kind !== 'rr' || packet.reports.length > 0)
+  const passed = (rid: string): MediaPacket[] => {
+    const packets: MediaPacket[] = []
+    publisher.source.layers.find((layer) => layer.rid === rid)?.track.listen((packet) => packets.push(packet))
+    return packets
+  }
+  return { publisher, send, feedback, passed, reported, sent }
+}
+
+describe('a publisher', () => {
+  it('reports its tracks once it is connected', () => {
+    const { publisher, reported } = publishing()
+    expect(reported).toEqual([])
+    publisher.start()
+    expect(reported).toEqual([[expect.objectContaining({ kind: 'video', codec: 'vp8' })]])
+  })
+
+  it('has a layer for each RID of its offer, and each SSRC feeds the layer that its packets name', () => {
+    const { publisher, send, passed } = publishing()
+    expect(publisher.source.layers.map(({ rid }) => rid)).toEqual(['h', 'm', 'l'])
+    const [high, low] = [passed('h'), passed('l')]
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    send({ ssrc: 2, index: 20, rid: 'l' })
+    // A browser stops to name the RID once it has a report for the SSRC.
+    send({ ssrc: 2, index: 21 })
+    send({ ssrc: 3, index: 30, rid: 'x' })
+    send({ ssrc: 4, index: 40 })
+    send({ ssrc: 1, index: 11, payloadType: 98 })
+    expect([high, low].map((packets) => packets.map(({ index }) => index))).toEqual([[10], [20, 21]])
+  })
+
+  it('goes on under a new SSRC of the same layer, and the old one feeds it no longer', () => {
+    const { send, passed, feedback } = publishing()
+    const high = passed('h')
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    send({ ssrc: 5, index: 500, rid: 'h' })
+    send({ ssrc: 1, index: 11 })
+    expect(high.map(({ index }) => index)).toEqual([10, 11])
+    feedback()
+  })
+
+  it('is asked for what is missing, and what comes as RTX fills the gap', () => {
+    const { send, passed, feedback } = publishing()
+    const high = passed('h')
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    send({ ssrc: 1, index: 13 })
+    expect(feedback()).toEqual([{ kind: 'nack', senderSsrc: 1, mediaSsrc: 1, sequences: [11, 12] }])
+    const payload = Buffer.concat([Buffer.from([0, 11]), vp8(false)])
+    send({ ssrc: 9, index: 1, payloadType: RTX, repairedRid: 'h', payload })
+    expect(high.map(({ index }) => index)).toEqual([10, 13, 11])
+    expect(high.at(-1)?.payload).toEqual(vp8(false))
+  })
+
+  it('is asked for a keyframe of the layer that a viewer waits for, on its SSRC', () => {
+    const { publisher, send, feedback } = publishing()
+    const low = publisher.source.layers.find(({ rid }) => rid === 'l')?.track
+    low?.requestKeyframe(START_MS)
+    expect(feedback()).toEqual([])
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    send({ ssrc: 2, index: 20, rid: 'l' })
+    publisher.pace(START_MS + 500)
+    expect(feedback().filter(({ kind }) => kind === 'pli')).toEqual([{ kind: 'pli', senderSsrc: 1, mediaSsrc: 2 }])
+  })
+
+  it('gets a receiver report and a REMB each second, as soon as it sends', () => {
+    const { publisher, send, feedback } = publishing()
+    publisher.pace(START_MS)
+    expect(feedback()).toEqual([])
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    for (let nowMs = START_MS + 20; nowMs <= START_MS + 3000; nowMs += 20) publisher.pace(nowMs)
+    const received = feedback()
+    const reports = received.filter((packet) => packet.kind === 'rr')
+    expect(reports).toHaveLength(3)
+    expect(reports[0]).toMatchObject({ reports: [{ ssrc: 1, packetsLost: 0, highestSequence: 10 }] })
+    const remb = received.filter((packet) => packet.kind === 'remb')
+    expect(remb).toHaveLength(3)
+    expect(remb[0]?.ssrcs).toEqual([1])
+    // 18 bits of mantissa.
+    expect((remb[0]?.bitrate ?? 0) / MAX_BITRATE).toBeCloseTo(1, 4)
+  })
+
+  it('is told the arrival of each packet by transport-wide feedback, every 60 ms', () => {
+    const { publisher, send, feedback } = publishing()
+    publisher.pace(START_MS)
+    for (const [at, transportSequence] of [100, 101, 103].entries())
+      send({ ssrc: 1, index: at, rid: 'h', transportSequence, nowMs: START_MS + at * 10 })
+    publisher.pace(START_MS + 40)
+    expect(feedback().filter(({ kind }) => kind === 'twcc')).toEqual([])
+    publisher.pace(START_MS + 60)
+    const [message, ...more] = feedback().filter((packet) => packet.kind === 'twcc')
+    const fates = message === undefined ? [] : (parseTransportFeedback(message.feedback) ?? [])
+    expect(more).toEqual([])
+    expect(fates.map(({ sequence, arrivalUs }) => [sequence, arrivalUs !== null])).toEqual([
+      [100, true],
+      [101, true],
+      [102, false],
+      [103, true],
+    ])
+    publisher.pace(START_MS + 120)
+    expect(feedback()).toEqual([])
+  })
+
+  it('says by its sender reports when a packet was captured', () => {
+    const { publisher, send } = publishing()
+    send({ ssrc: 1, index: 10, rid: 'h' })
+    const timeline = publisher.source.layers[0]?.track.timeline
+    const report = { kind: 'sr', ssrc: 1, packetCount: 1, octetCount: 1, reports: [] } as const
+    publisher.rtcp([{ ...report, ...ntpOf(START_MS - 5000), rtpTimestamp: 36_000 }], START_MS + 100)
+    expect(timeline?.timestampAt(START_MS + 1100)).toBe(36_000 + 90_000)
+  })
+
+  it('has a bounded number of streams', () => {
+    const { publisher, send, passed, sent } = publishing()
+    const high = passed('h')
+    for (let ssrc = 1; ssrc <= 1000; ssrc++) send({ ssrc, index: 0, rid: ['h', 'm', 'l'][ssrc % 3] ?? 'h' })
+    publisher.pace(START_MS + 1000)
+    const blocks = sent
+      .flatMap((compound) => parseRtcp(compound) ?? [])
+      .flatMap((one) => ('reports' in one ? one.reports : []))
+    expect(blocks).toHaveLength(3)
+    expect(high.length).toBeGreaterThan(300)
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { parseRtcp, writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
+import { addressOf, turn, WireNet, WirePeer } from '../../support/wirePeer.ts'
+
+const FRAME_MS = 40
+
+async function onAir() {
+  const net = new WireNet()
+  const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
+  publisher.publish(net.relay, 'publisher')
+  await publisher.connect()
+  publisher.sendPicture(3, true)
+  viewer.view(net.relay, 'viewer')
+  await viewer.connect()
+  const publish = (passedMs: number): void => {
+    if (passedMs % FRAME_MS === 0) publisher.sendPicture(3, false)
+  }
+  const report = (passedMs: number): void => {
+    if (passedMs % 1000 === 0) viewer.sendRtcp(writeReceiverReport(passedMs / 1000))
+  }
+  const bytesOf = (sessionId: string) =>
+    net.events.flatMap((event) => (event.kind === 'bytes' && event.sessionId === sessionId ? [event] : []))
+  return { net, publisher, viewer, publish, report, bytesOf }
+}
+
+describe('a session', () => {
+  it('of a publisher ends after 15 s of silence, not before', async () => {
+    const { net, publisher, report } = await onAir()
+    publisher.answersChecks = false
+    await net.pass(14_900, report)
+    expect(net.endOf('publisher')).toBeUndefined()
+    await net.pass(400, report)
+    expect(net.endOf('publisher')).toMatchObject({ reason: 'lost' })
+  })
+
+  it('of a viewer ends after 30 s of silence, not before', async () => {
+    const { net, viewer, publish } = await onAir()
+    viewer.answersChecks = false
+    await net.pass(29_800, publish)
+    expect(net.endOf('viewer')).toBeUndefined()
+    await net.pass(500, publish)
+    expect(net.endOf('viewer')).toMatchObject({ reason: 'lost' })
+  })
+
+  it('that never connects ends after 10 s, not before', async () => {
+    const net = new WireNet()
+    const peer = new WirePeer(net, addressOf(1))
+    peer.publish(net.relay, 'publisher')
+    await net.pass(9900)
+    expect(net.endOf('publisher')).toBeUndefined()
+    await net.pass(400)
+    expect(net.endOf('publisher')).toMatchObject({ reason: 'never_connected' })
+  })
+
+  it('of a viewer ends 10 s after its publisher has gone, if no other comes', async () => {
+    const { net, viewer, report } = await onAir()
+    net.relay.end('publisher')
+    await net.pass(9900, report)
+    expect(net.endOf('viewer')).toBeUndefined()
+    await net.pass(400, report)
+    expect(net.endOf('viewer')).toMatchObject({ reason: 'source_gone' })
+    const goodbyes = viewer.control
+      .flatMap((compound) => parseRtcp(compound) ?? [])
+      .filter(({ kind }) => kind === 'bye')
+    expect(goodbyes).toEqual([{ kind: 'bye', ssrcs: viewer.ssrcs.slice(0, 1) }])
+  })
+
+  it('ends once, and sends nothing after that', async () => {
+    const { net, publisher, viewer } = await onAir()
+    for (let times = 0; times < 2; times++) net.relay.end('viewer')
+    const sent = net.sentTo(viewer.at).length
+    publisher.sendPicture(3, true)
+    viewer.check()
+    viewer.sendRtcp(writeReceiverReport(1))
+    await net.pass(1000)
+    expect(net.sentTo(viewer.at)).toHaveLength(sent)
+    expect(net.events.filter((event) => event.kind === 'ended' && event.sessionId === 'viewer')).toHaveLength(1)
+  })
+
+  it('has no media of a publisher that is not there', async () => {
+    const net = new WireNet()
+    const viewer = new WirePeer(net, addressOf(1))
+    expect(() => viewer.view(net.relay, 'viewer')).toThrow('Stream not being published')
+    expect(net.events).toEqual([])
+  })
+})
+
+describe('byte counts', () => {
+  it('are reported each second while media flows, as totals, and once more at the end', async () => {
+    const { net, publish, bytesOf } = await onAir()
+    const before = bytesOf('publisher').length
+    await net.pass(5000, publish)
+    const counts = bytesOf('publisher').map(({ bytesIn }) => bytesIn)
+    expect(counts.length - before).toBe(5)
+    expect(counts.toSorted((a, b) => a - b)).toEqual(counts)
+    publish(0)
+    net.relay.end('publisher')
+    const ends = net.events.findIndex((event) => event.kind === 'ended')
+    expect(net.events[ends - 1]).toMatchObject({ kind: 'bytes', sessionId: 'publisher' })
+    expect(bytesOf('publisher').at(-1)?.bytesIn).toBeGreaterThan(counts.at(-1) ?? 0)
+  })
+
+  it('of idle sessions were reported each second', async () => {
+    const net = new WireNet()
+    const publisher = new WirePeer(net, addressOf(1))
+    publisher.publish(net.relay, 'publisher')
+    await publisher.connect()
+    await net.pass(10_000)
+    expect(net.events.filter(({ kind }) => kind === 'bytes')).toEqual([])
+    publisher.sendRtcp(writeReceiverReport(1))
+    await net.pass(10_000)
+    expect(net.events.filter(({ kind }) => kind === 'bytes')).toHaveLength(1)
+  })
+})
+
+describe('ICE', () => {
+  const [ufrag, pwd] = ['newname3', 'abcdefghijklmnopqrstuvwx']
+  const restart = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:${pwd}\r\n`
+
+  it('restarts only with the ETag, and answers with new credentials and the bundled m-line', async () => {
+    const { net, publisher } = await onAir()
+    expect(net.relay.patch('publisher', restart, false)).toMatchObject({ ok: false, status: 428 })
+    const patched = net.relay.patch('publisher', restart, true)
+    expect(patched).toMatchObject({ ok: true, etag: ufrag })
+    const answer = patched.ok ? (patched.answer ?? '') : ''
+    expect(answer).toContain('m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n')
+    expect(answer).toContain('198.51.100.1 8081 typ host')
+    expect(answer).not.toContain(publisher.remote.ufrag)
+    expect(net.relay.patch('publisher', restart, false)).toEqual({ ok: true, answer: null, etag: ufrag })
+    expect(net.relay.patch('nobody', restart, true)).toMatchObject({ ok: false, status: 404 })
+  })
+
+  it('takes candidates of the current session and needs none of them', async () => {
+    const { net, publisher } = await onAir()
+    const trickled = `a=ice-ufrag:${publisher.names.ufrag}\r\na=ice-pwd:${publisher.names.pwd}\r\na=end-of-candidates\r\n`
+    const sent = net.sentTo(publisher.at).length
+    expect(net.relay.patch('publisher', trickled, false)).toMatchObject({ ok: true, answer: null })
+    await turn()
+    expect(net.sentTo(publisher.at)).toHaveLength(sent)
+  })
+})
+
+describe('frames', () => {
+  it('of a session without a publisher end at once', async () => {
+    const { net } = await onAir()
+    const ends: string[] = []
+    const sink = (name: string) => ({
+      tracks: () => undefined,
+      frame: () => undefined,
+      end: () => void ends.push(name),
+    })
+    net.relay.tap('nobody', sink('nobody'))
+    net.relay.tap('viewer', sink('viewer'))
+    net.relay.tap('publisher', sink('publisher'))
+    expect(ends).toEqual(['nobody', 'viewer'])
+  })
+})

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import type { Source } from '../../../src/media/relay/forward/source.ts'
+import { Room } from '../../../src/media/relay/room.ts'
+import { Rooms } from '../../../src/media/relay/rooms.ts'
+
+const sourceOf = (sessionId: string, sourceId: string | null = null): Source => ({
+  sessionId,
+  sourceId,
+  audio: null,
+  layers: [],
+  profileLevelId: null,
+})
+
+/** A viewer, and the sessions of the sources that it was shown. */
+function viewerOf({ canDecode = true } = {}) {
+  const shown: (string | null)[] = []
+  const show = (source: Source | null): boolean => {
+    shown.push(source?.sessionId ?? null)
+    return source === null || canDecode
+  }
+  return { shown, show }
+}
+
+describe('a room', () => {
+  it('shows a viewer the source that it asks for, or the one without an id, or else the first', () => {
+    const room = new Room()
+    room.addSource(sourceOf('first', 'a'), 0)
+    expect([room.source(null)?.sessionId, room.source('b')]).toEqual(['first', undefined])
+    room.addSource(sourceOf('second', 'b'), 0)
+    room.addSource(sourceOf('main'), 0)
+    expect([null, 'a', 'b'].map((id) => room.source(id)?.sessionId)).toEqual(['main', 'first', 'second'])
+  })
+
+  it('replaces a source with the same id, and its viewers follow', () => {
+    const [room, viewer] = [new Room(), viewerOf()]
+    room.addSource(sourceOf('first'), 0)
+    room.join('v', viewer, null, 0)
+    expect(room.addSource(sourceOf('second'), 10)?.sessionId).toBe('first')
+    expect(room.addSource(sourceOf('second'), 20)).toBeUndefined()
+    expect(viewer.shown.slice(0, 2)).toEqual(['first', 'second'])
+    room.removeSource('first', 30)
+    expect([room.isWatched('first'), room.isWatched('second')]).toEqual([false, true])
+  })
+
+  it('lets viewers wait ten seconds for another publisher, and no longer', () => {
+    const [room, viewer] = [new Room(), viewerOf()]
+    room.addSource(sourceOf('first'), 0)
+    room.join('v', viewer, null, 0)
+    room.removeSource('first', 1000)
+    expect(room.withoutSource(1000 + 10_000)).toEqual([])
+    expect(room.withoutSource(1000 + 10_001)).toEqual(['v'])
+    expect(viewer.shown).toEqual(['first', null])
+  })
+
+  it('counts the ten seconds again when the source of a viewer goes again', () => {
+    const room = new Room()
+    room.addSource(sourceOf('first'), 0)
+    room.join('v', viewerOf(), null, 0)
+    room.removeSource('first', 1000)
+    room.addSource(sourceOf('second'), 9000)
+    expect(room.withoutSource(60_000)).toEqual([])
+    room.removeSource('second', 60_000)
+    expect(room.withoutSource(70_000)).toEqual([])
+    expect(room.withoutSource(70_001)).toEqual(['v'])
+  })
+
+  it('does not count the time again when another source comes and goes', () => {
+    const room = new Room()
+    room.addSource(sourceOf('first', 'a'), 0)
+    room.join('v', viewerOf(), 'a', 0)
+    room.removeSource('first', 1000)
+    room.addSource(sourceOf('other', 'b'), 5000)
+    room.removeSource('other', 6000)
+    expect(room.withoutSource(11_001)).toEqual(['v'])
+  })
+
+  it('gives up at once on a viewer that negotiated no codec of the new source', () => {
+    const room = new Room()
+    room.addSource(sourceOf('first'), 0)
+    room.join('v', viewerOf({ canDecode: false }), null, 0)
+    expect(room.withoutSource(0)).toEqual(['v'])
+  })
+
+  it('is empty without sources and viewers, and is forgotten then only', () => {
+    const rooms = new Rooms()
+    const room = rooms.open('a/show')
+    room.addSource(sourceOf('first'), 0)
+    room.join('v', viewerOf(), null, 0)
+    room.removeSource('first', 0)
+    rooms.closeIfEmpty('a/show')
+    expect(rooms.open('a/show')).toBe(room)
+    expect(rooms.withoutSource(10_001)).toEqual(['v'])
+    room.leave('v')
+    rooms.closeIfEmpty('a/show')
+    expect(rooms.at('a/show')).toBeUndefined()
+  })
+})

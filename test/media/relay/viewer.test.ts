@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { BitrateMeter, type Source } from '../../../src/media/relay/forward/source.ts'
+import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
+import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
+import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp.ts'
+import { Camera, Ear, MEDIA, REPAIR, sinkTo } from './parts.ts'
+
+const START_MS = 1_750_000_000_000
+const CNAME = 'session-7'
+
+const layerOf = (camera: Camera) => ({ rid: '', track: camera.track, meter: new BitrateMeter(START_MS) })
+
+const sourceOf = (...cameras: readonly Camera[]): Source => ({
+  sessionId: 'p',
+  sourceId: null,
+  audio: null,
+  layers: cameras.map(layerOf),
+  profileLevelId: null,
+})
+
+function watching({ isConnected = true } = {}) {
+  const [ear, sent] = [new Ear(), [] as Buffer[]]
+  const transport = { isConnected, sendRtcp: (...packets: readonly Buffer[]) => void sent.push(Buffer.concat(packets)) }
+  const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: CNAME })
+  const control = (): RtcpPacket[] => sent.splice(0).flatMap((compound) => parseRtcp(compound) ?? [])
+  const frames = (): string[] => ear.on(MEDIA).map(({ payload }) => payload.trim())
+  return { viewer, ear, transport, control, frames }
+}
+
+const pli = (mediaSsrc = MEDIA): RtcpPacket => ({ kind: 'pli', senderSsrc: 1, mediaSsrc })
+
+describe('a viewer', () => {
+  it('gets nothing before its transport is connected, and then what its room shows', () => {
+    const { viewer, transport, frames } = watching({ isConnected: false })
+    const camera = new Camera('a')
+    camera.send(START_MS, true)
+    expect(viewer.show(sourceOf(camera), START_MS + 10)).toBe(true)
+    camera.send(START_MS + 40)
+    expect(frames()).toEqual([])
+    transport.isConnected = true
+    viewer.start(START_MS + 50)
+    camera.send(START_MS + 80)
+    expect(frames()).toEqual(['a1000', 'a1001', 'a1002'])
+  })
+
+  it('says that a source has no codec that it negotiated', () => {
+    const { viewer } = watching()
+    const h264 = new RtpTrack({ kind: 'video', codec: 'h264', rate: 90_000 }, null)
+    const layer = { rid: '', track: h264, meter: new BitrateMeter(0) }
+    expect(viewer.show({ ...sourceOf(), layers: [layer] }, START_MS)).toBe(false)
+    expect(viewer.show(sourceOf(), START_MS)).toBe(false)
+    expect(viewer.show(sourceOf(new Camera('a')), START_MS)).toBe(true)
+    expect(viewer.show(null, START_MS)).toBe(true)
+  })
+
+  it('gets a sender report and its CNAME each second, while something is forwarded', () => {
+    const { viewer, control } = watching()
+    const camera = new Camera('a')
+    viewer.show(sourceOf(camera), START_MS)
+    viewer.tick(START_MS)
+    expect(control()).toEqual([])
+    for (let nowMs = START_MS + 200; nowMs <= START_MS + 5000; nowMs += 200) {
+      camera.send(nowMs, true)
+      viewer.tick(nowMs)
+    }
+    const reports = control()
+    expect(reports.filter(({ kind }) => kind === 'sr')).toHaveLength(5)
+    expect(reports.filter(({ kind }) => kind === 'sdes').at(0)).toEqual({
+      kind: 'sdes',
+      chunks: [{ ssrc: MEDIA, cname: CNAME }],
+    })
+    const last = reports.findLast((packet) => packet.kind === 'sr')
+    expect(last).toMatchObject({ ssrc: MEDIA, packetCount: 25, rtpTimestamp: ((START_MS + 5000) * 90) >>> 0 })
+  })
+
+  it('leaves its tracks at its end, with a BYE', () => {
+    const { viewer, control, frames } = watching()
+    const camera = new Camera('a')
+    viewer.show(sourceOf(camera), START_MS)
+    camera.send(START_MS, true)
+    viewer.end()
+    camera.send(START_MS + 40)
+    expect(frames()).toEqual(['a1000'])
+    expect(control()).toEqual([{ kind: 'bye', ssrcs: [MEDIA] }])
+  })
+
+  it('costs a publisher no more than five keyframes at once and one each two seconds, whether it sends PLI or FIR', () => {
+    const { viewer } = watching()
+    const camera = new Camera('a')
+    viewer.show(sourceOf(camera), START_MS)
+    camera.send(START_MS, true)
+    const fir: RtcpPacket = { kind: 'fir', senderSsrc: 1, requests: [{ ssrc: MEDIA, sequence: 1 }] }
+    const asked = camera.asked
+    for (let nowMs = START_MS + 1000; nowMs <= START_MS + 21_000; nowMs += 100) {
+      viewer.rtcp([pli(), fir, pli(999)], nowMs)
+      camera.send(nowMs, true)
+    }
+    const keyframes = camera.asked - asked
+    expect(keyframes).toBeGreaterThanOrEqual(10)
+    expect(keyframes).toBeLessThanOrEqual(5 + 10)
+  })
+
+  it('gets what it lost on the stream that it names, twice while it loses much', () => {
+    const { viewer, ear } = watching()
+    const camera = new Camera('a')
+    viewer.show(sourceOf(camera), START_MS)
+    camera.send(START_MS, true)
+    const nack: RtcpPacket = { kind: 'nack', senderSsrc: 1, mediaSsrc: MEDIA, sequences: [100] }
+    viewer.rtcp([{ ...nack, mediaSsrc: 999 }], START_MS + 10)
+    expect(ear.on(REPAIR)).toEqual([])
+    viewer.rtcp([nack], START_MS + 10)
+    expect(ear.on(REPAIR)).toHaveLength(1)
+    const lossy = (packetsLost: number, highestSequence: number): RtcpPacket => {
+      const block = { ssrc: MEDIA, fractionLost: 0, jitter: 0, lastReport: 0, delaySinceLastReport: 0 }
+      return { kind: 'rr', ssrc: 1, reports: [{ ...block, packetsLost, highestSequence }] }
+    }
+    viewer.rtcp([lossy(0, 100)], START_MS + 100)
+    viewer.rtcp([lossy(5, 200)], START_MS + 700)
+    viewer.rtcp([nack], START_MS + 710)
+    expect(ear.on(REPAIR)).toHaveLength(3)
+    viewer.rtcp([lossy(8, 300)], START_MS + 1300)
+    viewer.rtcp([nack], START_MS + 1310)
+    expect(ear.on(REPAIR)).toHaveLength(4)
+  })
+
+  it('has the layer that its REMB allows, and switches on a keyframe', () => {
+    const { viewer, frames } = watching()
+    const [small, large] = [new Camera('s'), new Camera('l')]
+    const source = sourceOf(small, large)
+    const remb = (bitrate: number): RtcpPacket => ({ kind: 'remb', senderSsrc: 1, bitrate, ssrcs: [MEDIA] })
+    const pass = (fromMs: number, toMs: number): void => {
+      for (let nowMs = fromMs; nowMs < toMs; nowMs += 20) {
+        for (const [camera, bytes] of [
+          [small, 100],
+          [large, 1000],
+        ] as const) {
+          camera.send(nowMs, camera.asked > camera.answered, bytes)
+          camera.answered = camera.asked
+          const meter = source.layers.find(({ track }) => track === camera.track)?.meter
+          meter?.add(bytes)
+          meter?.tick(nowMs)
+        }
+        if (nowMs % 200 === 0) viewer.tick(nowMs)
+      }
+    }
+    pass(START_MS, START_MS + 2000)
+    viewer.show(source, START_MS + 2000)
+    pass(START_MS + 2000, START_MS + 3000)
+    expect(frames().at(-1)).toMatch(/^l/)
+    viewer.rtcp([remb(100_000)], START_MS + 3000)
+    pass(START_MS + 3000, START_MS + 4000)
+    expect(frames().at(-1)).toMatch(/^s/)
+    const switched = frames().findLastIndex((frame) => frame.startsWith('l'))
+    expect(
+      frames()
+        .slice(switched + 1)
+        .every((frame) => frame.startsWith('s')),
+    ).toBe(true)
+  })
+})
