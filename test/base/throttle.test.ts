@@ -46,6 +46,13 @@ describe('a throttle', () => {
     expect(['b', 'c', 'd', 'a'].map((key) => throttle.take(key, 4) > 0)).toEqual([true, true, true, false])
   })
 
+  test('forgets the key that was seen least recently, not the one that came first', () => {
+    const throttle = new Throttle(2, 3)
+    for (const [at, key] of ['a', 'b', 'a', 'c', 'd'].entries()) throttle.take(key, at)
+    expect(throttle.take('a', 5)).toBeGreaterThan(0)
+    expect([throttle.take('b', 5), throttle.take('b', 5)]).toEqual([0, 0])
+  })
+
   test('without a budget stops nobody', () => {
     const throttle = new Throttle(Number.POSITIVE_INFINITY, 3)
     for (let times = 0; times < 1000; times += 1) expect(throttle.take('a', 0)).toBe(0)

@@ -24,7 +24,11 @@ class Scripted implements Transcoder {
     this.jobs.set(job.engineId, tell)
   }
 
+  /** Happens while a process is being killed. */
+  whileKilling: (engineId: string) => Promise<unknown> = () => Promise.resolve()
+
   async kill(engineId: string): Promise<void> {
+    await this.whileKilling(engineId)
     this.jobs.delete(engineId)
   }
 
@@ -88,6 +92,8 @@ async function started(settings: { timeout?: number } = {}) {
   }
   return { ...made, transcoder, keeper, settle, tell, node }
 }
+
+type Started = Awaited<ReturnType<typeof started>>
 
 describe('a node', () => {
   test('brings up what is wanted, once, and takes it down when it is not', async () => {
@@ -172,6 +178,18 @@ describe('a node', () => {
     await settle()
     await later.stop()
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'api' } })
+  })
+
+  test.each([
+    ['takes an engine down', (at: Started) => stopChannel(app.ctx, actor, at.channelId).then(at.settle)],
+    ['shuts down', (at: Started) => at.keeper.stop()],
+  ])('that %s does not release the lease of a node that took the engine meanwhile', async (_, act) => {
+    const at = await started()
+    at.transcoder.whileKilling = (engineId) =>
+      app.ctx.store.transaction((tx) => tx.engineStates.take(engineId, 'another node', 15_000))
+    await act(at)
+    expect(await app.ctx.store.read.engineStates.get(at.engineId)).toMatchObject({ node: 'another node' })
+    await app.ctx.store.transaction((tx) => tx.engineStates.delete(at.engineId))
   })
 
   test('says why an engine is in error, and tries again', async () => {
