@@ -1,14 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { sendFile, type StaticType } from '../staticFile.ts'
 
 const PAGE = new URL('../../../../web/demo/', import.meta.url)
 const SCRIPTS = ['demo', 'panel', 'broadcast', 'watch', 'webrtc', 'figures', 'picture', 'words']
 
-const TYPES = { html: 'text/html', css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' } as const
-
 /** Path below `/demo`, file, type. */
-const FILES: readonly (readonly [path: string, file: () => URL, type: keyof typeof TYPES])[] = [
+const FILES: readonly (readonly [path: string, file: () => URL, type: StaticType])[] = [
   ['', () => new URL('index.html', PAGE), 'html'],
   ['/demo.css', () => new URL('demo.css', PAGE), 'css'],
   ['/icon.svg', () => new URL('icon.svg', PAGE), 'svg'],
@@ -35,29 +32,11 @@ const policy = (media: string): string =>
  * `hasNodes` it may follow where this node sends its viewers.
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {
-  const contentPolicy = policy(hasNodes ? ' http: https:' : '')
-  for (const [path, file, type] of FILES) {
-    app.get(`/demo${path}`, (request, reply) =>
-      sendFile(request, reply.header('Content-Security-Policy', contentPolicy), file(), type),
-    )
-  }
-}
-
-async function sendFile(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  file: URL,
-  type: keyof typeof TYPES,
-): Promise<FastifyReply> {
-  const content = await readFile(file)
-  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  reply.headers({
-    ETag: etag,
-    'Cache-Control': 'no-cache',
+  const headers = {
+    'Content-Security-Policy': policy(hasNodes ? ' http: https:' : ''),
     'Permissions-Policy': 'camera=(self), microphone=(self), display-capture=(self)',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-  })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-  return reply.type(`${TYPES[type]}; charset=utf-8`).send(content)
+  }
+  for (const [path, file, type] of FILES) {
+    app.get(`/demo${path}`, (request, reply) => sendFile(request, reply.headers(headers), file(), type))
+  }
 }

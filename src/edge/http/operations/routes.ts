@@ -3,7 +3,7 @@ import { constantTimeEqual } from '../../../base/crypto.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure } from '../../../core/errors.ts'
 import { bearer } from '../auth.ts'
-import { renderDocs } from '../docs/page.ts'
+import { apiPages } from '../docs/routes.ts'
 import type { Metrics } from './metrics.ts'
 import { sendFailure } from '../problem.ts'
 
@@ -35,10 +35,7 @@ export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Met
   })
 
   app.get('/api/openapi.json', (_request, reply) => reply.send(app.swagger()))
-  app.get('/api/docs', (_request, reply) => {
-    reply.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'")
-    return reply.type('text/html; charset=utf-8').send(renderDocs(app.swagger()))
-  })
+  apiPages(app)
 }
 
 async function giveUp(ctx: Context): Promise<never> {
