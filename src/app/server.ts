@@ -360,7 +360,7 @@ async function startDeliveries({ config, ctx, news }: App, leases: Leases): Prom
     openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
     leases,
-    limits: { perSlot: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
+    limits: { perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
     drainMs: server.shutdownGraceSeconds * 1000,
   })
   const wake = () => runner.wake()
