@@ -361,7 +361,7 @@ async function startDeliveries({ config, ctx, bus }: App, leases: Leases): Promi
     openSecret: (secretSealed) => openWebhookSecret(ctx, { secretSealed }),
     nodeId: timeOrderedId(ctx.clock.now(), ctx.random),
     leases,
-    limits: { perSlot: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
+    limits: { perWebhook: webhooks.inFlightPerWebhook, total: webhooks.inFlight },
     drainMs: server.shutdownGraceSeconds * 1000,
   })
   const unfollow = bus.on('toDeliver', () => runner.wake())

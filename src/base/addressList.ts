@@ -5,7 +5,7 @@ interface Address {
   readonly text: string
 }
 
-/** Whether an address is one of these addresses, or in one of these networks such as `10.0.0.0/8`. The entries are valid. */
+/** Returns a test for one of these addresses or networks, such as `10.0.0.0/8`. The entries must be valid. */
 export function addressList(entries: readonly string[]): (address: Address) => boolean {
   if (entries.length === 0) return () => false
   const list = new BlockList()

@@ -7,8 +7,8 @@ interface Waiting {
 }
 
 /**
- * Work on items that come one by one, done for many at once: while one batch is worked on, the next one gathers. One at a
- * time, in the order of arrival. An item that waits already is not taken twice.
+ * Collects items that arrive one by one and works on them in batches. While one batch runs, the next one gathers.
+ * Batches run one at a time, in the order of arrival. An item that is already waiting is not added twice.
  */
 export class Batches<T> {
   readonly #most: number
@@ -21,8 +21,8 @@ export class Batches<T> {
   }
 
   /**
-   * Resolves when the batch of this item is done. When one fails, it rejects for the items of that batch and for all that
-   * wait: what stands in its way (a store that is away) stands in theirs, and would hold up each in turn.
+   * Resolves when the batch of this item is done. When a batch fails, its items and all waiting items reject: what
+   * stopped it (an unavailable store, for example) would stop and delay each of them in turn.
    */
   add(item: T, work: (batch: readonly T[]) => Promise<void>): Promise<void> {
     const known = this.#waiting.get(item)
@@ -36,7 +36,7 @@ export class Batches<T> {
   async #work(work: (batch: readonly T[]) => Promise<void>): Promise<void> {
     this.#working = true
     while (this.#waiting.size > 0) {
-      // One turn of the event loop, in which all who come together join the batch.
+      // Waits one turn of the event loop, so that all items that arrive together join the batch.
       await nextTurn()
       const batch = [...this.#waiting].slice(0, this.#most)
       for (const [item] of batch) this.#waiting.delete(item)

@@ -1,6 +1,7 @@
 /**
- * What a child process may need of our environment: where programs, their libraries and temporary files are, the time
- * zone, and where Node keeps compiled code. The rest stays here: it holds the sealing key and the database password.
+ * The part of our environment that a child process may need: paths of programs, libraries and temporary files, the
+ * time zone, and Node's compile cache. The rest stays here because it holds the sealing key and the database
+ * password.
  */
 const NEEDED = [
   'PATH',
@@ -9,7 +10,7 @@ const NEEDED = [
   'TMPDIR',
   'TZ',
   'NODE_COMPILE_CACHE',
-  // Windows starts no program without these.
+  // Windows cannot start a program without these.
   'SystemRoot',
   'windir',
   'ComSpec',

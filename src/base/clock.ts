@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time as an argument: production passes `systemClock`, tests pass a `ManualClock`. */
+/** Time as an argument. Production passes `systemClock`, tests pass a `ManualClock`. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970-01-01T00:00:00Z. Use it for dates that people see and for expiry. */
   now(): number
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock that moves only when told to. Sleepers wake in order when `advance` passes their time. */
+/** A clock that moves only on `advance`. Sleepers wake in order when it passes their time. */
 export class ManualClock implements Clock {
   #now: number
   #sleepers: { at: number; wake: () => void }[] = []
@@ -46,7 +46,7 @@ export class ManualClock implements Clock {
     })
   }
 
-  /** Moves time forward by `ms` and wakes everyone whose time has come. */
+  /** Moves time forward by `ms` and wakes every sleeper whose time has come. */
   advance(ms: number): void {
     this.#now += ms
     const due = this.#sleepers.filter((s) => s.at <= this.#now).sort((a, b) => a.at - b.at)

@@ -1,17 +1,17 @@
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Random } from './random.ts'
 
-/** SHA-256 in lower-case hexadecimal: the name under which a secret is looked up. */
+/** SHA-256 in lower-case hexadecimal: the key under which a secret is looked up. */
 export const sha256Hex = (text: string): string => hash('sha256', text, 'hex')
 
 /** SHA-256, 32 bytes. Text is hashed as UTF-8. */
 export const sha256 = (data: string | Uint8Array): Buffer => hash('sha256', data, 'buffer')
 
-/** Bytes or text as a key for `hmac`; make it once where the same key is used often. */
+/** A key for `hmac` from bytes or text. Make it once where the same key is used often. */
 export const hmacKey = (secret: string | Uint8Array): KeyObject =>
   createSecretKey(typeof secret === 'string' ? Buffer.from(secret, 'utf8') : secret)
 
-/** HMAC (RFC 2104) over `data`. Text is taken as UTF-8. */
+/** HMAC (RFC 2104) over `data`. Text is hashed as UTF-8. */
 export const hmac = (
   algorithm: 'sha1' | 'sha256' | 'sha384' | 'sha512',
   key: KeyObject,
@@ -20,7 +20,7 @@ export const hmac = (
 
 export const hmacSha256 = (key: KeyObject, data: string | Uint8Array): Buffer => hmac('sha256', key, data)
 
-/** Compares secrets in a time that tells nothing about where they differ, nor about their lengths. */
+/** Compares secrets in constant time: it reveals neither the first difference nor the lengths. */
 export const constantTimeEqual = (a: string | Uint8Array, b: string | Uint8Array): boolean =>
   timingSafeEqual(sha256(a), sha256(b))
 

@@ -2,15 +2,18 @@ import { readFileSync, statSync } from 'node:fs'
 import { Reader, type Response } from 'mmdb-lib'
 import type { Logger } from './log.ts'
 
-/** Countries of addresses, from an MMDB file that the operator brings. */
+/** Countries of addresses, from an MMDB file of the operator. */
 export interface CountryDatabase {
   /** ISO 3166-1 alpha-2 upper case; null when the database does not know the address. */
   countryOf(address: string): string | null
-  /** Reads the file again when it has changed. A file that cannot be read leaves the old data in use. */
+  /** Reads the file again when it has changed. If the file cannot be read, the old data stays in use. */
   reload(): void
 }
 
-/** Opens the database. Throws when it cannot be read: a rule that was meant to hold must not be lost in silence. */
+/**
+ * Opens the database.
+ * @throws when it cannot be read: a country rule must not stop working silently
+ */
 export function openCountryDatabase(path: string, log: Logger): CountryDatabase {
   let seen = fingerprint(path)
   let reader = read(path)
@@ -37,7 +40,7 @@ function fingerprint(path: string): string {
 
 const read = (path: string): Reader<Response> => new Reader<Response>(readFileSync(path))
 
-/** The layouts that are in use: `country.iso_code`, `country_code`, and a bare `country`. */
+/** The layouts that databases use: `country.iso_code`, `country_code`, and a bare `country`. */
 function countryIn(found: unknown): string | null {
   if (typeof found !== 'object' || found === null) return null
   const { country, country_code: flat } = found as { country?: unknown; country_code?: unknown }

@@ -1,18 +1,19 @@
 import type { Random } from './random.ts'
 
-/** In the order of ASCII, so that ids of the same length sort as the numbers they stand for. No 0, O, I, l. */
+/** In ASCII order, so that ids of the same length sort like their numbers. No 0, O, I, l. */
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** 58^22 is the first power above 2^128. */
 const ID_LENGTH = 22
 const RANDOM_BITS = 80n
 const MAX_ID = 2n ** 128n - 1n
 
-/** The last id of each source of randomness; a process has one source, a test brings its own. */
+/** The last id of each random source. A process has one source, a test brings its own. */
 const lastIds = new WeakMap<Random, bigint>()
 
 /**
  * A unique id of 22 base58 characters that sorts by time: 48 bits of milliseconds, then 80 random bits. Ids of one
- * process always rise, within a millisecond and when the clock steps back too: the next one is then the last plus one.
+ * process always increase. Within one millisecond, or after the clock steps back, the next id is the last one plus
+ * one.
  */
 export function timeOrderedId(nowMs: number, random: Random): string {
   const fresh = (BigInt(Math.floor(nowMs)) << RANDOM_BITS) | BigInt(`0x${random.bytes(10).toString('hex')}`)
@@ -23,10 +24,10 @@ export function timeOrderedId(nowMs: number, random: Random): string {
   return base58(id)
 }
 
-/** What an id of the live interface names. */
+/** The kind of object that an id of the channels API names. */
 export type IdPrefix = 'ch' | 'in' | 'en' | 'di' | 'sc' | 'wh' | 'lg' | 'rn' | 'ab' | 'ke'
 
-/** A time-ordered id that tells what it names: `ch_` and 22 characters. */
+/** A time-ordered id with its kind as prefix: `ch_` and 22 characters. */
 export const prefixedId = (prefix: IdPrefix, nowMs: number, random: Random): string =>
   `${prefix}_${timeOrderedId(nowMs, random)}`
 
@@ -47,11 +48,17 @@ export function uuid(random: Random): string {
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const LETTERS_AND_DIGITS = `${LETTERS}0123456789`
 
-/** An account id: 6 lower-case letters and digits, a letter first, so that nothing mistakes it for a number. */
+/**
+ * An account id: 6 lower-case letters and digits. The first is a letter, so that no program reads the id as a
+ * number.
+ */
 export const accountId = (random: Random): string =>
   pick(LETTERS, random) + Array.from({ length: 5 }, () => pick(LETTERS_AND_DIGITS, random)).join('')
 
-/** One character, each as likely as the others: bytes past the last whole multiple of the alphabet are dropped. */
+/**
+ * One random character. Bytes past the last whole multiple of the alphabet are dropped, so that all characters are
+ * equally likely.
+ */
 function pick(alphabet: string, random: Random): string {
   const fair = 256 - (256 % alphabet.length)
   for (let attempt = 0; attempt < 128; attempt++) {

@@ -15,12 +15,12 @@ import type { Random } from './random.ts'
 import { err, ok, type Result } from './result.ts'
 import { SEALING_KEY_BYTES } from './sealer.ts'
 
-/** 32 bytes as base64 and a line feed: what people can also paste into `secrets.sealingKey`. */
+/** 32 bytes as base64 and a line feed. Operators can paste the same text into `secrets.sealingKey`. */
 const FILE_BYTES = 45
 
 /**
- * Reads the sealing key in `path`, and makes it first when there is none. Two processes that start at once end up with
- * the same key. The directory is made when missing.
+ * Reads the sealing key in `path`, and creates it first if it is missing. Two processes that start at once end up
+ * with the same key. A missing directory is created.
  * @returns 32 bytes, or a sentence for the operator
  */
 export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer, string> {
@@ -31,7 +31,7 @@ export function loadOrCreateKeyFile(path: string, random: Random): Result<Buffer
   }
 }
 
-/** Undefined when there is no such file. */
+/** Undefined when the file does not exist. */
 function readKey(path: string): Result<Buffer, string> | undefined {
   const file = openIfExists(path)
   if (file === undefined) return undefined
@@ -54,7 +54,8 @@ function openIfExists(path: string): number | undefined {
 
 function faultOf(stats: Stats): string | undefined {
   if (!stats.isFile()) return 'is not a regular file'
-  // The group is left out on purpose: orchestrators give mounted volumes to a group and add its bits to every file.
+  // Group permissions are allowed on purpose: orchestrators give mounted volumes to a group and add its bits to
+  // every file.
   if (process.platform !== 'win32' && (stats.mode & 0o007) !== 0) {
     return 'can be read by everybody on this machine: run chmod 600 on it, and make a new key if others had access'
   }
@@ -72,8 +73,8 @@ function decode(path: string, text: string): Result<Buffer, string> {
 }
 
 /**
- * Writes the key to a file of its own and links it to its name. A link appears whole or not at all and never replaces,
- * so nobody reads half a key, and whoever comes second takes the key of the first.
+ * Writes the key to a file of its own, then links that file to its final name. A link appears complete and never
+ * replaces a file. So a reader never sees half a key, and the second process takes the key of the first.
  */
 function createKey(path: string, random: Random): Result<Buffer, string> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -106,7 +107,7 @@ function linkUnlessExists(from: string, to: string): void {
   }
 }
 
-/** Without it a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
+/** Without this, a power cut can lose the name of a file whose content is safe. Windows cannot open a directory. */
 function syncDirectory(path: string): void {
   if (process.platform === 'win32') return
   const directory = openSync(path, 'r')

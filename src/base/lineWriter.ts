@@ -1,16 +1,16 @@
 import { write, writeSync } from 'node:fs'
 
-/** Nobody will read from this descriptor again: its terminal, its pipe or itself is closed. */
+/** The reader is gone for good: the terminal, the pipe or the descriptor itself is closed. */
 const CLOSED: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EIO', 'EBADF'])
-/** A pipe that is not blocking, whose reader is slow. */
+/** Pause before the next attempt on a non-blocking pipe with a slow reader. */
 const RETRY_MS = 10
-/** At the exit, what a slow reader has not taken after this many attempts is lost. */
+/** At exit, lines that a slow reader has not taken after this many attempts are lost. */
 const EXIT_ATTEMPTS = 100
 
 /**
- * Writes lines to a file descriptor in order, without blocking and without throwing, whatever is behind it. Lines that find
- * no room, on a full disk or because a reader is slow, are dropped, and the next line that can be written is preceded by
- * one that says how many. `flush` is for the exit of the process.
+ * Writes lines to a file descriptor in order. It never blocks and never throws, whatever the descriptor is. When a
+ * full disk or a slow reader leaves no room, lines are dropped. The next line that can be written follows a line
+ * with the number of dropped ones. Call `flush` when the process exits.
  */
 export class LineWriter {
   readonly #fd: number
@@ -54,7 +54,7 @@ export class LineWriter {
 
   #write(buffer: Buffer): void {
     write(this.#fd, buffer, (error, written) => {
-      // Closed, or written by `flush`, in the meantime.
+      // The writer was closed, or `flush` wrote the buffer, in the meantime.
       if (this.#current !== buffer) return
       if (error?.code === 'EAGAIN') setTimeout(() => this.#write(buffer), RETRY_MS)
       else if (CLOSED.has(error?.code)) this.#close()
@@ -85,7 +85,7 @@ export class LineWriter {
     this.#current = null
   }
 
-  /** Writes what waits, in this call. Lines that cannot be written are lost. */
+  /** Writes all waiting lines synchronously. Lines that cannot be written are lost. */
   flush(): void {
     let rest = Buffer.concat([...(this.#current ? [this.#current] : []), ...this.#waiting])
     this.#close()

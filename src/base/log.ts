@@ -2,7 +2,7 @@ import { type DestinationStream, pino } from 'pino'
 import { LineWriter } from './lineWriter.ts'
 import { clean } from './redact.ts'
 
-/** What goes beside a message: ids, counts, and what was thrown as `err`. Secrets are taken out by name and by look (redact.ts). */
+/** Fields beside a message: ids, counts, a thrown value as `err`. Secrets are removed by name and by shape (see redact.ts). */
 export type Fields = Readonly<Record<string, unknown>>
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -20,14 +20,14 @@ export interface Logger {
 export interface LoggerOptions {
   level: LogLevel
   format: 'json' | 'pretty'
-  /** Where the lines go; standard output when omitted. */
+  /** Where lines are written; standard output when omitted. */
   destination?: DestinationStream
 }
 
-/** What may wait when the reader of standard output is slower than we are; beyond it lines are dropped, not kept. */
+/** Bytes that may wait when the reader of standard output is slow. Beyond that lines are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
-/** Makes the logger of a process. Writing never blocks and never throws. */
+/** Creates the logger of a process. Writing never blocks and never throws. */
 export function createLogger({ level, format, destination: given }: LoggerOptions): Logger {
   const laidOut = format === 'pretty' ? prettyLine : (line: string) => line
   const out = given ?? standardOutput(laidOut)
@@ -51,7 +51,7 @@ function standardOutput(laidOut: (line: string) => string): DestinationStream {
 const droppedLine = (lines: number): string =>
   `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), lines, message: 'log lines were dropped' })}\n`
 
-/** Fields of a child are kept here and not in pino, so that a field of a line replaces one of its parent. */
+/** We keep the fields of a child here and not in pino, so that a field of a line replaces the field of its parent. */
 function wrap(target: pino.Logger, bound: Fields): Logger {
   const write = (level: LogLevel, fields: Fields, message: string) => {
     if (target.isLevelEnabled(level)) target[level](clean({ ...bound, ...fields }), clean(message))
@@ -73,7 +73,7 @@ function prettyLine(line: string): string {
   return `${[head, ...rest].join('  ')}\n`
 }
 
-/** Text as it is when it cannot be mistaken for anything else, everything else as JSON: a line stays one line. */
+/** Unambiguous text as it is, everything else as JSON, so that a line stays one line. */
 const plain = (value: unknown): string =>
   // oxlint-disable-next-line no-control-regex -- a control character from a client must not reach a terminal
   typeof value === 'string' && !/[\x00-\x1f\x7f-\x9f"=]/.test(value) ? value : JSON.stringify(value)

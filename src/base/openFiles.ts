@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** How many descriptors this process may have open; null where that cannot be read, as on other systems than Linux. */
+/** The limit of open descriptors of this process; null where it cannot be read, as on systems other than Linux. */
 export function openFilesLimit(): number | null {
   try {
     const [, limit = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

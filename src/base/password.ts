@@ -1,7 +1,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import type { Random } from './random.ts'
 
-/** Longer ones are refused before any work is done. */
+/** Longer passwords are refused before any hashing. */
 export const MAX_PASSWORD_BYTES = 1024
 
 const SALT_BYTES = 16
@@ -14,10 +14,10 @@ interface Cost {
   parallel: number
 }
 
-/** 32 MiB, three times over: under half a second of one core, and as costly to guess as one pass over 128 MiB. */
+/** 32 MiB in three passes: under half a second on one core, and as costly to guess as one pass over 128 MiB. */
 const COST: Cost = { costLog2: 15, blockSize: 8, parallel: 3 }
 
-/** What a stored hash may cost at most, so that a planted one cannot take the memory or the processor. */
+/** The maximum cost of a stored hash, so that a planted one cannot exhaust memory or processor. */
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024
 const MAX_PARALLEL = 8
 
@@ -32,7 +32,7 @@ export async function hashPassword(password: string, random: Random): Promise<st
   return `$scrypt$ln=${COST.costLog2},r=${COST.blockSize},p=${COST.parallel}$${encode(salt)}$${encode(digest)}`
 }
 
-/** Whether `password` is the one that `stored` was made from. False for a stored text that is no such hash. */
+/** Whether `stored` was made from `password`. False for text that is not such a hash. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return false
   const parsed = parse(stored)

@@ -1,4 +1,4 @@
-/** Is there a process of this number on this machine? One that belongs to somebody else counts too. */
+/** Whether a process with this id exists on this machine. Processes of other users count too. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 
-/** What all processors of a machine have done since it started, milliseconds. */
+/** Accumulated times of all processors since the machine started, milliseconds. */
 interface Times {
   readonly idleMs: number
   readonly allMs: number
 }
 
-/** Over so many looks the load is averaged. */
+/** The number of samples over which the load is averaged. */
 const LOOKS = 10
 
-/** How busy the processors of this machine are. Call `look` once a second. */
+/** Measures how busy the processors of this machine are. Call `look` once a second. */
 export class ProcessorLoad {
   readonly #read: () => { readonly processors: number } & Times
   #looks: Times[] = []
@@ -28,7 +28,10 @@ export class ProcessorLoad {
     this.#idle = allMs > 0 ? (processors * (now.idleMs - first.idleMs)) / allMs : null
   }
 
-  /** How many processors were idle in the last seconds; null before the second look, and where the system does not say. */
+  /**
+   * Idle processors, averaged over the last seconds; null before the second sample and where the system does not
+   * report it.
+   */
   get idle(): number | null {
     return this.#idle
   }
@@ -44,10 +47,13 @@ function readProcessors(): { processors: number } & Times {
   }
 }
 
-/** Of `/proc`: Linux counts in hundredths of a second there, whatever its own tick is (proc(5), `sysconf(_SC_CLK_TCK)`). */
+/**
+ * Unit of `/proc`: on Linux it is hundredths of a second, whatever the kernel's own tick is (proc(5),
+ * `sysconf(_SC_CLK_TCK)`).
+ */
 const TICK_MS = 10
 
-/** Processor time that a process and its children have used, milliseconds; null where the system does not say. */
+/** Processor time that a process and its children have used, milliseconds; null where the system does not report it. */
 export async function processorTimeOf(pid: number): Promise<number | null> {
   const own = await timeIn(pid)
   if (own === null) return null
@@ -64,7 +70,7 @@ export async function processorTimeOf(pid: number): Promise<number | null> {
 
 async function timeIn(pid: number): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The name of the program is in parentheses, and may hold anything. Behind it come state, ppid … utime, stime.
+  // The program name is in parentheses and may hold any character. After it come state, ppid … utime, stime.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = Number(fields[11]) + Number(fields[12])
   return Number.isFinite(ticks) ? ticks * TICK_MS : null

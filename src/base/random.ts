@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** Randomness as an argument. Production passes `systemRandom`; a test may pass a seeded one. */
+/** Randomness as an argument. Production passes `systemRandom`, a test may pass a seeded source. */
 export interface Random {
   /** `count` unpredictable bytes. */
   bytes(count: number): Buffer

@@ -1,32 +1,35 @@
-/** Things that were true at some moment, epoch milliseconds. */
+/** A value at one moment, epoch milliseconds. */
 interface Sample {
   readonly atMs: number
 }
 
-/** Samples of the last `keptMs`, oldest first, and never more than `most`. They are given in the order of their times. */
+/**
+ * Samples of the last `windowMs`, oldest first, and at most `most` of them. Callers add them in the order of their
+ * times.
+ */
 export class Recent<T extends Sample> {
-  readonly #keptMs: number
+  readonly #windowMs: number
   readonly #most: number
   #samples: T[] = []
 
-  constructor(keptMs: number, most: number) {
-    this.#keptMs = keptMs
+  constructor(windowMs: number, most: number) {
+    this.#windowMs = windowMs
     this.#most = most
   }
 
   add(sample: T): void {
-    const since = sample.atMs - this.#keptMs
+    const since = sample.atMs - this.#windowMs
     this.#samples.push(sample)
     const old = this.#samples.findIndex(({ atMs }) => atMs >= since)
     this.#samples.splice(0, Math.max(old, this.#samples.length - this.#most))
   }
 
-  /** Those of a time, half open. */
+  /** Samples of a time span, half open. */
   within(fromMs: number, untilMs: number): T[] {
     return this.#samples.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs)
   }
 
-  /** When the last one was; null when there is none. */
+  /** The time of the last sample; null when there is none. */
   get lastAtMs(): number | null {
     return this.#samples.at(-1)?.atMs ?? null
   }

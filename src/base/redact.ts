@@ -11,7 +11,7 @@ const isSecretName = (name: string): boolean => {
   return plain === 'value' || plain === 'auth' || SECRET_NAME.test(plain)
 }
 
-/** Secrets inside of text: in a query, in a header, in a URL, and our own (64 hexadecimal digits, anywhere). */
+/** Secrets inside of text: in a query, a header or a URL, and our own (64 hexadecimal digits, anywhere). */
 const SECRET_TEXTS: readonly (readonly [RegExp, string])[] = [
   [/([?&](?:auth|token|secret|password|key)=)[^&\s"']+/gi, `$1${HIDDEN}`],
   [/\b(bearer|basic) +[\w.~+/=:-]+/gi, `$1 ${HIDDEN}`],
@@ -34,7 +34,7 @@ function cleaned(value: unknown, depth: number): unknown {
   if (depth >= MAX_DEPTH) return '[deep]'
   if (value instanceof Error) return cleanError(value, depth)
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString()
-  // Bytes are keys, hashes and media; none of them is for people.
+  // Bytes are keys, hashes or media; none of them is readable.
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
   if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((item) => cleaned(item, depth + 1))
   return cleanObject(value, depth)
@@ -47,7 +47,7 @@ function cleanObject(value: object, depth: number): object {
   )
 }
 
-/** Absent and empty secrets are told from present ones, which often is what the reader looks for. */
+/** An absent or empty secret stays visible, because that is often what an operator looks for. */
 const hides = (name: string, item: unknown): boolean =>
   isSecretName(name) && item !== undefined && item !== null && item !== '' && typeof item !== 'boolean'
 

@@ -1,4 +1,4 @@
-/** The answer of an operation that can be refused. A refusal is a value; `throw` means that Sluice itself is broken. */
+/** The result of an operation that can be refused. A refusal is a value; `throw` means that Sluice itself is broken. */
 export type Result<T, E> = { ok: true; value: T } | { ok: false; error: E }
 
 export const ok = <T>(value: T): { ok: true; value: T } => ({ ok: true, value })

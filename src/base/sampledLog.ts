@@ -3,16 +3,17 @@ import type { Fields, Logger } from './log.ts'
 import { Throttle } from './throttle.ts'
 
 /**
- * A logger for lines that strangers cause: so many a minute, all at once or spread out, so that they cannot fill the
- * disk. What is left out is counted, and the next line says how many it stands for. Errors are ours and always written.
+ * A logger for lines that remote clients cause. It writes a limited number per minute, at once or spread out, so
+ * that clients cannot fill the disk. The next written line reports how many lines were dropped. Errors are our own
+ * and are always written.
  */
 export class SampledLog implements Logger {
-  /** Lines that were left out so far. */
+  /** The number of dropped lines so far. */
   leftOut = 0
   readonly #log: Logger
   readonly #clock: Clock
   readonly #throttle: Throttle
-  #untold = 0
+  #unreported = 0
 
   constructor(log: Logger, clock: Clock, perMinute: number) {
     this.#log = log
@@ -36,7 +37,7 @@ export class SampledLog implements Logger {
     this.#log.error(fields, message)
   }
 
-  /** Shares the budget. */
+  /** The child shares the budget of its parent. */
   child(fields: Fields): Logger {
     const write = (level: 'debug' | 'info' | 'warn') => (own: Fields, message: string) =>
       this.#write(level, { ...fields, ...own }, message)
@@ -52,10 +53,10 @@ export class SampledLog implements Logger {
   #write(level: 'debug' | 'info' | 'warn', fields: Fields, message: string): void {
     if (this.#throttle.take('', this.#clock.monotonic()) > 0) {
       this.leftOut += 1
-      this.#untold += 1
+      this.#unreported += 1
       return
     }
-    this.#log[level](this.#untold === 0 ? fields : { ...fields, leftOut: this.#untold }, message)
-    this.#untold = 0
+    this.#log[level](this.#unreported === 0 ? fields : { ...fields, leftOut: this.#unreported }, message)
+    this.#unreported = 0
   }
 }

@@ -5,7 +5,7 @@ import { err, ok, type Result } from './result.ts'
 
 export const SEALING_KEY_BYTES = 32
 
-/** Why a sealed value does not open: its key is not ours, or it was changed, cut, or sealed for another context. */
+/** Why a sealed value does not open: another key sealed it, or it was changed, cut, or sealed for another context. */
 export type SealProblem = 'unknown-key' | 'damaged'
 
 const VERSION = 1
@@ -19,17 +19,20 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
  *
  *     version (1) | key id (4) | nonce (12) | ciphertext | tag (16)
  *
- * The key id is derived from the key, so there is nothing to number and no wrong number to configure. The head and a
- * context such as `token:value` are authenticated: a value moved to another column does not open. Nonces are random,
- * which is safe for 2^32 values per key.
+ * The key id is derived from the key, so operators have no key numbers to configure. The head and a context such as
+ * `token:value` are authenticated: a value that is moved to another column does not open. Nonces are random, which
+ * is safe for 2^32 values per key.
  */
 export class Sealer {
-  /** Hexadecimal id of the key that seals; keep it beside the data to notice a wrong key at start. */
+  /** Hexadecimal id of the sealing key. Store it beside the data to detect a wrong key at start. */
   readonly keyId: string
   readonly #keys = new Map<string, KeyObject>()
   readonly #random: Random
 
-  /** Seals with the first key and opens with any. @throws when there is no key or one is not 32 bytes long */
+  /**
+   * Seals with the first key and opens with any.
+   * @throws when there is no key, or when one is not 32 bytes long
+   */
   constructor(keys: readonly Uint8Array[], random: Random) {
     const ids = keys.map((key) => this.#add(key))
     if (ids[0] === undefined) throw new Error('a sealer needs a key')
@@ -78,7 +81,7 @@ function decipher(key: KeyObject, sealed: Buffer, context: string): Result<Buffe
   try {
     return ok(Buffer.concat([cipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), cipher.final()]))
   } catch {
-    // `final` throws when the tag does not match, and for nothing else.
+    // `final` throws only when the tag does not match.
     return err('damaged')
   }
 }

@@ -1,18 +1,23 @@
 import { loadAddon } from './addon.ts'
 
-/** What native/sendfile.c exports. A wrong argument makes it throw a TypeError. */
+/** The exports of native/sendfile.c. A wrong argument makes it throw a TypeError. */
 export interface Sendfile {
-  /** Holds the regular file that is open at `fd` and has this many bytes, whatever becomes of `fd`. 0: it cannot be held. */
+  /**
+   * Holds the open regular file behind `fd`, which has this many bytes, even if `fd` is closed later. 0: it cannot
+   * be held.
+   */
   hold(fd: number, length: number): number
   release(file: number): void
   /**
-   * Hands a head (Latin-1, 1 to 8192 characters) and the first `length` bytes of a file to the kernel. Returns how many
-   * bytes of both together it took: fewer than all when the socket is full. Negative: an errno, and nothing was taken.
+   * Passes a head (Latin-1, 1 to 8192 characters) and the first `length` bytes of a file to the kernel. Returns
+   * how many bytes of both together the kernel took: fewer than all when the socket is full. Negative: an errno,
+   * and it took nothing.
    *
-   * @param socket descriptor of a non-blocking stream socket. It must be the right one *now*: descriptors are used again
+   * @param socket descriptor of a non-blocking stream socket. It must be the right one *now*: descriptors are
+   * reused
    */
   send(socket: number, head: string, file: number, length: number): number
 }
 
-/** The addon, not proved yet; null where there is none. */
+/** Loads the addon. Callers must still prove it. Null when it was not built. */
 export const loadSendfile = (): Sendfile | null => loadAddon('sendfile') as Sendfile | null

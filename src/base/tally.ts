@@ -1,7 +1,7 @@
-/** Far more kinds than there are; whatever brings still more is counted together. */
+/** Far more than the kinds that exist; further ones are counted together. */
 const KINDS_MAX = 200
 
-/** Counts how often each of a bounded number of kinds has happened. */
+/** Counts occurrences of a bounded number of kinds. */
 export class Tally {
   readonly #counts = new Map<string, number>()
 

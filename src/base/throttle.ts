@@ -1,39 +1,43 @@
 /**
- * So many a minute for each key, all at once or spread out, without counting or timers: what is kept of a key is the
- * moment at which it has its whole budget again (the virtual scheduling of ITU-T I.371). Time is an argument, in
- * milliseconds. Memory is bounded: the key that was not seen for longest is forgotten, which is in its favour.
+ * Limits each key to a number of actions per minute, at once or spread out, without counters or timers. For each key
+ * it stores the time at which the whole budget is available again (virtual scheduling, ITU-T I.371). Time is an
+ * argument, in milliseconds. Memory is bounded: the least recently used key is dropped first, which is in its
+ * favour.
  */
 export class Throttle {
   readonly #costMs: number
   readonly #keysMax: number
-  readonly #wholeAgain = new Map<string, number>()
+  readonly #fullAtMs = new Map<string, number>()
 
-  /** @param perMinute at least 1; Infinity: everything may pass */
+  /** @param perMinute at least 1; Infinity: no limit */
   constructor(perMinute: number, keysMax: number) {
     this.#costMs = MINUTE_MS / perMinute
     this.#keysMax = keysMax
   }
 
-  /** 0: one more has passed; else after how many milliseconds one may, and nothing was taken. */
+  /**
+   * Takes one action from the budget. 0: it passed. Otherwise: milliseconds until one may pass, and nothing was
+   * taken.
+   */
   take(key: string, nowMs: number): number {
     const wait = this.#waitOf(key, nowMs)
     if (wait > 0 || this.#costMs === 0) return wait
-    const wholeAgain = Math.max(this.#wholeAgain.get(key) ?? 0, nowMs) + this.#costMs
-    this.#wholeAgain.delete(key)
+    const fullAtMs = Math.max(this.#fullAtMs.get(key) ?? 0, nowMs) + this.#costMs
+    this.#fullAtMs.delete(key)
     this.#makeRoom(nowMs)
-    this.#wholeAgain.set(key, wholeAgain)
+    this.#fullAtMs.set(key, fullAtMs)
     return 0
   }
 
   #waitOf(key: string, nowMs: number): number {
-    const wholeAgain = this.#wholeAgain.get(key)
-    return wholeAgain === undefined ? 0 : Math.max(0, wholeAgain + this.#costMs - MINUTE_MS - nowMs)
+    const fullAtMs = this.#fullAtMs.get(key)
+    return fullAtMs === undefined ? 0 : Math.max(0, fullAtMs + this.#costMs - MINUTE_MS - nowMs)
   }
 
   #makeRoom(nowMs: number): void {
-    for (const [key, wholeAgain] of this.#wholeAgain) {
-      if (this.#wholeAgain.size < this.#keysMax && wholeAgain > nowMs) return
-      this.#wholeAgain.delete(key)
+    for (const [key, fullAtMs] of this.#fullAtMs) {
+      if (this.#fullAtMs.size < this.#keysMax && fullAtMs > nowMs) return
+      this.#fullAtMs.delete(key)
     }
   }
 }

@@ -4,13 +4,13 @@ import { constantTimeEqual, hmac, hmacKey } from './crypto.ts'
 const SECRET_MIN = 16
 const RSA_BITS_MIN = 2048
 
-/** A key that viewers' tokens are verified with: a shared secret, or the public half of an RSA pair. */
+/** A key that verifies viewer tokens: a shared secret, or the public half of an RSA pair. */
 export interface ViewerKey {
-  /** Was this text signed with it? A secret answers no to the algorithms of pairs, and the other way round. */
+  /** Whether this key signed the text. A shared secret verifies no RSA algorithm, and a public key no HMAC. */
   verify(algorithm: 'HS256' | 'HS512' | 'RS256' | 'RS512', text: string, signature: Uint8Array): boolean
 }
 
-/** Reads a key that was let in by `refuseViewerKey`. A secret is taken as UTF-8. */
+/** Reads a key that `refuseViewerKey` has accepted. A secret is taken as UTF-8. */
 export function viewerKey(text: string): ViewerKey {
   return isPem(text) ? publicKey(createPublicKey(text)) : sharedSecret(hmacKey(text))
 }
@@ -33,7 +33,7 @@ function publicKey(key: KeyObject): ViewerKey {
   }
 }
 
-/** Why a text is no key for viewers' tokens, ready to follow the name of the field; null: it is one. */
+/** Why a text is not a key for viewer tokens, as a predicate after the field name; null when it is one. */
 export function refuseViewerKey(text: string): string | null {
   if (!isPem(text)) {
     return text.length < SECRET_MIN ? `must be at least ${SECRET_MIN} characters, or an RSA public key in PEM` : null
@@ -52,7 +52,7 @@ function readPublicKey(pem: string): KeyObject | null {
   try {
     return createPublicKey(pem)
   } catch {
-    // OpenSSL says in many ways that this is no key.
+    // OpenSSL has many error codes for a text that is no key.
     return null
   }
 }

@@ -1,9 +1,9 @@
-/** Shorter parts of an address are no secrets, and stand in many words. */
+/** Shorter parts of an address are no secrets, and occur in many words. */
 const SECRET_MIN = 4
 
 /**
- * What a program said about a source, without the source: no address, and nothing of its host, path and query, where stream
- * keys and passphrases are. Names that ffmpeg has for its own input go too.
+ * Removes a source from the text that a program wrote about it: the address, and every part of its host, path and
+ * query, which hold stream keys and passphrases. It also removes ffmpeg's names of its own input.
  */
 export function withoutSource(text: string, source: string): string {
   const named = text.replaceAll(/[a-z][a-z0-9+.-]*:\/\/[^\s'"]*[^\s'".,:;]|pipe:0/gi, 'the source')
@@ -19,7 +19,7 @@ export function eventWithoutSource(json: string): string {
   return JSON.stringify({ ...event, data: { ...data, message: withoutSource(data.message, '') } })
 }
 
-/** Longest first, each as it is written and as it is meant. */
+/** Longest first, each both as written and decoded. */
 function partsOf(source: string): string[] {
   const [path = '', query = ''] = source.replace(/^[a-z]+:\/\//i, '').split(/\?(.*)/s)
   const [authority = '', ...segments] = path.split('/')

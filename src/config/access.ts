@@ -7,48 +7,49 @@ export const access = {
       default: 50_000,
       min: 100,
       max: 10_000_000,
-      about: 'How many tokens each process keeps in memory to decide without asking the store.',
+      about: 'How many tokens each process caches in memory, to decide without a query to the store.',
     }),
     staleSeconds: integer({
       default: 30,
       min: 0,
       max: 3600,
-      about: 'How long decisions go on from memory while the store cannot be reached, in seconds.',
+      about: 'How long each process decides from its cache while the store is unreachable, in seconds.',
     }),
     log: {
-      refusalRate: rate({ default: 1, about: 'The share of refusals that are written to the access log.' }),
-      admissionRate: rate({ default: 0, about: 'The share of admissions that are written to the access log.' }),
+      refusalRate: rate({ default: 1, about: 'The share of refusals that Sluice writes to the access log.' }),
+      admissionRate: rate({ default: 0, about: 'The share of admissions that Sluice writes to the access log.' }),
       retentionDays: integer({
         default: 30,
         min: 1,
         max: 3650,
-        about: 'How long the access log is kept, in days.',
+        about: 'How long rows of the access log are kept, in days.',
       }),
       rowsPerMinute: integer({
         default: 240,
         min: 1,
         max: 1_000_000,
         about:
-          'How many rows the refusals of one account may become in a minute, repeats folded; more are only counted.',
+          'The most rows per minute for the refusals of one account, after repeats are folded; further refusals are only counted.',
       }),
       totalRowsPerMinute: integer({
         default: 2400,
         min: 1,
         max: 10_000_000,
-        about: 'The same for all accounts of one process together.',
+        about: 'The most rows per minute for the refusals of all accounts of one process.',
       }),
       minFreeMegabytes: integer({
         default: 1024,
         min: 0,
         max: 1_000_000_000,
         about:
-          'How much of the disk of a SQLite database the access log leaves free, in megabytes, and at most a twentieth of it.',
+          'The disk space that the access log leaves free beside a SQLite database, in megabytes, but at most a twentieth of the disk.',
       }),
       bufferRows: integer({
         default: 10_000,
         min: 100,
         max: 1_000_000,
-        about: 'How many rows of the access log wait in memory to be written; more are counted and dropped.',
+        about:
+          'The most rows of the access log that wait in memory to be written; further rows are dropped and counted.',
       }),
     },
   },

@@ -4,19 +4,19 @@ import { allKeys, environmentName } from './schema.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Text that the environment gives for a key. */
+/** The text of a key in the environment. */
 export interface EnvironmentSetting {
   readonly path: string
   readonly text: string
   readonly source: string
 }
 
-/** Variables that begin with SLUICE_ and are no keys. */
+/** Variables that begin with SLUICE_ and are not keys. */
 export const OTHER_VARIABLES = { SLUICE_CONFIG: 'the configuration file to read' } as const
 
 const pathOf = new Map(allKeys().map(([path]) => [environmentName(path), path]))
 
-/** Sorts the SLUICE_ variables into settings and problems. Other variables are not looked at. */
+/** Sorts the SLUICE_ variables into settings and problems. It ignores other variables. */
 export function readEnvironment(env: Environment): { settings: EnvironmentSetting[]; problems: ConfigProblem[] } {
   const ours = Object.entries(env).filter(([name]) => name.startsWith('SLUICE_') && !(name in OTHER_VARIABLES))
   const settings: EnvironmentSetting[] = []
@@ -31,8 +31,8 @@ export function readEnvironment(env: Environment): { settings: EnvironmentSettin
 }
 
 /**
- * Kubernetes and container links describe a service called `sluice` to every container beside it, with variables such
- * as SLUICE_SERVICE_HOST=10.0.0.7 and SLUICE_PORT=tcp://10.0.0.7:80. They are nobody's spelling mistake.
+ * Kubernetes and container links describe a service called `sluice` to every container beside it, with variables
+ * such as SLUICE_SERVICE_HOST=10.0.0.7 and SLUICE_PORT=tcp://10.0.0.7:80. They are not misspelt keys.
  */
 function isServiceLink(name: string, text: string): boolean {
   if (/_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/.test(name)) return true

@@ -15,16 +15,16 @@ import { err, ok, type Result } from '../base/result.ts'
 import { ALIAS } from './keys.ts'
 import { type Branch, type Reading, readTree } from './tree.ts'
 
-/** Every key with a sentence fits in 10 KiB; anything near this limit is the wrong file. */
+/** All keys with their sentences fit into 10 KiB. A file near this limit is the wrong file. */
 export const MAX_FILE_BYTES = 256 * 1024
 
-/** Reads a configuration file. Whatever is wrong with it comes back as problems. */
+/** Reads a configuration file. All errors are returned as problems. */
 export function readConfigFile(file: string): Reading {
   const text = readText(file)
   return text.ok ? readYaml(text.value, file) : whole(file, text.error)
 }
 
-/** Reads configuration text; `file` names it in problems. Never throws, and never expands an alias. */
+/** Parses configuration text; `file` names it in problems. Never throws, and never expands an alias. */
 export function readYaml(text: string, file: string): Reading {
   const lines = new LineCounter()
   const parsed = parse(text, lines)
@@ -40,7 +40,7 @@ export function readYaml(text: string, file: string): Reading {
 
 function readDocument(document: Document.Parsed, at: (offset: number) => string, file: string): Reading {
   const { contents } = document
-  // A file in which everything is commented out says nothing, and nothing is fine.
+  // A file that contains only comments is valid and empty.
   if (contents === null || (isScalar(contents) && contents.value === null)) return { settings: [], problems: [] }
   if (!isMap(contents)) return whole(file, 'is not a list of keys such as `server:`')
   return readTree(branchesOf(contents.items, at))
@@ -56,7 +56,7 @@ function branchesOf(pairs: readonly Pair[], at: (offset: number) => string): Bra
 
 const nameOf = (key: unknown): string => (isScalar(key) ? String(key.value) : 'a name that is no text')
 
-/** The plain value of a node. A section is an object, which no key accepts. */
+/** The plain value of a node. A section becomes an object, which no key accepts. */
 function valueOf(node: unknown): unknown {
   if (isAlias(node)) return ALIAS
   if (isSeq(node)) return node.items.map((item) => (isSeq(item) ? [] : valueOf(item)))
@@ -66,11 +66,11 @@ function valueOf(node: unknown): unknown {
 
 function parse(text: string, lineCounter: LineCounter): Result<Document.Parsed, string> {
   try {
-    // Duplicate names are found by the tree reader, in linear time and in our words.
+    // The tree reader finds duplicate names, in linear time and with our messages.
     const options = { lineCounter, uniqueKeys: false, prettyErrors: false, schema: 'core', stringKeys: false } as const
     return ok(parseDocument<Node>(text, options) as Document.Parsed)
   } catch (cause) {
-    // The parser recurses: thousands of opening brackets end in a RangeError.
+    // The parser is recursive: thousands of opening brackets end in a RangeError.
     return err(`cannot be read as YAML (${firstLine(String(cause))})`)
   }
 }
@@ -85,7 +85,7 @@ function readText(file: string): Result<string, string> {
   }
 }
 
-/** The parser's messages quote the file after a colon, and what it could not read may be half of a password. */
+/** The parser's messages quote the file after a colon, and the unreadable text may be half of a password. */
 const withoutQuote = (message: string): string => firstLine(message).split(': ')[0] ?? ''
 
 const firstLine = (message: string): string => (message.split('\n')[0] ?? '').slice(0, 200)

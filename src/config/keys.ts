@@ -1,18 +1,18 @@
 import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
-/** One configuration key: everything that the loader, the default file and the documentation need to know of it. */
+/** One configuration key: all facts for the loader, the default file and the documentation. */
 export interface Key<T> {
   readonly default: T
-  /** One sentence for the operator, with the unit where there is one. */
+  /** One sentence for the operator, with its unit. */
   readonly about: string
-  /** What may be written, in words. */
+  /** The allowed values, in words. */
   readonly allowed: string
-  /** A secret is never shown: not in a problem, not in a log. */
+  /** The value of a secret is never shown, neither in a problem nor in a log. */
   readonly secret: boolean
-  /** Checks a value from the file or the command line. The error is the reason, ready to follow the key. */
+  /** Checks a value from the file or the command line. The error is a predicate after the key. */
   check(value: unknown): Result<T, string>
-  /** Reads the text of an environment variable. */
+  /** Parses the text of an environment variable. */
   parse(text: string): Result<T, string>
 }
 
@@ -26,7 +26,7 @@ interface Bounds {
   max: number
 }
 
-/** A rule for text: what is wrong with it, or undefined. */
+/** Checks text; returns what is wrong with it, or undefined. */
 export type TextRule = (text: string) => string | undefined
 
 interface TextOptions extends About<string> {
@@ -38,7 +38,7 @@ interface TextOptions extends About<string> {
 const MAX_TEXT = 1024
 const MAX_ITEMS = 1000
 
-/** Text of one line, at most 1024 characters, that follows `rule`. */
+/** Text on one line, at most 1024 characters, that passes `rule`. */
 export function text({ default: fallback, about, allowed, secret = false, rule }: TextOptions): Key<string> {
   const check = (value: unknown): Result<string, string> => {
     if (typeof value !== 'string') return err(notText(value, secret))
@@ -49,7 +49,7 @@ export function text({ default: fallback, about, allowed, secret = false, rule }
   return { default: fallback, about, allowed, secret, check, parse: check }
 }
 
-/** The type of a secret is told, its value is not: a password of digits is a number to YAML. */
+/** A message names the type of a secret but not its value: YAML reads a password of digits as a number. */
 function notText(value: unknown, secret: boolean): string {
   const hint = typeof value === 'object' || value === undefined ? '' : ' (put it in quotes)'
   return `is ${secret ? '' : `${nameOfType(value)}, `}not text${hint}`
@@ -88,7 +88,7 @@ export function toggle({ default: fallback, about }: About<boolean>): Key<boolea
   return { default: fallback, about, allowed: 'true or false', secret: false, check, parse }
 }
 
-/** One word out of a few. */
+/** One of several words. */
 export function choice<const W extends string>(words: readonly W[], { default: fallback, about }: About<W>): Key<W> {
   const check = (value: unknown): Result<W, string> => {
     const word = words.find((w) => w === value)
@@ -103,7 +103,7 @@ interface ListOptions extends About<readonly string[]> {
   rule: TextRule
 }
 
-/** A list of text, each item following `rule`. In the environment the items are separated by commas. */
+/** A list of text; each item passes `rule`. In the environment commas separate the items. */
 export function list({ default: fallback, about, allowed, rule }: ListOptions): Key<readonly string[]> {
   const check = (value: unknown): Result<readonly string[], string> => {
     if (!Array.isArray(value)) return err(`is ${nameOfType(value)}, not a list`)
@@ -124,14 +124,15 @@ function itemProblem(item: unknown, rule: TextRule): string | undefined {
 
 function textProblem(value: string): string | undefined {
   if (value.length > MAX_TEXT) return `is longer than ${MAX_TEXT} characters`
-  // A NUL would cut a path short in the system call; the others have no business in a host name, a path or a secret.
+  // A NUL would truncate a path in the system call. Other control characters are invalid in host names, paths and
+  // secrets.
   return /\p{Cc}/u.test(value) ? 'contains a control character' : undefined
 }
 
-/** Stands for an alias (`*name`) of a file, which no key accepts: a value is best written where it counts. */
+/** Stands for an alias (`*name`) in a file. No key accepts one: write each value where it applies. */
 export const ALIAS = Symbol('alias')
 
-/** What a value is, in the words of somebody who writes YAML. */
+/** The type of a value, in terms of YAML. */
 export function nameOfType(value: unknown): string {
   if (value === null || value === undefined) return 'empty'
   if (Array.isArray(value)) return 'a list'

@@ -9,17 +9,18 @@ import { allKeys, type Config, isKey, type PartialConfig, root, type ConfigSecti
 import { type Branch, type Reading, readTree } from './tree.ts'
 
 export interface ConfigSources {
-  /** The file to read; without it SLUICE_CONFIG names it, or else `config.yaml` is read when it exists. */
+  /** The file to read. Without it SLUICE_CONFIG names the file; otherwise `config.yaml` is read if it exists. */
   file?: string | undefined
-  /** Where `config.yaml` is looked for; the working directory when omitted. */
+  /** The directory of `config.yaml`; the working directory when omitted. */
   directory?: string | undefined
   env: Environment
-  /** What the command line says. */
+  /** The settings from the command line. */
   flags?: PartialConfig | undefined
 }
 
 /**
- * Reads the configuration: defaults, then the file, the environment, the command line; the last to speak wins.
+ * Loads the configuration from the defaults, the file, the environment and the command line. Later sources override
+ * earlier ones.
  * @returns a deeply frozen configuration, or every problem of every source at once. Never throws.
  */
 export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSources): Result<Config, ConfigProblem[]> {
@@ -30,7 +31,7 @@ export function loadConfig({ file, directory = '', env, flags = {} }: ConfigSour
   return ok(build(root, values) as Config)
 }
 
-/** What a source says after every value was checked. */
+/** The checked values of one source. */
 interface Checked {
   values: (readonly [path: string, value: unknown])[]
   problems: ConfigProblem[]
@@ -85,7 +86,7 @@ const merge = (parts: readonly Checked[], problems: readonly ConfigProblem[]): C
   problems: [...problems, ...parts.flatMap((part) => part.problems)],
 })
 
-/** The tree of values in the shape of the schema, frozen to the leaves. */
+/** The tree of values in the shape of the schema, deeply frozen. */
 function build(section: ConfigSection, values: ReadonlyMap<string, unknown>, parent = ''): unknown {
   const entries = Object.entries(section).map(([name, entry]) => {
     const path = parent === '' ? name : `${parent}.${name}`

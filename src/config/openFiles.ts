@@ -5,16 +5,16 @@ export interface ConnectionsWithin {
   readonly rtmp: number
 }
 
-/** Pipes and files of one ffmpeg process. */
+/** Descriptors of one ffmpeg process: pipes and files. */
 const PER_FFMPEG = 8
-/** The database's files, segments that are held open, recordings, media processes, logs. */
+/** Descriptors for the database, open segments, recordings, media processes and logs. */
 const OTHERS = 400
 
 /**
- * How many connections there may be so that descriptors are left to what else needs them: RTMP, ffmpeg, the database,
- * webhooks. HTTP has half of the descriptors at least and RTMP a quarter at most, however few there are.
+ * Limits the connections so that enough descriptors remain for RTMP, ffmpeg, the database and webhooks. HTTP gets at
+ * least half of the descriptors and RTMP at most a quarter, however few there are.
  *
- * @param openFiles null: the limit is not known, and what is configured holds
+ * @param openFiles null: the limit is unknown, and the configured numbers apply
  */
 export function connectionsWithin(config: Config, openFiles: number | null): ConnectionsWithin {
   const { server, rtmp, ffmpeg, storage, webhooks } = config

@@ -1,20 +1,20 @@
 import { integer, text, toggle } from './keys.ts'
 import { notEmpty } from './rules.ts'
 
-/** The keys of what is made of feeds beside forwarding them: a part of the one table in `schema.ts`. */
+/** The keys of HLS, recordings, thumbnails and ffmpeg: a part of the one table in `schema.ts`. */
 export const packaging = {
   ffmpeg: {
     path: text({
       default: 'ffmpeg',
       allowed: 'the path of a program, or a name that is found in PATH',
       rule: notEmpty,
-      about: 'The ffmpeg program that packages, records and converts media; version 5.1 or newer.',
+      about: 'The ffmpeg program that packages, records and converts media, version 5.1 or newer.',
     }),
     maxProcesses: integer({
       default: 32,
       min: 1,
       max: 1024,
-      about: 'How many ffmpeg processes may run at a time; what would need one more is refused.',
+      about: 'The most ffmpeg processes at a time; Sluice refuses requests that need another one.',
     }),
   },
   hls: {
@@ -22,49 +22,48 @@ export const packaging = {
       default: 2,
       min: 1,
       max: 10,
-      about: 'How long a segment is at least; it ends at the first keyframe after that, in seconds.',
+      about: 'The minimum length of a segment, in seconds; it ends at the next keyframe.',
     }),
     listSegments: integer({
       default: 6,
       min: 3,
       max: 60,
-      about: 'How many segments a playlist names; all of them are kept in memory.',
+      about: 'The number of segments in a playlist; Sluice keeps all of them in memory.',
     }),
     lowLatency: toggle({
       default: true,
-      about: 'Whether playlists name parts of half a second too, for players of low-latency HLS.',
+      about: 'Adds parts of half a second to playlists, for players with low-latency HLS.',
     }),
     maxStreams: integer({
       default: 16,
       min: 1,
       max: 1024,
-      about: 'How many feeds may be packaged for HLS at a time; each has an ffmpeg process.',
+      about: 'The most feeds that are packaged for HLS at a time; each needs an ffmpeg process.',
     }),
     idleSeconds: integer({
       default: 30,
       min: 1,
       max: 3600,
-      about: 'How long a feed is still packaged after the last request for it, in seconds.',
+      about: 'How long Sluice packages a feed after the last request for it, in seconds.',
     }),
     sessionSeconds: integer({
       default: 20,
       min: 6,
       max: 3600,
-      about:
-        'How long after its last request a viewer of HLS is taken to have left, in seconds; at least three segments.',
+      about: 'How long after its last request an HLS viewer counts as gone, in seconds; at least three segments.',
     }),
   },
   recordings: {
     dir: text({
       default: '',
-      allowed: 'nothing, or a path',
-      about: 'The directory of recordings; nothing means `<data.dir>/recordings`.',
+      allowed: 'empty, or a path',
+      about: 'The directory of recordings; empty means `<data.dir>/recordings`.',
     }),
     minFreeMegabytes: integer({
       default: 1024,
       min: 0,
       max: 1_000_000_000,
-      about: 'How much of the disk recordings leave free, in megabytes; with less than that recording stops.',
+      about: 'The disk space that recordings leave free, in megabytes; with less, recording stops.',
     }),
   },
   thumbnails: {
@@ -72,7 +71,7 @@ export const packaging = {
       default: 30,
       min: 1,
       max: 3600,
-      about: 'How often a thumbnail is taken of a feed whose token has `enableThumbnails`, in seconds.',
+      about: 'The interval between thumbnails of a feed whose token has `enableThumbnails`, in seconds.',
     }),
   },
 } as const

@@ -1,23 +1,23 @@
-/** One thing that is wrong with the configuration. Holds no secret: it is made to be shown and logged. */
+/** One error in the configuration. It contains no secret, so it may be shown and logged. */
 export interface ConfigProblem {
-  /** The key in dots, or '' when the source as a whole is at fault. */
+  /** The key in dotted form, or '' when the source as a whole is invalid. */
   readonly key: string
-  /** Where it stands: `config.yaml:12`, `SLUICE_SERVER_PORT`, or `command line`. */
+  /** The location: `config.yaml:12`, `SLUICE_SERVER_PORT`, or `command line`. */
   readonly source: string
   readonly reason: string
-  /** What may be written instead, in words. */
+  /** The allowed values, in words. */
   readonly allowed?: string
 }
 
-/** One line for people. */
+/** One line for the operator. */
 export function formatConfigProblem({ key, source, reason, allowed }: ConfigProblem): string {
   const subject = key === '' || key === source ? source : `${source}: ${key}`
   return `${subject}: ${reason}${allowed === undefined ? '' : ` (allowed: ${allowed})`}`
 }
 
-/** The candidate that `word` was most likely meant to be, or undefined when none is near. */
+/** The candidate that `word` was most likely meant to be, or undefined when none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  // Names are short; a long one is no slip of the fingers, and comparing it would cost its length times theirs.
+  // Names are short. A long one is not a typing error, and comparing costs the product of both lengths.
   if (word.length > 80) return undefined
   const scored = candidates.map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   const best = scored.reduce((a, b) => (b.distance < a.distance ? b : a), { candidate: '', distance: Infinity })

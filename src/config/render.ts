@@ -2,7 +2,7 @@ import { OTHER_VARIABLES } from './environment.ts'
 import type { Key } from './keys.ts'
 import { allKeys, environmentName, isKey, root, type ConfigSection } from './schema.ts'
 
-/** `config.default.yaml`: every key with its default and its sentence, ready to be copied and cut down. */
+/** `config.default.yaml`: every key with its default and its sentence, ready to copy from. */
 export function renderDefaultFile(): string {
   const head = [
     '# Every key of the configuration with its default. Copy what you change to config.yaml, or set the environment',
@@ -32,7 +32,7 @@ function wrap(sentence: string, width: number): string[] {
   return lines
 }
 
-/** `docs/configuration.md`: the same for readers, with the names in the environment. */
+/** `docs/configuration.md`: the same as a page, with the names of the environment variables. */
 export function renderDocument(): string {
   const sections = Object.keys(root).map(renderSection)
   return `${[INTRODUCTION, ...sections, renderOthers()].join('\n\n')}\n`
@@ -42,16 +42,16 @@ const INTRODUCTION = `# Configuration
 
 <!-- Written by scripts/generate.ts from src/config/schema.ts. -->
 
-Every key has a default, so Sluice starts without any configuration. What differs from the default comes from, in this
-order, the last to speak winning:
+Every key has a default, so Sluice starts without any configuration. Sluice reads other values from these sources, in
+this order. Later sources override earlier ones:
 
 1. a YAML file: the one named by \`--config\` or \`SLUICE_CONFIG\`, else \`./config.yaml\` when it exists;
 2. the environment: \`SLUICE_\` and the key in capitals, lists separated by commas;
 3. the command line.
 
 A key that does not exist, a value of the wrong type or out of bounds, and an unknown \`SLUICE_\` variable all keep
-Sluice from starting; every such problem is reported at once, with its place. The values of keys marked *secret* are
-never shown or logged.`
+Sluice from starting. It reports all such problems at once, with their location. It never shows or logs the values of
+keys marked *secret*.`
 
 function renderSection(name: string): string {
   const rows = allKeys()

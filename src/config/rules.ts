@@ -5,7 +5,8 @@ import type { TextRule } from './keys.ts'
 export const addressOrNetwork: TextRule = (value) => {
   const [address = '', prefix, ...rest] = value.split('/')
   const family = isIP(address)
-  // A zone such as fe80::1%eth0 passes isIP, but belongs to one machine and cannot be compared with a peer.
+  // A zone such as fe80::1%eth0 passes isIP, but it is valid on one machine only and cannot be compared with a
+  // peer.
   if (family === 0 || address.includes('%') || rest.length > 0) return 'is not an address or a network'
   if (prefix === undefined) return undefined
   const longest = family === 4 ? 32 : 128
@@ -14,24 +15,24 @@ export const addressOrNetwork: TextRule = (value) => {
     : `has a prefix that is not from 0 to ${longest}`
 }
 
-/** An address that others can be told: without a zone, which belongs to one machine. */
+/** An address that clients can use: without a zone, which is valid on one machine only. */
 export const address: TextRule = (value) => (isIP(value) === 0 || value.includes('%') ? 'is not an address' : undefined)
 
 export const addressOrNothing: TextRule = (value) => (value === '' ? undefined : address(value))
 
-/** A name or address to listen on; a port has a key of its own. */
+/** A host name or address to listen on. The port is a key of its own. */
 export const hostToListenOn: TextRule = (value) => {
   if (isIP(value) !== 0) return undefined
   return /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i.test(value) ? undefined : 'is not an address or a host name'
 }
 
-/** Where the data is: nothing, a file path, or a PostgreSQL URL. */
+/** The location of the database: empty, a file path, or a PostgreSQL URL. */
 export const storageUrlRule: TextRule = (value) => {
   if (/^postgres(ql)?:\/\//.test(value)) return URL.canParse(value) ? undefined : 'is not a URL'
   return /^[a-z][a-z0-9+.-]*:/i.test(value) ? 'has a scheme that is neither postgres:// nor postgresql://' : undefined
 }
 
-/** Nothing, or where clients come to: `https://host`, perhaps with a port and a path. */
+/** Empty, or the base URL for clients: `https://host`, optionally with a port and a path. */
 export const httpUrl: TextRule = (value) => {
   if (value === '') return undefined
   const url = URL.parse(value)
@@ -41,7 +42,7 @@ export const httpUrl: TextRule = (value) => {
 
 export const notEmpty: TextRule = (value) => (value.trim() === '' ? 'is empty' : undefined)
 
-/** Nothing, or the base64 of exactly 32 bytes, written canonically. */
+/** Empty, or the canonical base64 of exactly 32 bytes. */
 export const base64Of32Bytes: TextRule = (value) => {
   const bytes = Buffer.from(value, 'base64')
   const canonical = bytes.toString('base64') === value
@@ -57,14 +58,14 @@ export const iceServer: TextRule = (value) => {
 
 const MIN_SECRET = 16
 
-/** Nothing, or visible ASCII (it travels in a header) that is long enough not to be guessed. */
+/** Empty, or visible ASCII (for a header) that is long enough not to be guessed. */
 export const headerSecret: TextRule = (value) => {
   if (value === '') return undefined
   if (!/^[\x21-\x7e]*$/.test(value)) return 'contains a character that cannot be sent in a header'
   return value.length < MIN_SECRET ? `is shorter than ${MIN_SECRET} characters` : undefined
 }
 
-/** What header names may begin with (a token of RFC 9110 section 5.6.2) that ends where a word can follow. */
+/** The start of header names (a token of RFC 9110 section 5.6.2), ending where a word can follow. */
 export const headerPrefix: TextRule = (value) => {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*-$/i.test(value)) return 'is not words of letters and digits that each end with -'
   if (value.length > 40) return 'is longer than 40 characters'

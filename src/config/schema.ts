@@ -19,7 +19,7 @@ import { sessions } from './sessions.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
- * `docs/configuration.md` all come from this table; after a change run `node scripts/generate.ts`.
+ * `docs/configuration.md` all use this table. After a change run `node scripts/generate.ts`.
  */
 const schema = {
   server: {
@@ -37,16 +37,15 @@ const schema = {
     }),
     nodeUrl: text({
       default: '',
-      allowed: 'nothing, or a URL such as https://node1.example.com',
+      allowed: 'empty, or a URL such as https://node1.example.com',
       rule: httpUrl,
-      about:
-        'Where clients reach this node of several; a viewer who asks another node for a feed of this one is sent here.',
+      about: 'The URL of this node for clients, in a cluster; other nodes redirect viewers of its feeds here.',
     }),
     trustedProxies: list({
       default: [],
       allowed: 'IPv4 or IPv6 addresses and networks, such as 10.0.0.0/8',
       rule: addressOrNetwork,
-      about: 'The proxies whose `X-Forwarded-For` is believed; without them the address of the socket counts.',
+      about: 'The proxies whose `X-Forwarded-For` Sluice trusts; without them the address of the socket counts.',
     }),
     bodyLimitBytes: integer({
       default: 1_048_576,
@@ -58,50 +57,50 @@ const schema = {
       default: 30,
       min: 1,
       max: 3600,
-      about: 'How long a client may take to send a whole request, in seconds.',
+      about: 'The most time that a client may take to send a whole request, in seconds.',
     }),
     maxConnections: integer({
       default: 20_000,
       min: 16,
       max: 1_000_000,
       about:
-        'How many HTTP connections may be open at a time; idle ones give way to new ones. Fewer where the limit of open files is low.',
+        'The most open HTTP connections; new ones replace idle ones. A low limit of open files reduces the number.',
     }),
     maxConnectionsPerAddress: integer({
       default: 4000,
       min: 0,
       max: 1_000_000,
-      about: 'How many of them one IPv4 address or IPv6 /64 may have, trusted proxies apart; 0 means any number.',
+      about:
+        'The most open HTTP connections of one IPv4 address or IPv6 /64, except trusted proxies; 0 means no limit.',
     }),
     sendfile: toggle({
       default: true,
-      about:
-        'Whether segments of channels leave by `sendfile(2)`, where the addon for it was built; off, they are copied.',
+      about: 'Sends segments of channels with `sendfile(2)` if its addon was built; otherwise Sluice copies them.',
     }),
     demo: toggle({
       default: true,
-      about: 'Whether the page to broadcast and to watch with is served at `/demo`; it gives nobody any right.',
+      about: 'Serves the demo page at `/demo`; the page grants no access by itself.',
     }),
     shutdownGraceSeconds: integer({
       default: 10,
       min: 0,
       max: 600,
-      about: 'How long requests in progress may go on after a stop was asked for, in seconds.',
+      about: 'How long requests in progress may continue after a stop request, in seconds.',
     }),
   },
   storage: {
     url: text({
       default: '',
       secret: true,
-      allowed: 'nothing, a file path, or postgres://user:password@host:port/database',
+      allowed: 'empty, a file path, or postgres://user:password@host:port/database',
       rule: storageUrlRule,
-      about: 'Where the data is kept; nothing means SQLite in `<data.dir>/sluice.db`. May hold a password.',
+      about: 'The database; empty means SQLite in `<data.dir>/sluice.db`. May contain a password.',
     }),
     poolSize: integer({
       default: 10,
       min: 1,
       max: 500,
-      about: 'The most connections to PostgreSQL in the pool of one process; a server opens two more beside it.',
+      about: 'The most connections in the PostgreSQL pool of one process; a server opens two more outside the pool.',
     }),
   },
   data: {
@@ -109,29 +108,31 @@ const schema = {
       default: './data',
       allowed: 'a path',
       rule: notEmpty,
-      about: 'The directory of everything that Sluice writes, relative to the working directory; made when missing.',
+      about:
+        'The directory for all files of Sluice, relative to the working directory; Sluice creates it if it is missing.',
     }),
   },
   secrets: {
     sealingKey: text({
       default: '',
       secret: true,
-      allowed: 'nothing, or the base64 of 32 bytes',
+      allowed: 'empty, or the base64 of 32 bytes',
       rule: base64Of32Bytes,
-      about: 'The key that seals token values; nothing means the file `<data.dir>/sealing.key`, made at first start.',
+      about:
+        'The key that seals token values; empty means the file `<data.dir>/sealing.key`, which Sluice creates at first start.',
     }),
   },
   geoip: {
     database: text({
       default: '',
-      allowed: 'nothing, or the path of an MMDB file',
-      about: 'The country database for country rules; without one every address is of unknown country.',
+      allowed: 'empty, or the path of an MMDB file',
+      about: 'The country database for country rules; without one the country of every address is unknown.',
     }),
   },
   rtmp: {
     enabled: toggle({
       default: true,
-      about: 'Whether encoders may publish over RTMP.',
+      about: 'Lets encoders publish over RTMP.',
     }),
     host: text({
       default: '0.0.0.0',
@@ -149,86 +150,88 @@ const schema = {
       default: 1000,
       min: 1,
       max: 100_000,
-      about: 'How many RTMP connections may be open at a time; those that do not publish yet give way to new ones.',
+      about: 'The most open RTMP connections; new ones replace those that do not publish yet.',
     }),
     maxMessageBytes: integer({
       default: 8_388_608,
       min: 65_536,
       max: 16_777_215,
-      about: 'The largest RTMP message, in bytes: one picture must fit into it.',
+      about: 'The largest RTMP message, in bytes; one video frame must fit into it.',
     }),
     handshakeSeconds: integer({
       default: 10,
       min: 1,
       max: 300,
-      about: 'How long an encoder may take from the connection to the wish to publish, in seconds.',
+      about: 'The most time between the connection of an encoder and its publish command, in seconds.',
     }),
     idleSeconds: integer({
       default: 10,
       min: 1,
       max: 300,
-      about: 'How long a publishing encoder may send neither picture nor sound before it counts as gone, in seconds.',
+      about: 'How long a publishing encoder may send neither video nor audio before Sluice disconnects it, in seconds.',
     }),
     transcodeBFrames: toggle({
       default: true,
-      about: 'Whether video with B-frames is encoded anew for WebRTC, which cannot carry them; else only HLS shows it.',
+      about:
+        'Re-encodes video with B-frames for WebRTC, which does not support them; otherwise only HLS viewers get such video.',
     }),
     ipFilters: choice(['refuse', 'enforce'], {
       default: 'refuse',
-      about: 'What RTMP does with a token that has address rules: refuse it, or enforce them on the peer address.',
+      about: 'How RTMP treats a token with address rules: `refuse` it, or `enforce` the rules on the peer address.',
     }),
   },
   ...packaging,
   webrtc: {
     host: text({
       default: '',
-      allowed: 'nothing, or an IPv4 or IPv6 address',
+      allowed: 'empty, or an IPv4 or IPv6 address',
       rule: addressOrNothing,
-      about: 'The address that media is taken on; nothing means all of this machine, IPv4 and IPv6.',
+      about: 'The address on which Sluice receives media; empty means all IPv4 and IPv6 addresses of this machine.',
     }),
     port: integer({
       default: 8081,
       min: 0,
       max: 65_535,
       about:
-        'The UDP and TCP port of the first media process, the others take those that follow; 0 takes any free ones.',
+        'The UDP and TCP port of the first media process; the others use the ports after it. 0 takes any free ports.',
     }),
     processes: integer({
       default: 0,
       min: 0,
       max: 64,
-      about: 'How many media processes there are; 0 means one less than there are cores, and at least one.',
+      about: 'The number of media processes; 0 means one less than the number of cores, and at least one.',
     }),
     publicAddresses: list({
       default: [],
       allowed: 'IPv4 or IPv6 addresses',
       rule: address,
-      about: 'The addresses that publishers and viewers are told to send media to, in place of those of this machine.',
+      about: 'The media addresses that Sluice announces to publishers and viewers, instead of those of this machine.',
     }),
     maxBitrateKilobits: integer({
       default: 8000,
       min: 100,
       max: 1_000_000,
-      about: 'The most that one publisher is asked to send, in kilobits per second.',
+      about: 'The maximum bit rate that Sluice requests from a publisher, in kilobits per second.',
     }),
     publisherTimeoutSeconds: integer({
       default: 15,
       min: 5,
       max: 30,
       about:
-        'How long a broadcast goes on while nothing comes from its publisher, in seconds, so that one whose network was away can come back.',
+        'How long a broadcast continues without media from its publisher, in seconds, so that the publisher can recover from a network outage.',
     }),
     iceServers: list({
       default: [],
       allowed: 'stun:HOST:PORT, or turn:HOST:PORT?transport=udp followed by a user name and a credential',
       rule: iceServer,
-      about: 'The STUN and TURN servers that publishers and viewers are told of; needed only behind strict firewalls.',
+      about:
+        'The STUN and TURN servers that Sluice announces to publishers and viewers; needed only behind strict firewalls.',
     }),
     pendingOffers: integer({
       default: 256,
       min: 1,
       max: 4096,
-      about: 'How many WHIP and WHEP offers may be under way at a time; more are told to come again.',
+      about: 'The most WHIP and WHEP offers in progress; Sluice asks clients with further ones to retry.',
     }),
   },
   ...access,
@@ -237,26 +240,27 @@ const schema = {
       default: 365,
       min: 1,
       max: 36_500,
-      about: 'How long the record of who changed what is kept, in days.',
+      about: 'How long the audit log is kept, in days.',
     }),
   },
   log: {
     level: choice(['debug', 'info', 'warn', 'error'], {
       default: 'info',
-      about: 'The least important messages that are logged.',
+      about: 'The lowest level of messages that Sluice logs.',
     }),
     format: choice(['json', 'pretty'], {
       default: 'json',
-      about: 'How a message is written: an object per line for machines, or plain text per line for people.',
+      about: 'The form of a log line: `json`, one object per line for programs, or `pretty`, plain text for people.',
     }),
   },
   metrics: {
     secret: text({
       default: '',
       secret: true,
-      allowed: 'nothing, or 16 or more visible ASCII characters',
+      allowed: 'empty, or 16 or more visible ASCII characters',
       rule: headerSecret,
-      about: 'What `/metrics` wants as `Authorization: Bearer`; nothing means that only this machine may read it.',
+      about:
+        'The secret that `/metrics` requires as `Authorization: Bearer`; empty means that only this machine may read it.',
     }),
   },
   bindings: {
@@ -264,7 +268,7 @@ const schema = {
       default: 5,
       min: 1,
       max: 300,
-      about: 'How often the last use of bound addresses is written to the store, in seconds.',
+      about: 'How often Sluice writes the last use of bound addresses to the store, in seconds.',
     }),
   },
   ...sessions,
@@ -273,63 +277,63 @@ const schema = {
       default: 400,
       min: 31,
       max: 3650,
-      about: 'How long the sums of bytes are kept, in days.',
+      about: 'How long usage totals are kept, in days.',
     }),
   },
   webhooks: {
     allowPrivateTargets: toggle({
       default: false,
-      about: 'Whether webhooks may point to private addresses and plain http: for closed networks and tests only.',
+      about: 'Lets webhooks point to private addresses and plain http; for closed networks and tests only.',
     }),
     caFile: text({
       default: '',
-      allowed: 'nothing, or the path of a PEM file',
-      about: 'Certificate authorities that are trusted beside the usual ones when webhooks are called.',
+      allowed: 'empty, or the path of a PEM file',
+      about: 'Certificate authorities that Sluice trusts for webhook calls, in addition to the usual ones.',
     }),
     headerPrefix: text({
       default: 'X-Service-',
       allowed: 'words of letters and digits that each end with -',
       rule: headerPrefix,
-      about: 'What the names of the signature and thumbnail headers of callbacks begin with.',
+      about: 'The prefix of the signature and thumbnail headers of callbacks.',
     }),
     deliveryRetentionDays: integer({
       default: 30,
       min: 1,
       max: 3650,
-      about: 'How long the log of deliveries to webhooks is kept, in days.',
+      about: 'How long the log of webhook deliveries is kept, in days.',
     }),
     inFlightPerWebhook: integer({
       default: 4,
       min: 1,
       max: 64,
-      about: 'How many deliveries to one webhook may be under way at a time.',
+      about: 'The most deliveries in progress to one webhook.',
     }),
     inFlight: integer({
       default: 64,
       min: 1,
       max: 4096,
-      about: 'How many deliveries to all webhooks one process may have under way at a time.',
+      about: 'The most deliveries in progress to all webhooks, per process.',
     }),
   },
   ...channels,
 } as const
 
-/** The values of a (part of a) schema: a key becomes what it reads, a section an object; nothing can be written to. */
+/** The values of a schema or a part of it: each key becomes its value, each section an object. All are read-only. */
 export type Values<S> = S extends Key<infer T> ? T : { readonly [name in keyof S]: Values<S[name]> }
 
 /** The configuration of one process. Frozen, complete and within bounds. */
 export type Config = Values<typeof schema>
 
-/** Some of the configuration, such as what a command line says. */
+/** A part of the configuration, such as the settings of a command line. */
 export type PartialConfig = PartialValues<typeof schema>
 type PartialValues<S> = S extends Key<infer T> ? T : { readonly [name in keyof S]?: PartialValues<S[name]> }
 
-/** A section of the schema, seen as data. */
+/** A section of the schema as data. */
 export interface ConfigSection {
   readonly [name: string]: Key<unknown> | ConfigSection
 }
 
-/** The whole schema, seen as data. */
+/** The whole schema as data. */
 export const root: ConfigSection = schema
 
 export const isKey = (entry: Key<unknown> | ConfigSection): entry is Key<unknown> => typeof entry.about === 'string'

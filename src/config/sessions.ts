@@ -1,65 +1,66 @@
 import { integer, rate } from './keys.ts'
 
-/** The configuration keys of sessions: how many there may be, and how they are kept. */
+/** The configuration keys of sessions: their limits and retention. */
 export const sessions = {
   sessions: {
     max: integer({
       default: 10_000,
       min: 1,
       max: 1_000_000,
-      about: 'How many broadcasters and viewers one process takes at a time; more are refused with 503.',
+      about: 'The most publishers and viewers of one process at a time; further ones get 503.',
     }),
     publisherShare: rate({
       default: 0.1,
-      about: 'The share of `sessions.max` that is kept for broadcasters: viewers cannot take it.',
+      about: 'The share of `sessions.max` that is reserved for publishers.',
     }),
     tokenShare: rate({
       default: 0.9,
       about:
-        'The share of all viewers, or of all broadcasters, that one token may admit at a time, or one account without a token.',
+        'The share of all viewer slots, or of all publisher slots, that one token may use, or one account for viewers without a token.',
     }),
     maxViewersPerAddress: integer({
       default: 2000,
       min: 0,
       max: 1_000_000,
-      about: 'How many viewers one IPv4 address or IPv6 /64 may be at a time, then 429; 0 means any number.',
+      about: 'The most viewers of one IPv4 address or IPv6 /64 at a time; further ones get 429, and 0 means no limit.',
     }),
     maxPublishersPerAddress: integer({
       default: 200,
       min: 0,
       max: 1_000_000,
-      about: 'How many broadcasters one IPv4 address or IPv6 /64 may be at a time, then 429; 0 means any number.',
+      about:
+        'The most publishers of one IPv4 address or IPv6 /64 at a time; further ones get 429, and 0 means no limit.',
     }),
     maxConnectingPerAddress: integer({
       default: 500,
       min: 0,
       max: 1_000_000,
       about:
-        'How many WHIP or WHEP sessions of one address may wait for their media connection at a time, then 429; 0 means any number.',
+        'The most WHIP and WHEP sessions of one address without an established media connection; further ones get 429, and 0 means no limit.',
     }),
     flushSeconds: integer({
       default: 3,
       min: 1,
       max: 10,
-      about: 'How often the bytes of sessions are written, in seconds; a crash loses this much counting, at most 10 s.',
+      about: 'How often Sluice writes the bytes of sessions, in seconds; a crash loses the bytes since the last write.',
     }),
     leaseSeconds: integer({
       default: 15,
       min: 5,
       max: 300,
-      about: 'How long other nodes believe that a process lives after it renewed its lease, in seconds.',
+      about: 'How long other nodes assume that a process is alive after it renewed its lease, in seconds.',
     }),
     noViewersSeconds: integer({
       default: 60,
       min: 1,
       max: 3600,
-      about: 'How long after the last viewer left the event `NoActiveViewers` is sent, in seconds.',
+      about: 'The time between the departure of the last viewer and the event `NoActiveViewers`, in seconds.',
     }),
     retentionDays: integer({
       default: 30,
       min: 1,
       max: 3650,
-      about: 'How long sessions and feeds that have ended are kept, in days.',
+      about: 'How long ended sessions and feeds are kept, in days.',
     }),
   },
 } as const

@@ -2,24 +2,24 @@ import { nameOfType } from './keys.ts'
 import { type ConfigProblem, nearest } from './problem.ts'
 import { isKey, root, type ConfigSection } from './schema.ts'
 
-/** A value that a source gives for a key, and where it stands there. */
+/** The value of a key in a source, and its location there. */
 export interface Setting {
   readonly path: string
   readonly value: unknown
   readonly source: string
 }
 
-/** What one source says: settings of keys that exist, and problems of everything else. */
+/** The content of one source: settings of known keys, and problems with everything else. */
 export interface Reading {
   readonly settings: readonly Setting[]
   readonly problems: readonly ConfigProblem[]
 }
 
-/** A name in a tree of names, as the YAML file and the command line both give it. */
+/** A name in a tree of names, the form of both the YAML file and the command line. */
 export interface Branch {
   readonly name: string
   readonly source: string
-  /** The names below, or undefined when this is no section. */
+  /** The names below; undefined when this is not a section. */
   readonly branches: readonly Branch[] | undefined
   readonly value: unknown
 }
@@ -40,12 +40,12 @@ export function readTree(branches: readonly Branch[], section: ConfigSection = r
 }
 
 function readBranch(branch: Branch, path: string, section: ConfigSection): Reading {
-  // Own properties only: `constructor` and `__proto__` are names like any other in a file.
+  // Own properties only: in a file `constructor` and `__proto__` are names like any other.
   const entry = Object.hasOwn(section, branch.name) ? section[branch.name] : undefined
   if (entry === undefined) return problem(branch, path, unknownName(branch.name, section))
   if (isKey(entry)) return { settings: [{ path, value: branch.value, source: branch.source }], problems: [] }
   if (branch.branches !== undefined) return readTree(branch.branches, entry, path)
-  // `server:` with nothing below is what is left when somebody comments out its keys.
+  // `server:` with nothing below remains when an operator comments out its keys.
   if (branch.value === null || branch.value === undefined) return { settings: [], problems: [] }
   return problem(branch, path, `is ${nameOfType(branch.value)}, not a section`)
 }

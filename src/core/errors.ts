@@ -1,4 +1,4 @@
-/** Every way in which the token interface refuses a request. `docs/errors.md` explains each to people. */
+/** Every refusal of the token API. `docs/errors.md` explains each to users. */
 export const ERRORS = {
   validation: { status: 400, text: 'Validation errors' },
   bad_request: { status: 400, text: 'Bad request' },
@@ -19,10 +19,10 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** What is wrong, by field path: `streams[0].streamName` -> sentences. */
+/** Errors by field path: `streams[0].streamName` -> sentences. */
 export type FieldErrors = Record<string, string[]>
 
-/** A refusal on its way to the client. `data` is public: it never holds a secret or an internal message. */
+/** A refusal for the client. `data` is public: it never contains a secret or an internal message. */
 export interface Failure {
   readonly code: ErrorCode
   readonly data: Readonly<Record<string, unknown>>
@@ -34,8 +34,8 @@ export const invalid = (errors: FieldErrors): Failure => ({
   data: { message: ERRORS.validation.text, errors },
 })
 
-/** Something that is named by an id does not exist for this account. */
+/** No object with this id exists for this account. */
 export const notFound = (field: string, text: string): Failure => ({ code: 'not_found', data: { [field]: text } })
 
-/** A refusal that is one sentence. */
+/** A refusal with one sentence. */
 export const failure = (code: ErrorCode, message: string = ERRORS[code].text): Failure => ({ code, data: { message } })

@@ -1,4 +1,4 @@
-/** Wakes one loop. A ring while the loop is busy is not lost: the next wait then ends at once. */
+/** Wakes one loop. A ring while the loop is busy is not lost: the next wait then returns at once. */
 export class Bell {
   #rung = false
   #wake: (() => void) | null = null

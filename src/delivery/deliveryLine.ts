@@ -1,12 +1,12 @@
 import type { Fields } from '../base/log.ts'
-import type { Begun } from './begin.ts'
+import type { StartedDelivery } from './begin.ts'
 import type { Ended } from './record.ts'
 
 /**
  * One attempt as the log shows it; `docs/reference/logs.md` lists the fields. Of the URL only the host, and neither what was
  * sent nor what was answered: each may hold a secret of the receiver.
  */
-export function deliveryLine(node: string, { facts, request, attempt }: Begun, { webhookId, end }: Ended): Fields {
+export function deliveryLine(node: string, { facts, request, attempt }: StartedDelivery, { webhookId, end }: Ended): Fields {
   return {
     node,
     accountId: facts.accountId,

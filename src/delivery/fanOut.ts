@@ -7,20 +7,21 @@ import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
 import type { ChannelEvent, LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
-/** Events taken in one transaction; with what they bring to each webhook, a few megabytes. */
+/** The most events in one transaction: with their deliveries to each webhook, a few megabytes. */
 const EVENTS_AT_ONCE = 100
 
 /**
  * Turns events into deliveries: a pending row for each webhook that wants one, a skipped row where it is paused. The
- * events leave the outbox in the same transaction, so each is turned once, whoever does it. Those of channels are kept.
- * @returns how many events were taken and how many rows wait for sending now
+ * events leave the outbox in the same transaction, so each is turned once, whichever node does it. Channel events
+ * are also stored.
+ * @returns how many events were taken and how many rows are ready to send
  */
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
   const events = await tx.outbox.take(EVENTS_AT_ONCE)
   const webhooks = new Map<string, StoredWebhook[]>()
   const channelWebhooks = new Map<string, LiveWebhook[]>()
   const rows: NewDelivery[] = []
-  const kept: ChannelEvent[] = []
+  const channelEvents: ChannelEvent[] = []
   for (const event of events) {
     if (event.type === CHANNEL_EVENT_TYPE) {
       // A server of an earlier version may have written it.
@@ -29,7 +30,7 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
       channelWebhooks.set(event.accountId, candidates)
       const { accountId, event: type, data, createdAtMs: atMs } = event
       const id = timeOrderedId(nowMs, random)
-      kept.push({ id, accountId, atMs, type, data })
+      channelEvents.push({ id, accountId, atMs, type, data })
       rows.push(...channelRowsOf(event, id, candidates, nowMs, random))
       continue
     }
@@ -37,7 +38,7 @@ export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ e
     webhooks.set(event.accountId, candidates)
     rows.push(...rowsOf(event, candidates, nowMs, random))
   }
-  await tx.channelEvents.insert(kept)
+  await tx.channelEvents.insert(channelEvents)
   await tx.deliveries.insert(rows)
   return { events: events.length, pending: rows.filter((row) => row.state === 'pending').length }
 }
@@ -57,8 +58,8 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
 }
 
 /**
- * Events of the live interface are tried again, so their rows count attempts. What comes in a pause is skipped, unless the
- * webhook can be probed with it.
+ * Channel events are retried, so their rows count attempts. An event during a pause is skipped, unless it can serve
+ * as a probe.
  */
 function channelRowsOf(
   event: OutboxEvent,

@@ -9,7 +9,7 @@ import type { Delivery, Payload, StoredWebhook } from '../store/store.ts'
 import type { EgressRequest } from '../net/egress.ts'
 import { type HeaderProfile, channelSignatureHeaders, signatureHeaders, thumbnailHeaders } from './signature.ts'
 
-/** The data of a thumbnail in the outbox; the image is JPEG in base64. */
+/** The data of a thumbnail in the outbox. The image is JPEG in base64. */
 export interface ThumbnailData {
   image: string
   feedId: string
@@ -18,10 +18,10 @@ export interface ThumbnailData {
 }
 
 /**
- * Fixes the bytes of an event. From here on they are what is kept, signed, sent and sent again.
+ * Fixes the bytes of an event. From here on exactly these bytes are stored, signed, sent and resent.
  * @param data the event's JSON
  * @param atMs when the request is sent, epoch milliseconds
- * @throws when the event is none that this version knows
+ * @throws for an event that this version does not know
  */
 export function fixPayload(
   event: Pick<Delivery, 'type' | 'event' | 'accountId' | 'createdAtMs'> & { data: string },
@@ -47,11 +47,14 @@ export interface Sender {
   readonly profile: HeaderProfile
   /** `Sluice/<version>` */
   readonly userAgent: string
-  /** The webhook's secret (base64) from its sealed form; throws when it cannot be opened. */
+  /** Unseals the webhook's secret (base64); throws when that fails. */
   readonly openSecret: (sealed: Uint8Array) => string
 }
 
-/** The request of a delivery, signed with the secret that the webhook has now. @throws when that cannot be opened */
+/**
+ * The request of a delivery, signed with the current secret of the webhook.
+ * @throws when the secret cannot be unsealed
+ */
 export function requestFor(
   sender: Sender,
   webhook: Pick<StoredWebhook, 'url' | 'secretSealed'>,

@@ -7,8 +7,8 @@ import type { Store } from '../store/store.ts'
 const AT_ONCE = 100
 
 /**
- * Makes sure that each paused webhook whose probe is due has an event to be probed with: one that waits, or the newest that
- * it did not get. `begin` sends it. Answers whether there may be something to begin.
+ * Provides each paused webhook whose probe is due with an event for it: one that waits, or else the newest event
+ * that the webhook missed. `begin` sends it. Returns whether there may be something to start.
  */
 export async function offerProbes(store: Store, nowMs: number, random: Random): Promise<boolean> {
   const due = await store.read.channelWebhooks.probesDue({

@@ -9,14 +9,17 @@ import { egressFailureOf, type EgressOutcome } from '../net/outcome.ts'
 
 export interface Ended {
   readonly webhookId: number
-  /** Which attempt it was, of those that are followed by others. */
+  /** The number of the attempt, for events that are retried. */
   readonly attempt?: number | null
   readonly end: DeliveryEnd
-  /** False for what says nothing about the receiver. */
+  /** False for a result that says nothing about the receiver. */
   readonly counts: boolean
 }
 
-/** How an exchange reads in the log. One that we stopped after its first byte may have arrived: that is not known. */
+/**
+ * The log entry of an exchange. If we stopped it after its first byte, the event may have arrived, so its state is
+ * unknown.
+ */
 export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutcome, endedAtMs: number): Ended {
   const error = egressFailureOf(outcome)
   const answer = outcome.kind === 'answered' ? outcome.answer : null
@@ -35,13 +38,13 @@ export function deliveryEndOf(id: string, webhookId: number, outcome: EgressOutc
   return { webhookId, end, counts: !stopped }
 }
 
-/** What was begun but not sent, because so much time had passed that others may have given it up. */
-export function tooLate(id: string, webhookId: number, endedAtMs: number): Ended {
+/** A delivery that was started but not sent: so much time passed that other nodes may have given it up. */
+export function notSentInTime(id: string, webhookId: number, endedAtMs: number): Ended {
   return withoutOutcome(id, webhookId, 'failed', 'not sent: the server stood still before it could be', endedAtMs)
 }
 
-/** A mistake of ours in the middle of an exchange. */
-export function brokenOff(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
+/** A fault of Sluice in the middle of an exchange. */
+export function interrupted(id: string, webhookId: number, error: unknown, endedAtMs: number): Ended {
   return withoutOutcome(id, webhookId, 'unknown', `broken off: ${String(error)}`, endedAtMs)
 }
 
@@ -56,22 +59,22 @@ function withoutOutcome(
   return { webhookId, end, counts: false }
 }
 
-/** Writes how deliveries ended, and what that means for the health of their webhooks. */
+/** Writes the results of deliveries, and updates the health of their webhooks. */
 export async function recordEnds(tx: Tx, node: string, ended: readonly Ended[], random: Random): Promise<void> {
   const ids = [...new Set(ended.map((one) => one.webhookId))]
   for (const webhook of await tx.webhooks.lockAll(ids)) {
-    const mine = ended.filter((one) => one.counts && one.webhookId === webhook.id)
-    const health = mine.reduce((now, one) => healthAfter(webhook, now, one), webhook as Health)
+    const counted = ended.filter((one) => one.counts && one.webhookId === webhook.id)
+    const health = counted.reduce((now, one) => healthAfter(webhook, now, one), webhook as Health)
     const same = health.failuresInRow === webhook.failuresInRow && health.disabled === webhook.disabled
     if (same) continue
     await tx.webhooks.setHealth(webhook.id, health)
-    if (webhook.active !== undefined) await followPause(tx, webhook, health, mine.at(-1)?.end.endedAtMs ?? 0)
+    if (webhook.active !== undefined) await followPause(tx, webhook, health, counted.at(-1)?.end.endedAtMs ?? 0)
   }
   await tx.deliveries.finish(
     node,
     ended.map(({ end }) => end),
   )
-  for (const one of ended) await tryAgain(tx, one, random)
+  for (const one of ended) await scheduleRetry(tx, one, random)
 }
 
 function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = null }: Ended): Health {
@@ -79,20 +82,20 @@ function healthAfter({ active }: StoredWebhook, now: Health, { end, attempt = nu
   return afterChannelAttempt(now, resultOf(end, attempt), end.error, end.endedAtMs)
 }
 
-/** What a person asked for is no event that is given up. */
+/** A delivery that a user requested is never an event that is given up. */
 function resultOf({ state }: DeliveryEnd, attempt: number | null): AttemptResult {
   if (state === 'delivered') return 'delivered'
   return attempt !== null && retryAfterMs(attempt) === null ? 'given_up' : 'to_be_retried'
 }
 
-/** The first probe comes a minute after the pause began; when the pause ends early, what waited for its end goes on. */
+/** The first probe comes a minute after the pause began. When the pause ends early, the deferred deliveries resume. */
 async function followPause(tx: Tx, before: StoredWebhook, { disabled }: Health, atMs: number): Promise<void> {
   if (disabled) await tx.webhooks.setProbed(before.id, atMs)
   else if (before.disabled) await tx.deliveries.resume(before.id, before.disabled.untilMs, atMs)
 }
 
-/** What failed and is not the last attempt gets another, later. */
-async function tryAgain(tx: Tx, { end, attempt }: Ended, random: Random): Promise<void> {
+/** Schedules the next attempt of a failed delivery, unless it was the last one. */
+async function scheduleRetry(tx: Tx, { end, attempt }: Ended, random: Random): Promise<void> {
   if (attempt === undefined || attempt === null || end.state === 'delivered') return
   const pauseMs = retryAfterMs(attempt)
   if (pauseMs === null) return

@@ -5,7 +5,7 @@ import type { Random } from '../base/random.ts'
 import { repeat, type Repetition } from '../base/repeat.ts'
 import type { Tally } from '../base/tally.ts'
 import type { Leases, Store } from '../store/store.ts'
-import { begin, type Begun } from './begin.ts'
+import { begin, type StartedDelivery } from './begin.ts'
 import { Bell } from './bell.ts'
 import { deliveryLine } from './deliveryLine.ts'
 import type { Egress } from '../net/egress.ts'
@@ -22,7 +22,7 @@ import {
 } from './slots.ts'
 import type { Sender } from './payload.ts'
 import { offerProbes } from './probes.ts'
-import { brokenOff, type Ended, deliveryEndOf, recordEnds, tooLate } from './record.ts'
+import { interrupted, type Ended, deliveryEndOf, recordEnds, notSentInTime } from './record.ts'
 
 export interface RunnerOptions extends Sender {
   readonly store: Store
@@ -32,55 +32,61 @@ export interface RunnerOptions extends Sender {
   readonly log: Pick<Logger, 'info' | 'warn'>
   /** Takes one line for each attempt that has ended. Accounts cause them, so bound them. */
   readonly attempts: Pick<Logger, 'info'>
-  /** Of this process, new at each start: what an earlier one left behind is given up as `unknown`. */
+  /** Id of this process, new at each start. Deliveries that an earlier process left behind become `unknown`. */
   readonly nodeId: string
-  /** Counts how attempts have ended. */
+  /** Counts the results of attempts. */
   readonly ended?: Tally
   readonly limits?: DeliverySlotLimits
-  /** How long others believe that this node sends after its lease was renewed. Default 30000. */
+  /** How long other nodes assume that this node is sending after its lease was renewed. Default 30000. */
   readonly leaseMs?: number
-  /** Renews the lease, beside all that is done here. */
+  /** Renews the lease, independently of this runner's work. */
   readonly leases: Leases
-  /** The time by which leases are judged. */
+  /** The clock that leases are judged by. */
   readonly time: { isEven(forMs: number): Promise<boolean> }
-  /** How long `stop` waits for what is under way. Default 15000, the limit of a whole exchange. */
+  /** How long `stop` waits for deliveries in progress. Default 15000, the limit of a whole exchange. */
   readonly drainMs?: number
 }
 
 export interface Runner {
-  /** There may be something to send. Cheap; call it after each commit that wrote to the outbox or asked for a redelivery. */
+  /**
+   * Signals that there may be something to send. Cheap: call it after each commit that wrote to the outbox or
+   * requested a redelivery.
+   */
   wake(): void
-  /** Begins. Rejects with StoreUnavailable when the store does not take the lease. */
+  /** Starts. Rejects with StoreUnavailable when the store does not accept the lease. */
   start(): Promise<void>
-  /** Begins nothing more, waits for what is under way, and records it. Idempotent. */
+  /** Starts no more deliveries, waits for those in progress, and records them. Idempotent. */
   stop(): Promise<void>
 }
 
-/** Recorded in one transaction. */
+/** The most results that are recorded in one transaction. */
 const ENDS_AT_ONCE = 100
 const EXPIRED_AT_ONCE = 1000
 const RETRIES_AT_ONCE = 1000
 const AFTER_ERROR_MS = 1000
-/** A whole exchange takes fifteen seconds at most; what began this long ago has been forgotten by its node. */
+/**
+ * A whole exchange takes fifteen seconds at most. If a delivery started this long ago, its node has lost track of
+ * it.
+ */
 const FORGOTTEN_MS = 120_000
 const LOST = 'the server stopped before the answer was recorded; the receiver may have it'
 
-/** An attempt that is over and not on record yet, with its line for the log. */
+/** An attempt that has ended and is not stored yet, with its log line. */
 interface EndedAttempt extends Ended {
   readonly line: Fields
 }
 
-/** Sends what the outbox holds, each event at most once to each webhook, on any number of nodes. */
+/** Sends the events of the outbox, each at most once to each webhook, on any number of nodes. */
 export function createRunner(options: RunnerOptions): Runner {
   return new DeliveryRunner(options)
 }
 
 /**
- * Three loops, each a transaction a round, so that many deliveries share one sync of the disk: events become rows, rows
- * become `started` and are sent, and outcomes are written. A place is free again when the outcome is on record.
+ * Three loops with one transaction per round, so that many deliveries share one sync of the disk: events become
+ * rows; rows become `started` and are sent; results are written. A slot is free again when the result is stored.
  */
 class DeliveryRunner implements Runner {
-  readonly #how: RunnerOptions
+  readonly #options: RunnerOptions
   readonly #leaseMs: number
   readonly #stopping = new AbortController()
   readonly #giveUp = new AbortController()
@@ -96,7 +102,7 @@ class DeliveryRunner implements Runner {
   #stopped: Promise<void> | null = null
 
   constructor(options: RunnerOptions) {
-    this.#how = options
+    this.#options = options
     this.#leaseMs = options.leaseMs ?? 30_000
     this.#slots = emptySlots(options.limits)
   }
@@ -107,7 +113,7 @@ class DeliveryRunner implements Runner {
   }
 
   async start(): Promise<void> {
-    const { nodeId: id, store, leases } = this.#how
+    const { nodeId: id, store, leases } = this.#options
     await store.transaction((tx) => tx.deliveries.renew(id, this.#leaseMs))
     leases.keep({ kind: 'deliveries', id, leaseMs: this.#leaseMs })
     await this.#sweep()
@@ -132,27 +138,27 @@ class DeliveryRunner implements Runner {
     await this.#loops
     await this.#drain()
     await this.#sweeping?.stop()
-    // What cannot be written now is given up by the next node that looks.
-    await this.#attempt(() => this.#sayGoodbye())
+    // If this cannot be written now, the next node that sweeps gives the deliveries up.
+    await this.#attempt(() => this.#leave())
   }
 
-  async #sayGoodbye(): Promise<void> {
+  async #leave(): Promise<void> {
     while (this.#ended.length > 0) await this.#record()
-    await this.#how.leases.release(this.#how.nodeId)
-    await this.#how.store.transaction((tx) => tx.deliveries.leave(this.#how.nodeId))
+    await this.#options.leases.release(this.#options.nodeId)
+    await this.#options.store.transaction((tx) => tx.deliveries.leave(this.#options.nodeId))
   }
 
   async #drain(): Promise<void> {
     const timer = new AbortController()
-    const patience = this.#how.clock.sleep(this.#how.drainMs ?? 15_000, timer.signal).catch(() => undefined)
+    const timeout = this.#options.clock.sleep(this.#options.drainMs ?? 15_000, timer.signal).catch(() => undefined)
     const done = Promise.all(this.#sending)
-    await Promise.race([done, patience])
+    await Promise.race([done, timeout])
     timer.abort()
     this.#giveUp.abort()
     await done
   }
 
-  /** Does `round` until there is nothing left, then waits for the bell. */
+  /** Repeats `round` until there is nothing left, then waits for the bell. */
   async #loop(bell: Bell, round: () => Promise<boolean>): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const more = await this.#attempt(round)
@@ -160,22 +166,22 @@ class DeliveryRunner implements Runner {
     }
   }
 
-  /** A store that is away for a while must not end a loop; after a pause the round is done again. */
+  /** An unavailable store must not end a loop. After a pause the round is repeated. */
   async #attempt(round: () => Promise<boolean | void>): Promise<boolean> {
     try {
       return (await round()) ?? false
     } catch (error) {
-      this.#how.log.warn({ err: error }, 'deliveries are held up')
-      await this.#how.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
+      this.#options.log.warn({ err: error }, 'deliveries are delayed')
+      await this.#options.clock.sleep(AFTER_ERROR_MS, this.#stopping.signal).catch(() => undefined)
       return true
     }
   }
 
   async #route(): Promise<boolean> {
-    const { store, clock, random } = this.#how
+    const { store, clock, random } = this.#options
     if (await offerProbes(store, clock.now(), random)) this.#claiming.ring()
     await this.#releaseRetries()
-    // A read first: a look at an empty outbox then costs no transaction.
+    // Reads first, so that an empty outbox costs no transaction.
     if ((await store.read.outbox.pending(1)).length === 0) return false
     const { pending } = await store.transaction((tx) => fanOut(tx, clock.now(), random))
     if (pending > 0) this.#claiming.ring()
@@ -183,7 +189,7 @@ class DeliveryRunner implements Runner {
   }
 
   async #releaseRetries(): Promise<void> {
-    const { store, clock } = this.#how
+    const { store, clock } = this.#options
     const nowMs = clock.now()
     if (!(await store.read.deliveries.isRetryDue(nowMs))) return
     await store.transaction((tx) => tx.deliveries.release(nowMs, RETRIES_AT_ONCE))
@@ -195,70 +201,70 @@ class DeliveryRunner implements Runner {
     const { slots, claims } = claim(this.#slots, due)
     if (claims.length === 0) return false
     this.#slots = slots
-    const begun = await this.#begin(claims)
-    for (const one of begun.begun) this.#send(one, begun.sinceMs)
-    return begun.begun.length + begun.aside > 0
+    const batch = await this.#begin(claims)
+    for (const one of batch.started) this.#send(one, batch.sinceMs)
+    return batch.started.length + batch.aside > 0
   }
 
-  /** Places that were claimed and not needed are given back, also when the store fails. */
-  async #begin(claims: readonly Claim[]): Promise<{ begun: Begun[]; aside: number; sinceMs: number }> {
-    const { store, clock, nodeId: node } = this.#how
+  /** Slots that were claimed and not needed are released, also when the store fails. */
+  async #begin(claims: readonly Claim[]): Promise<{ started: StartedDelivery[]; aside: number; sinceMs: number }> {
+    const { store, clock, nodeId: node } = this.#options
     const sinceMs = clock.monotonic()
-    const how = { sender: this.#how, node, nowMs: clock.now(), cap: this.#slots.limits.perSlot }
-    let begun: Begun[] = []
+    const options = { sender: this.#options, node, nowMs: clock.now(), cap: this.#slots.limits.perWebhook }
+    let started: StartedDelivery[] = []
     try {
-      const done = await store.transaction((tx) => begin(tx, claims, how))
-      begun = done.begun
+      const done = await store.transaction((tx) => begin(tx, claims, options))
+      started = done.started
       return { ...done, sinceMs }
     } finally {
       for (const { webhookId, take } of claims) {
-        const used = begun.filter((one) => one.webhookId === webhookId).length
+        const used = started.filter((one) => one.webhookId === webhookId).length
         for (let unused = take - used; unused > 0; unused -= 1) this.#slots = finish(this.#slots, webhookId)
       }
     }
   }
 
-  /** From the webhook behind the last that was served, once around. */
+  /** Due webhooks, starting after the last one served, once around. */
   async #due(): Promise<Due[]> {
     const { limits, busy, lastServed } = this.#slots
     if (busy >= limits.total) return []
-    const { deliveries } = this.#how.store.read
-    const ask = { without: saturated(this.#slots), upTo: limits.perSlot, limit: limits.total }
+    const { deliveries } = this.#options.store.read
+    const ask = { without: saturated(this.#slots), upTo: limits.perWebhook, limit: limits.total }
     const ahead = await deliveries.due({ ...ask, after: lastServed })
     if (ahead.length >= limits.total || lastServed === 0) return ahead
     const around = await deliveries.due({ ...ask, after: 0 })
     return [...ahead, ...around.filter(({ webhookId }) => webhookId <= lastServed)]
   }
 
-  #send(one: Begun, sinceMs: number): void {
+  #send(one: StartedDelivery, sinceMs: number): void {
     const { attempt } = one
     const sending = this.#exchange(one, sinceMs).then((ended) => {
       this.#sending.delete(sending)
-      this.#ended.push({ ...ended, attempt, line: deliveryLine(this.#how.nodeId, one, ended) })
+      this.#ended.push({ ...ended, attempt, line: deliveryLine(this.#options.nodeId, one, ended) })
       this.#recording.ring()
     })
     this.#sending.add(sending)
   }
 
-  async #exchange({ id, webhookId, request }: Begun, sinceMs: number): Promise<Ended> {
-    const { clock, egress } = this.#how
-    if (clock.monotonic() - sinceMs > this.#leaseMs) return tooLate(id, webhookId, clock.now())
+  async #exchange({ id, webhookId, request }: StartedDelivery, sinceMs: number): Promise<Ended> {
+    const { clock, egress } = this.#options
+    if (clock.monotonic() - sinceMs > this.#leaseMs) return notSentInTime(id, webhookId, clock.now())
     try {
       const outcome = await egress.send({ ...request, signal: this.#giveUp.signal })
       return deliveryEndOf(id, webhookId, outcome, clock.now())
     } catch (error) {
-      return brokenOff(id, webhookId, error, clock.now())
+      return interrupted(id, webhookId, error, clock.now())
     }
   }
 
   async #record(): Promise<boolean> {
     const batch = this.#ended.slice(0, ENDS_AT_ONCE)
     if (batch.length === 0) return false
-    await this.#how.store.transaction((tx) => recordEnds(tx, this.#how.nodeId, batch, this.#how.random))
+    await this.#options.store.transaction((tx) => recordEnds(tx, this.#options.nodeId, batch, this.#options.random))
     this.#ended.splice(0, batch.length)
     for (const { end, line } of batch) {
-      this.#how.ended?.add(end.state)
-      this.#how.attempts.info(line, 'a delivery has ended')
+      this.#options.ended?.add(end.state)
+      this.#options.attempts.info(line, 'a delivery has ended')
     }
     for (const { webhookId } of batch) this.#slots = finish(this.#slots, webhookId)
     this.#claiming.ring()
@@ -266,19 +272,20 @@ class DeliveryRunner implements Runner {
   }
 
   #keepSweeping(): Repetition {
-    const { clock, log } = this.#how
+    const { clock, log } = this.#options
     const name = 'give up what dead servers were delivering'
     return repeat({ clock, log, name, everyMs: this.#leaseMs / 6, pausesFirst: true }, () => this.#sweep())
   }
 
-  /** Gives up what dead nodes had begun. */
+  /** Gives up the deliveries that dead nodes had started. */
   async #sweep(): Promise<void> {
-    const { store, clock, time } = this.#how
+    const { store, clock, time } = this.#options
     if (!(await time.isEven(this.#leaseMs))) return
     const nowMs = clock.now()
-    const retryId = () => timeOrderedId(nowMs, this.#how.random)
+    const retryId = () => timeOrderedId(nowMs, this.#options.random)
     const expiry = { nowMs, startedBeforeMs: nowMs - FORGOTTEN_MS, reason: LOST, limit: EXPIRED_AT_ONCE, retryId }
     const lost = await store.transaction((tx) => tx.deliveries.expire(expiry))
-    if (lost > 0) this.#how.log.warn({ lost }, 'deliveries were under way when a server stopped; they are unknown now')
+    if (lost > 0)
+      this.#options.log.warn({ lost }, 'deliveries were in progress when a server stopped; their results are unknown')
   }
 }

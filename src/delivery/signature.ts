@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { err, ok, type Result } from '../base/result.ts'
 
-/** Names of the headers that a callback carries, so that a receiver written for another service can be served. */
+/** Names of the headers of a callback, so that Sluice can serve a receiver that was written for another service. */
 export interface HeaderProfile {
   readonly signature: string
-  /** The other four belong to thumbnails, whose body is an image. */
+  /** The other four are for thumbnails, whose body is an image. */
   readonly timestamp: string
   readonly feedId: string
   readonly streamId: string
   readonly tokenId: string
-  /** Of webhooks of the live interface. */
+  /** For channel webhooks. */
   readonly streamingSignature: string
 }
 
@@ -25,7 +25,7 @@ export function headerProfile(prefix = 'X-Service-'): HeaderProfile {
   }
 }
 
-/** The HMAC key: the webhook's secret is base64, and its bytes are the key. */
+/** The HMAC key: the bytes of the webhook's secret, which is base64. */
 export const webhookKeyOf = (secret: string): Uint8Array => Buffer.from(secret, 'base64')
 
 /** `sha1=` and the lower-case hexadecimal HMAC-SHA1 of the body as sent. */
@@ -43,22 +43,22 @@ export interface Signing {
   readonly profile: HeaderProfile
   /** base64, as in the webhook's record. */
   readonly secret: string
-  /** Names the event: the same when a person sends it again, so that a receiver can tell. */
+  /** Id of the event. A redelivery has the same id, so that a receiver can recognize it. */
   readonly id: string
   /** When it is sent, epoch milliseconds. */
   readonly timestampMs: number
   readonly body: Uint8Array
 }
 
-/** The signature of the profile, and the three headers of Standard Webhooks beside it. */
+/** The signature of the profile, plus the three headers of Standard Webhooks. */
 export function signatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const key = webhookKeyOf(secret)
   return { [profile.signature]: signBody(body, key), ...standardHeaders(id, timestampMs, body, key) }
 }
 
 /**
- * What webhooks of the live interface carry: `t=<seconds>,h=<hex>`, HMAC-SHA256 over `<t>.<body>`, keyed with the secret
- * as it is shown; and the three headers of Standard Webhooks beside it.
+ * The signature of channel webhooks: `t=<seconds>,h=<hex>`, HMAC-SHA256 over `<t>.<body>`, keyed with the secret as
+ * displayed; plus the three headers of Standard Webhooks.
  */
 export function channelSignatureHeaders({ profile, secret, id, timestampMs, body }: Signing): Record<string, string> {
   const seconds = Math.floor(timestampMs / 1000)
@@ -76,7 +76,7 @@ function standardHeaders(id: string, timestampMs: number, body: Uint8Array, key:
   }
 }
 
-/** The headers with which a thumbnail says whose image it is. */
+/** The headers of a thumbnail: whose image it is. */
 export function thumbnailHeaders(
   profile: HeaderProfile,
   image: { timestampMs: number; feedId: string; streamId: string; tokenId: number },
@@ -105,9 +105,8 @@ export interface Verification {
 }
 
 /**
- * For receivers: was this body signed with this secret? The Standard Webhooks headers are looked at first, because they
- * bind the id and the time; without them the profile's header decides. Comparisons take the same time wherever they
- * differ.
+ * For receivers: whether this body was signed with this secret. The Standard Webhooks headers are checked first,
+ * because they cover the id and the time. Without them the profile's header decides. Comparisons take constant time.
  */
 export function verifySignature(given: Verification): Result<{ id: string | null }, Mismatch> {
   const key = webhookKeyOf(given.secret)
@@ -128,7 +127,7 @@ function verifyStandard(
   if (!/^\d{1,12}$/.test(sent.stamp)) return err('wrong_signature')
   const seconds = Number(sent.stamp)
   const expected = signStandard(sent.id, seconds, given.body, key)
-  // Several signatures, with a space between them, mean that a secret is being changed.
+  // Several signatures, separated by spaces, mean that the sender is rotating its secret.
   if (!sent.signatures.split(' ').some((one) => sameText(one, expected))) return err('wrong_signature')
   const ageSeconds = given.nowMs / 1000 - seconds
   const tolerance = given.toleranceSeconds ?? 300

@@ -11,12 +11,16 @@ export interface RetentionOptions extends Retention {
   bindingFlushMs: number
 }
 
-/** The timers of the token service: they call commands and hold no rules. */
+/** The periodic jobs of the token service. They call commands and contain no rules. */
 export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionOptions): PeriodicJob[] {
   return [
     { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.reconcile() },
-    { name: 'stamp bound addresses', everyMs: options.bindingFlushMs, run: () => ctx.lastUses.flush(ctx.store) },
-    { name: 'take sources out of records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
+    {
+      name: 'write last uses of bound addresses',
+      everyMs: options.bindingFlushMs,
+      run: () => ctx.lastUses.flush(ctx.store),
+    },
+    { name: 'remove sources from records', everyMs: MINUTE_MS, run: () => removeLeftSources(ctx) },
     { name: 'retention', everyMs: HOUR_MS, run: () => pruneRecords(ctx, options) },
   ]
 }

@@ -10,17 +10,17 @@ export interface SessionJobOptions {
   noViewersMs: number
 }
 
-/** The timers of a process that holds sessions. */
+/** The periodic jobs of a process that holds sessions. */
 export const sessionJobs = (
   ctx: Context,
   node: ServingNode,
   { flushMs, noViewersMs }: SessionJobOptions,
 ): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
-  { name: 'look at what other nodes did', everyMs: flushMs, run: () => node.reconcile() },
-  { name: 'sweep up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
+  { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
+  { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
-    name: 'notice streams without viewers',
+    name: 'emit streams without viewers',
     everyMs: Math.min(noViewersMs, SWEEP_MS),
     run: () => emitIdleStreams(ctx, noViewersMs),
   },

@@ -2,14 +2,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { repeat } from '../base/repeat.ts'
 
-/** Something that is done again and again while the server runs. */
+/** A job that repeats while the server runs. */
 export interface PeriodicJob {
   name: string
   everyMs: number
   run(): Promise<unknown>
 }
 
-/** Runs each job at its pace, never twice at once. `stop` resolves when the rounds under way have ended. */
+/** Runs each job at its interval, never twice at once. `stop` resolves when the current runs have ended. */
 export function startJobs(clock: Clock, log: Logger, jobs: readonly PeriodicJob[]): { stop(): Promise<void> } {
   const repetitions = jobs.map((job) =>
     repeat({ clock, log, name: job.name, everyMs: job.everyMs, pausesFirst: true }, async () => {

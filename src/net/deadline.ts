@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 
-/** The reason of a signal whose time is up. */
+/** The abort reason of a deadline that has passed. */
 export class OutOfTime extends Error {
   override readonly name = 'OutOfTime'
   readonly limitMs: number
@@ -10,27 +10,27 @@ export class OutOfTime extends Error {
   }
 }
 
-/** The reason of a signal that somebody on our side gave: the work is no longer wanted. */
+/** The abort reason when our own side no longer wants the result. */
 export class Stopped extends Error {
   override readonly name = 'Stopped'
 }
 
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Ends it before its time, which aborts nothing. */
+  /** Cancels the deadline; this aborts nothing. */
   cancel(): void
   /** Aborts now. */
   stop(): void
 }
 
-/** A signal that aborts with `OutOfTime` after `limitMs`, or together with its parent, for the parent's reason. */
+/** A signal that aborts with `OutOfTime` after `limitMs`, or with its parent, for the parent's reason. */
 export function startDeadline(clock: Clock, limitMs: number, parent?: AbortSignal): Deadline {
   const work = new AbortController()
   const timer = new AbortController()
   const follow = () => work.abort(reasonOf(parent))
   if (parent?.aborted) follow()
   parent?.addEventListener('abort', follow)
-  // A sleep that was cancelled rejects; that is the good end.
+  // A cancelled sleep rejects. That is the normal end.
   clock.sleep(limitMs, timer.signal).then(
     () => work.abort(new OutOfTime(limitMs)),
     () => undefined,
@@ -45,18 +45,18 @@ export function startDeadline(clock: Clock, limitMs: number, parent?: AbortSigna
   }
 }
 
-/** Callers abort for reasons of their own, which are nothing to us but the wish to stop. */
+/** Callers abort for reasons of their own. Here each of them only means: stop. */
 function reasonOf(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason
   return reason instanceof OutOfTime || reason instanceof Stopped ? reason : new Stopped('stopped')
 }
 
-/** Waits for work that cannot be cancelled, but no longer than the signal allows. */
+/** Waits for work that cannot be cancelled, but only until the signal aborts. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const give = () => reject(signal.reason as Error)
-    if (signal.aborted) give()
-    signal.addEventListener('abort', give, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
+    const rejectNow = () => reject(signal.reason as Error)
+    if (signal.aborted) rejectNow()
+    signal.addEventListener('abort', rejectNow, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectNow))
   })
 }

@@ -11,24 +11,28 @@ import type { ResolveName } from './resolve.ts'
 export interface Dialling {
   readonly clock: Clock
   readonly resolve: ResolveName
-  /** May this address be dialled? It is asked with every address of the name, and again with the one that answered. */
+  /**
+   * Whether this address may be dialled. It is called with every address of the name, and again with the connected
+   * one.
+   */
   readonly allows: (address: string) => boolean
-  /** For the name, the connection and the TLS handshake together. */
+  /** For name resolution, connection and TLS handshake together. */
   readonly timeoutMs: number
   /** Undefined: the certificate authorities that Node trusts. */
   readonly trust: SecureContext | undefined
-  /** What is spoken over TLS (RFC 7301); none: it is not said. */
+  /** Protocols offered over TLS (ALPN, RFC 7301); empty: none are offered. */
   readonly protocols: readonly string[]
 }
 
-/** Addresses tried for one name; the time is shared among them. */
+/** The most addresses that are tried for one name. They share the time. */
 const ADDRESSES_TRIED = 4
 
 /**
- * A connection to the host of `url` that is ready to be written to, on an address that was allowed. The name is
- * resolved once and the connection goes to an address of that answer, so a second, different answer of the name server
- * finds no one asking.
- * @throws ExchangeFailed, or what Node says; `reached` tells how far it came
+ * Opens a connection to the host of `url`, on an allowed address, ready to write. The name is resolved once and the
+ * connection goes to an address of that answer, so a second, different answer of the name server (DNS rebinding) has
+ * no effect.
+ * @param reached is called as each stage begins
+ * @throws ExchangeFailed, or an error of Node
  */
 export async function dial(
   url: URL,
@@ -50,7 +54,7 @@ export async function dial(
   }
 }
 
-/** The allowed addresses of a host. One that is not allowed condemns the whole name: nobody honest mixes the two. */
+/** The allowed addresses of a host. One forbidden address refuses the whole name: no legitimate host mixes the two. */
 export async function addressesOf(host: string, how: Dialling, signal: AbortSignal): Promise<string[]> {
   const addresses = isAddress(host) ? [host] : await untilAborted(how.resolve(host, signal), signal)
   const forbidden = addresses.find((address) => !how.allows(address))
@@ -64,7 +68,8 @@ function notAllowed(message: string): ExchangeFailed {
 }
 
 /**
- * Tries one address after the other; each gets its share of the time, so a dead first one leaves some for the others.
+ * Tries one address after the other. Each gets its share of the time, so an unreachable first one leaves time for
+ * the others.
  */
 async function connectToAny(
   addresses: readonly string[],
@@ -90,7 +95,7 @@ async function connectToAny(
 async function connectTo(address: string, port: number, how: Dialling, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: address, port, noDelay: true })
   await readyOrDestroyed(socket, 'connect', signal)
-  // The last word belongs to the socket: whatever happened above, nothing is written to an address that is not allowed.
+  // The final check is on the socket: whatever happened above, nothing is written to a forbidden address.
   const peer = socket.remoteAddress ?? 'nobody'
   if (how.allows(peer)) return socket
   socket.destroy()
@@ -106,11 +111,11 @@ async function secure(
   const secured = connectTls({
     socket,
     host,
-    // Server name indication carries names only (RFC 6066 section 3).
+    // Server name indication allows names only (RFC 6066 section 3).
     ...(isAddress(host) ? {} : { servername: host }),
     ...(trust ? { secureContext: trust } : {}),
     ...(protocols.length === 0 ? {} : { ALPNProtocols: [...protocols] }),
-    // Said out loud, or an environment variable could switch it off.
+    // Set explicitly, because otherwise an environment variable could switch it off.
     rejectUnauthorized: true,
   })
   await readyOrDestroyed(secured, 'secureConnect', signal)
@@ -118,7 +123,7 @@ async function secure(
 }
 
 async function readyOrDestroyed(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
-  // From here to its end the socket has a listener: an error that comes late must not bring the process down.
+  // The socket keeps this listener until its end: a late error must not crash the process.
   socket.on('error', () => undefined)
   try {
     await once(socket, event, { signal })

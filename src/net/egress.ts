@@ -14,21 +14,19 @@ import type { EgressOutcome, Stage } from './outcome.ts'
 import { publicNames, type ResolveName, systemNames } from './resolve.ts'
 
 export interface EgressOptions {
-  /** Lifts the refusal of private addresses and of plain http, for closed networks and tests. */
+  /** Allows private addresses and plain http, for closed networks and tests. */
   readonly allowPrivateTargets: boolean
-  /** PEM file of certificate authorities that are trusted beside the usual ones. */
+  /** PEM file of certificate authorities that are trusted in addition to the usual ones. */
   readonly caFile?: string
-  /** For the name, the connection and the TLS handshake together. Default 5000. */
+  /** For name resolution, connection and TLS handshake together. Default 5000. */
   readonly connectTimeoutMs?: number
   /** For the whole exchange. Default 15000. */
   readonly totalTimeoutMs?: number
-  /** Of the answer; reading stops there. Default 16384. */
+  /** The most bytes of the answer that are read. Default 16384. */
   readonly maxAnswerBytes?: number
   readonly resolver?: ResolveName
   readonly clock?: Clock
-  /**
-   * Replaces the judgement of addresses. For tests whose receivers are on loopback while all other rules are in force.
-   */
+  /** Replaces the address check, for tests whose receivers are on loopback while all other rules apply. */
   readonly allowAddress?: (address: string) => boolean
 }
 
@@ -41,15 +39,16 @@ export interface EgressRequest {
   readonly signal?: AbortSignal
 }
 
-/** The only door through which Sluice makes HTTP requests to addresses that its users chose. */
+/** The only component through which Sluice makes HTTP requests to addresses that its users chose. */
 export interface Egress {
   /**
-   * May this be the target of a webhook? The refusal is a sentence. Names are judged again, by address, when dialled.
+   * Whether this may be the target of a webhook. The refusal is a sentence. Each dial checks the addresses of a
+   * name again.
    */
   checkUrl(url: string): Result<URL, string>
-  /** One request, at most once: no retry, no redirect. Never rejects for anything that a receiver can do. */
+  /** Sends one request at most once: no retry, no redirect. Never rejects for anything that a receiver does. */
   send(request: EgressRequest): Promise<EgressOutcome>
-  /** Stops what is under way and refuses what comes later. Idempotent. */
+  /** Stops requests in progress and refuses later ones. Idempotent. */
   close(): Promise<void>
 }
 
@@ -101,14 +100,14 @@ function settingsFrom(options: EgressOptions): Settings {
   }
 }
 
-/** Made once: reading a hundred and fifty authorities takes milliseconds that no delivery should pay. */
+/** Created once: reading a hundred and fifty authorities takes milliseconds that no delivery should pay. */
 function trustAlso(caFile: string): SecureContext {
   const own = readFileSync(caFile, 'utf8')
   if (!own.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${caFile} holds no certificate in PEM form`)
   return createSecureContext({ ca: [...getCACertificates('default'), own] })
 }
 
-/** Where an exchange is, for the words in which its failure is told. */
+/** How far an exchange is, for the message when it fails. */
 interface Progress {
   stage: Stage
   status: number | null
@@ -139,8 +138,8 @@ interface Answer {
 }
 
 /**
- * Every exchange has a connection of its own, made and judged for it. A kept one could be closed by the receiver in the
- * very moment in which it is used again; an event that is never sent twice would then be lost.
+ * Every exchange opens and checks a connection of its own. The receiver could close a reused one at the very moment
+ * of the next request, and an event that is never sent twice would be lost.
  */
 async function talk(
   url: URL,
@@ -149,7 +148,7 @@ async function talk(
   signal: AbortSignal,
   progress: Progress,
 ): Promise<Answer> {
-  // Loaded at the first delivery: a server without webhooks does not carry it.
+  // Loaded at the first delivery, so that a server without webhooks does not load it.
   const undici = await import('undici')
   const socket = await dial(url, settings, signal, (stage) => (progress.stage = stage))
   const client = clientOn(undici.Client, socket, url)
@@ -170,7 +169,7 @@ async function talk(
   }
 }
 
-/** An HTTP client for this one socket. Time is kept by the deadline alone. */
+/** An HTTP client for this one socket. Only the deadline limits the time. */
 function clientOn(HttpClient: typeof Client, socket: Socket, url: URL): Client {
   let unused = true
   return new HttpClient(url.origin, {
@@ -180,20 +179,23 @@ function clientOn(HttpClient: typeof Client, socket: Socket, url: URL): Client {
     connect: (_options, done) => {
       const mine = unused
       unused = false
-      // Later, not now: undici has not finished asking yet.
+      // Deferred: undici is still inside its own call here.
       queueMicrotask(() => (mine ? done(null, socket) : done(new Error('a connection is used once'), null)))
     },
   })
 }
 
-/** The bytes, and a word when the socket has taken them: what fails from then on fails while the answer is awaited. */
+/**
+ * The bytes, then a call of `sent` when the socket has taken them. Later failures happen while we wait for the
+ * answer.
+ */
 function bodyOf(bytes: Uint8Array, sent: () => void): Readable {
   const parts = (async function* () {
     yield bytes
     sent()
   })()
-  // undici writes any async iterable, and asks for more only when the socket wants more; its types name one kind of
-  // them.
+  // undici writes any async iterable, and pulls more only when the socket is ready. Its types name only one kind
+  // of iterable.
   return parts as unknown as Readable
 }
 
@@ -209,9 +211,9 @@ async function readStart(
     if (size > limit) break
   }
   const truncated = size > limit
-  const kept = Buffer.concat(chunks).subarray(0, limit)
-  // As part of a stream, a letter that was cut in two at the end is left out instead of becoming U+FFFD.
-  const text = new TextDecoder().decode(kept, { stream: truncated })
-  // PostgreSQL stores no NUL.
+  const start = Buffer.concat(chunks).subarray(0, limit)
+  // In stream mode a character that was cut at the end is dropped instead of becoming U+FFFD.
+  const text = new TextDecoder().decode(start, { stream: truncated })
+  // PostgreSQL cannot store NUL.
   return { answer: text.replaceAll('\0', '\uFFFD'), truncated }
 }

@@ -1,7 +1,7 @@
 import { OutOfTime, Stopped } from './deadline.ts'
 import type { EgressFailure, FailureCode, Stage } from './outcome.ts'
 
-/** Carries a failure through code that is not ours and knows only exceptions. */
+/** Carries a failure through third-party code that only knows exceptions. */
 export class ExchangeFailed extends Error {
   override readonly name = 'ExchangeFailed'
   readonly failure: EgressFailure
@@ -21,7 +21,7 @@ const SELF_SIGNED: Words = ['certificate_self_signed', 'the certificate is self-
 const UNTRUSTED: Words = ['certificate_untrusted', 'the certificate was issued by an authority that is not trusted']
 const INVALID: Words = ['answer_invalid', 'the answer is not valid HTTP']
 
-/** Codes of Node, OpenSSL, c-ares and undici, in our words. */
+/** Failure codes and messages for errors of Node, OpenSSL, c-ares and undici. */
 const KNOWN: Readonly<Record<string, Words>> = {
   ENOTFOUND: NAME_NOT_FOUND,
   ENODATA: NAME_NOT_FOUND,
@@ -53,7 +53,7 @@ const KNOWN: Readonly<Record<string, Words>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: INVALID,
 }
 
-/** What was being waited for when the time was up. */
+/** The pending step of each stage, for the message of a timeout. */
 const WAITED_FOR: Readonly<Record<Stage, string>> = {
   refused: 'the target was not checked',
   resolve: 'the name server did not answer',
@@ -63,7 +63,10 @@ const WAITED_FOR: Readonly<Record<Stage, string>> = {
   answer: 'the receiver did not give a complete answer',
 }
 
-/** Puts an exception of the network into words. Unknown ones keep their own text, cut to a line. */
+/**
+ * Turns a network exception into a failure with code and message. An unknown exception keeps the first line of its
+ * text.
+ */
 export function egressFailureFrom(stage: Stage, error: unknown): EgressFailure {
   if (error instanceof ExchangeFailed) return error.failure
   if (error instanceof Stopped) return { stage, code: 'aborted', message: 'the delivery was stopped' }
@@ -72,12 +75,12 @@ export function egressFailureFrom(stage: Stage, error: unknown): EgressFailure {
   }
   const { code: given, message = String(error), name } = error as { code?: unknown; message?: string; name?: string }
   const code = typeof given === 'string' ? given : ''
-  const known = name === 'HTTPParserError' ? (KNOWN[code] ?? INVALID) : knownWords(stage, code)
+  const known = name === 'HTTPParserError' ? (KNOWN[code] ?? INVALID) : wordsFor(stage, code)
   const [word, text] = known ?? unknownWords(stage, code, message)
   return { stage, code: word, message: text }
 }
 
-function knownWords(stage: Stage, code: string): Words | undefined {
+function wordsFor(stage: Stage, code: string): Words | undefined {
   if (stage === 'tls' && KNOWN[code] === RESET) return ['reset', 'the host closed the connection in the TLS handshake']
   return KNOWN[code]
 }

@@ -3,7 +3,7 @@ export type Stage = 'refused' | 'resolve' | 'connect' | 'tls' | 'send' | 'answer
 
 export interface EgressFailure {
   readonly stage: Stage
-  /** A short word that programs can compare; closed list: see `FailureCode`. */
+  /** A machine-readable code; closed list: see `FailureCode`. */
   readonly code: FailureCode
   /** For people. */
   readonly message: string
@@ -27,25 +27,25 @@ export type FailureCode =
   | 'aborted'
   | 'failed'
 
-/** What became of one exchange. Every outcome is a value: nothing that a receiver does can throw. */
+/** The outcome of one exchange. Every outcome is a value: nothing that a receiver does can make it throw. */
 export type EgressOutcome =
   | {
       readonly kind: 'answered'
       readonly status: number
       readonly durationMs: number
-      /** The beginning of the answer as text; bytes that are no UTF-8 become U+FFFD, and so does NUL. */
+      /** The start of the answer as text. Invalid UTF-8 and NUL become U+FFFD. */
       readonly answer: string
-      /** The answer was longer than what was kept. */
+      /** The answer was longer than `answer`. */
       readonly truncated: boolean
     }
   | (EgressFailure & {
       readonly kind: 'failed'
       readonly durationMs: number
-      /** Set when the receiver gave a status but its answer did not end in time or broke off. */
+      /** Set when the receiver sent a status but its answer did not end in time or broke off. */
       readonly status: number | null
     })
 
-/** Null when the receiver accepted the request (2xx); otherwise why it counts as failed, in words. */
+/** Null when the receiver accepted the request (2xx), otherwise a sentence that says why it counts as failed. */
 export function egressFailureOf(outcome: EgressOutcome): string | null {
   if (outcome.kind === 'failed') return outcome.message
   if (outcome.status >= 200 && outcome.status < 300) return null

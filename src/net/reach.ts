@@ -18,10 +18,10 @@ import { publicNames, type ResolveName } from './resolve.ts'
 export interface SourceDialling {
   readonly clock: Clock
   readonly log: Logger
-  /** Lifts every check, for closed networks and tests: ffmpeg is given sources as they are written. */
+  /** Lifts every check, for closed networks and tests: ffmpeg gets sources as they are written. */
   readonly allowPrivate: boolean
   readonly resolver?: ResolveName
-  /** Replaces the judgement of addresses, for tests. */
+  /** Replaces the address check, for tests. */
   readonly allowAddress?: (address: string) => boolean
   /** Certificate authorities in place of those that Node trusts, for tests. */
   readonly trust?: SecureContext
@@ -30,8 +30,8 @@ export interface SourceDialling {
 const RESOLVE_MS = 5000
 
 /**
- * Looks up the hosts of sources each time they are dialled, judges every address with the guard of the webhooks, and has
- * ffmpeg dial the address that was judged: what a name server answers later reaches nobody.
+ * Resolves the host of a source each time it is dialled, checks every address with the guard of the webhooks, and
+ * makes ffmpeg dial a checked address. A later answer of the name server has no effect.
  */
 export function reachSources({ clock, log, allowPrivate, ...rest }: SourceDialling): ReachSource {
   if (allowPrivate) return async (url) => ok({ url, options: {}, close: () => undefined })
@@ -61,43 +61,47 @@ export function reachSources({ clock, log, allowPrivate, ...rest }: SourceDialli
 }
 
 /**
- * ffmpeg names no host in a TLS handshake to an address, which many servers refuse, and checks no certificate. So we shake
- * hands for it: it dials a door of this machine that opens once, and what goes through is carried to the source.
+ * When ffmpeg dials an address over TLS, it sends no host name, which many servers require, and verifies no
+ * certificate. So Sluice makes the TLS connection: ffmpeg dials a one-time port on loopback, and Sluice forwards its
+ * bytes to the source.
  */
 async function throughTls(source: string, url: URL, how: Dialling, log: Logger): Promise<Reached> {
   const stopping = new AbortController()
-  const door = createServer({ pauseOnConnect: true }, (local) => {
-    door.close()
-    carry(local, new URL(`https://${url.host}/`), how, stopping.signal).catch((error: unknown) => {
-      log.info({ problem: egressFailureFrom('connect', error).message }, 'a source is not there, or is gone')
+  const proxy = createServer({ pauseOnConnect: true }, (local) => {
+    proxy.close()
+    forward(local, new URL(`https://${url.host}/`), how, stopping.signal).catch((error: unknown) => {
+      log.info(
+        { problem: egressFailureFrom('connect', error).message },
+        'a source cannot be reached, or has disconnected',
+      )
     })
   })
-  const port = await listenOn(door)
+  const port = await listenOn(proxy)
   return {
     ...dialledAt(source, `127.0.0.1#${port}`),
     close: () => {
       stopping.abort()
-      door.close()
+      proxy.close()
     },
   }
 }
 
-async function listenOn(door: Server): Promise<number> {
-  door.listen(0, '127.0.0.1')
-  await once(door, 'listening')
-  return (door.address() as AddressInfo).port
+async function listenOn(proxy: Server): Promise<number> {
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  return (proxy.address() as AddressInfo).port
 }
 
-/** Until either side is done. Both sockets are gone then. */
-async function carry(local: Socket, url: URL, how: Dialling, signal: AbortSignal): Promise<void> {
+/** Forwards until either side ends. Both sockets are destroyed then. */
+async function forward(local: Socket, url: URL, how: Dialling, signal: AbortSignal): Promise<void> {
   local.on('error', () => undefined)
   try {
-    const far = await dial(url, how, signal, () => undefined)
+    const remote = await dial(url, how, signal, () => undefined)
     try {
       local.resume()
-      await Promise.all([pipeline(local, far, { signal }), pipeline(far, local, { signal })])
+      await Promise.all([pipeline(local, remote, { signal }), pipeline(remote, local, { signal })])
     } finally {
-      far.destroy()
+      remote.destroy()
     }
   } finally {
     local.destroy()

@@ -115,7 +115,7 @@ describe('lanes', () => {
   })
 
   test('go on behind the webhook that was served last', () => {
-    const one = emptySlots({ perSlot: 1, total: 1 })
+    const one = emptySlots({ perWebhook: 1, total: 1 })
     const order: number[] = []
     let slots = one
     for (let i = 0; i < 5; i++) {
@@ -159,6 +159,6 @@ describe('lanes', () => {
   })
 
   test('refuse to end what never began', () => {
-    expect(() => finish(emptySlots(), 1)).toThrow('nothing was under way')
+    expect(() => finish(emptySlots(), 1)).toThrow('nothing was in progress')
   })
 })

@@ -26,17 +26,17 @@ export interface AddressRule {
 const MAX_ADDRESS_LENGTH = 128
 const ALLOWED = 'an IPv4 address (192.0.2.7) or an IPv4 network (192.0.2.0/24) is allowed'
 
-/** Reads one address as written in a socket, a header or a request. Null when it is none. */
+/** Parses one address from a socket, a header or a request. Null when it is invalid. */
 export function parseAddress(text: string): Address | null {
   const value = parseIpv4(text)
-  // What is read has only one form.
+  // A parsed dotted quad has only this one spelling.
   if (value !== null) return { family: 4, value, text }
   return text.length <= MAX_ADDRESS_LENGTH && text.includes(':') ? parseIpv6(text) : null
 }
 
 /**
- * Reads one entry of an address list. Host bits that are set in a network are cleared; `/32` becomes the plain address.
- * Ranges, wildcards and IPv6 are refused with a text that says what is allowed.
+ * Parses one entry of an address list. Host bits that are set in a network are cleared; `/32` becomes the plain
+ * address. Ranges, wildcards and IPv6 are refused, and the error says which forms are allowed.
  */
 export function parseAddressRule(text: string): Result<AddressRule, string> {
   const slash = text.indexOf('/')
@@ -47,7 +47,7 @@ export function parseAddressRule(text: string): Result<AddressRule, string> {
   return ok(network(value, prefix))
 }
 
-/** Whether the address lies in one of the rules. IPv6 lies in none: the lists are IPv4 only. */
+/** Whether one of the rules matches the address. None matches an IPv6 address: the lists are IPv4 only. */
 export function matchesAddress(rules: readonly AddressRule[], address: Address): boolean {
   if (address.family === 6) return false
   const value = address.value
@@ -56,8 +56,8 @@ export function matchesAddress(rules: readonly AddressRule[], address: Address):
 }
 
 /**
- * What sessions and attempts are counted by. Whoever has one IPv6 address has a /64 of them (RFC 6177), so those are
- * one: `2001:db8:0:7::/64`.
+ * The key under which sessions and attempts of an address are counted. A host with one IPv6 address usually has its
+ * whole /64 (RFC 6177), so the /64 is one key: `2001:db8:0:7::/64`.
  */
 export function addressKey({ family, text }: Pick<Address, 'family' | 'text'>): string {
   if (family === 4) return text
@@ -91,7 +91,8 @@ const DOT = 0x2e
 const ZERO = 0x30
 
 /**
- * Four decimal numbers from 0 to 255 without leading zeros: `010.1.2.3` is octal to some readers, so it is nobody's.
+ * Four decimal numbers from 0 to 255 without leading zeros. Some programs read `010.1.2.3` as octal, so it is
+ * refused.
  */
 function parseIpv4(text: string): number | null {
   if (text.length < 7 || text.length > 15) return null
@@ -116,7 +117,7 @@ function parseIpv4(text: string): number | null {
 const formatIpv4 = (value: number): string =>
   `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
 
-/** RFC 4291 section 2.2, all three forms, with an optional RFC 4007 zone that is dropped. */
+/** Parses all three forms of RFC 4291 section 2.2. An RFC 4007 zone is allowed and dropped. */
 function parseIpv6(text: string): Address | null {
   const groups = ipv6Groups(withoutZone(text))
   if (groups === null) return null
@@ -125,7 +126,7 @@ function parseIpv6(text: string): Address | null {
   return ipv4((groups[6] ?? 0) * 65_536 + (groups[7] ?? 0))
 }
 
-/** A zone names an interface of this machine; it says nothing about who the peer is. */
+/** A zone names an interface of this machine and says nothing about the peer. */
 const withoutZone = (text: string): string => text.replace(/%[\w.~-]+$/, '')
 
 function ipv6Groups(text: string): number[] | null {
@@ -140,7 +141,7 @@ function ipv6Groups(text: string): number[] | null {
   return [...head, ...Array<number>(missing).fill(0), ...tail]
 }
 
-/** The groups of one side of `::`. Only the very last one of the address may be a dotted quad. */
+/** Parses the groups on one side of `::`. Only the last group of the address may be a dotted quad. */
 function hexGroups(text: string, isEnd: boolean): number[] | null {
   if (text === '') return []
   const parts = text.split(':')

@@ -5,7 +5,7 @@ import { parseCountry } from './country.ts'
 import { checkStreamName } from './streamName.ts'
 import type { Action, Protocol } from './types.ts'
 
-/** The question of `POST /api/access/check`, parsed. */
+/** The parsed body of `POST /api/access/check`. */
 export interface CheckQuestion {
   action: Action
   protocol: Protocol
@@ -14,7 +14,7 @@ export interface CheckQuestion {
   token: string | null
   address: Address
   origin: string | null
-  /** Undefined: look it up. */
+  /** Undefined: look the country up. */
   country: string | undefined
   /** Epoch milliseconds; undefined: now. */
   atMs: number | undefined
@@ -28,16 +28,16 @@ const PROTOCOLS: Readonly<Record<Action, readonly Protocol[]>> = {
 const NAMES = ['action', 'accountId', 'streamName', 'token', 'ip', 'origin', 'country', 'protocol', 'at'] as const
 type Field = (typeof NAMES)[number]
 const FIELDS: ReadonlySet<string> = new Set(NAMES)
-/** Longer than any token, so that a token that is too long is refused as one. */
+/** Longer than any token, so that an overlong token reaches the decision and is refused there. */
 const TEXT_MAX = 16_384
 
 const ACTIONS = ['publish', 'view'] as const
 const ANY_PROTOCOL: readonly Protocol[] = ['whip', 'whep', 'rtmp', 'hls']
 
-/** The body as it was sent: anything may be in any field. */
+/** The body as sent: each field may hold any value. */
 type Given = { readonly [field in Field]?: unknown }
 
-/** Reads the body of a dry run. Every error of every field is named at once. */
+/** Parses the body of a dry run. It reports all errors of all fields at once. */
 export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return err({ body: ['must be a JSON object'] })
@@ -58,7 +58,7 @@ export function readCheck(body: unknown): Result<CheckQuestion, FieldErrors> {
   return ok({ action, protocol, streamName, address, accountId, token, origin, country, atMs })
 }
 
-/** What is wrong, by field. */
+/** Collects errors by field. */
 class Notes {
   readonly errors: FieldErrors = {}
   none = true
@@ -114,7 +114,7 @@ function required(name: string, value: unknown, notes: Notes): string | undefine
   return optional(name, value, notes)
 }
 
-/** A string, or undefined when it is absent or null (or wrong, which is then noted). */
+/** A string, or undefined when the value is absent, null or wrong. A wrong value is noted. */
 function optional(name: string, value: unknown, notes: Notes): string | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string' && value.length <= TEXT_MAX) return value

@@ -9,10 +9,13 @@ import type { SelfSignedClaims } from './types.ts'
 const CUSTOM_VIEWER_DATA_MAX = 1_024
 const JTI_MAX = 128
 
-/** Seconds that a date can hold (ECMA-262 section 21.4.1.1); beyond it milliseconds lose their precision. */
+/**
+ * The largest number of seconds that a date can hold (ECMA-262 section 21.4.1.1). Beyond it milliseconds lose their
+ * precision.
+ */
 const SECONDS_MAX = 8.64e12
 
-/** Any other member is refused: a restriction that was misspelt must not be ignored. */
+/** Any other member is refused: a misspelt restriction must not be ignored. */
 const STREAMING_KEYS: ReadonlySet<string> = new Set([
   'tokenId',
   'tokenType',
@@ -24,10 +27,7 @@ const STREAMING_KEYS: ReadonlySet<string> = new Set([
   'originCluster',
 ])
 
-/**
- * Validates and compiles the payload of a self-signed subscribe token. Top-level claims that we do not know are
- * ignored.
- */
+/** Validates and compiles the payload of a self-signed subscribe token. Unknown top-level claims are ignored. */
 export function claimsOf(payload: JsonObject): Result<SelfSignedClaims, string> {
   const { streaming } = payload
   if (!isJsonObject(streaming)) return err('the claim streaming must be an object')
@@ -103,7 +103,8 @@ function readTracking(tracking: unknown): Result<string | null, string> {
 type Registered = 'expiresAtMs' | 'issuedAtMs' | 'notBeforeMs' | 'jti'
 
 /**
- * The registered claims of RFC 7519 section 4.1 that have a meaning here. Dates are seconds, with or without fraction.
+ * Reads the registered claims of RFC 7519 section 4.1 that Sluice enforces. Dates are seconds, with or without a
+ * fraction.
  */
 function readRegistered({ exp, iat, nbf, jti }: JsonObject): Part<Registered> {
   if (!isNumericDate(exp)) return err('exp is required, in seconds since 1970')
@@ -118,7 +119,7 @@ function readRegistered({ exp, iat, nbf, jti }: JsonObject): Part<Registered> {
   })
 }
 
-/** Rounded down: a fraction of a millisecond never lengthens a life. */
+/** Rounded down, so that a fraction of a millisecond never extends a token. */
 const toMs = (seconds: number): number => Math.floor(seconds * 1000)
 
 const isNumericDate = (value: unknown): value is number =>

@@ -11,7 +11,7 @@ import { checkToken } from './rules/token.ts'
 import type { Question, Rule } from './rules/verdict.ts'
 import type { AccessPolicy, AccessRequest, Decision, TraceStep } from './types.ts'
 
-/** Cheap ones first; the one that has an effect last. The first that fails decides what the client is told. */
+/** Cheap rules first, the rule with an effect last. The first failure decides which refusal the client receives. */
 const RULES: readonly Rule[] = [
   checkToken,
   checkActive,
@@ -25,8 +25,8 @@ const RULES: readonly Rule[] = [
 ]
 
 /**
- * Whether this request is admitted at `nowMs` (epoch milliseconds), why, and what has to be written if it is.
- * Pure: whoever calls it has looked the token up, verified its signature, and carries the effects out.
+ * Decides whether this request is admitted at `nowMs` (epoch milliseconds), why, and what to write if it is.
+ * Pure: the caller looks the token up, verifies its signature, and carries out the effects.
  */
 export function decide(request: AccessRequest, policy: AccessPolicy, nowMs: number): Decision {
   const { credential } = request
@@ -66,7 +66,7 @@ function admit(question: Question, trace: readonly TraceStep[]): Decision {
   }
 }
 
-/** Open streams are for everybody. Without an account in the path there is no stream that could be open. */
+/** Every viewer may watch an open stream. A path without an account names no stream, so none is open there. */
 function decideAnonymous({ action, accountId, streamIsSecured }: AccessRequest): Decision {
   if (action === 'publish') return invalidToken('no token was presented, and publishing needs one')
   if (accountId === null) return invalidToken('no token was presented, and no account was named')

@@ -18,10 +18,10 @@ export interface AccessLogFilter {
 
 type Reader = ParameterReader<AccessLogFilter>
 
-/** Every reason that a recorded refusal can have. */
+/** All reasons of recorded refusals. */
 export const LOGGED_CODES: readonly string[] = [...Object.keys(REFUSALS), ...Object.keys(SESSION_LIMITS)]
 
-/** The filters that lists of connections share. */
+/** The filters that all lists of connections have. */
 export const CONNECTION_FILTERS = {
   tokenId: (text) =>
     /^\d{1,15}$/.test(text) ? ok({ tokenId: Number(text) }) : err('must be a token id, a whole number'),
@@ -46,7 +46,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   until: (text) => instant(text, (untilMs) => ({ untilMs })),
 }
 
-/** Reads the query of `GET /api/access/log`; all errors at once. `from` is inclusive, `until` exclusive. */
+/** Parses the query of `GET /api/access/log` and reports all errors at once. `from` is inclusive, `until` exclusive. */
 export const readAccessLogQuery = (query: Record<string, unknown>): Result<AccessLogFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 

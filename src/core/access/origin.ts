@@ -1,8 +1,8 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
-/** One entry of `allowedOrigins`, parsed. */
+/** One parsed entry of `allowedOrigins`. */
 export interface OriginRule {
-  /** Canonical text; parsing it again gives the same rule. */
+  /** Canonical text. Parsing it again gives the same rule. */
   readonly text: string
   /** Lower case, after IDNA; an IPv6 literal keeps its brackets. Without the `*.` of a wildcard. */
   readonly host: string
@@ -10,7 +10,7 @@ export interface OriginRule {
   readonly subdomains: boolean
   /** Null: both http and https. */
   readonly scheme: Scheme | null
-  /** Null: any port. A rule with a scheme always has a port, if need be the scheme's default. */
+  /** Null: any port. A rule with a scheme always has a port; without an explicit one it is the scheme's default. */
   readonly port: number | null
 }
 
@@ -28,18 +28,18 @@ const MAX_HOST_LENGTH = 253
 const DEFAULT_PORT: Readonly<Record<Scheme, number>> = { http: 80, https: 443 }
 const FORM = 'host, *.host, scheme://host or scheme://host:port is allowed'
 
-/** Scheme, wildcard, host and port. What a host may hold is settled by `canonicalHost`. */
+/** Scheme, wildcard, host and port. `canonicalHost` decides which hosts are valid. */
 const RULE = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\*\.)?(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d{1,5}))?$/i
 const ORIGIN = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^\s/?#@\\:*[\]]+)(?::(\d{1,5}))?$/i
 
-/** Hosts that IDNA leaves as they are: plain lower-case names whose last label no URL parser takes for a number. */
+/** Hosts that IDNA leaves unchanged: plain lower-case names whose last label no URL parser takes for a number. */
 const PLAIN_HOST = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/
 const CANONICAL_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/
 
 /**
- * Reads one allowed origin. A rule without a scheme stands for http and https; without scheme and port, for any port;
- * with a scheme but no port, for that scheme's default port only.
+ * Parses one allowed origin. A rule without a scheme matches http and https. Without scheme and port it matches any
+ * port. With a scheme but no port it matches only that scheme's default port.
  */
 export function parseOriginRule(text: string): Result<OriginRule, string> {
   if (text.length === 0 || text.length > MAX_LENGTH) return err(`must have 1 to ${MAX_LENGTH} characters`)
@@ -57,11 +57,11 @@ export function parseOriginRule(text: string): Result<OriginRule, string> {
 }
 
 /**
- * Whether an `Origin` header, as sent, satisfies one of the rules. No header, `null`, several origins and anything else
- * that is not exactly one http(s) origin satisfy none.
+ * Whether an `Origin` header, as sent, matches one of the rules. A missing header, `null`, several origins, and any
+ * other text that is not exactly one http(s) origin match none.
  */
 export function matchesOrigin(rules: readonly OriginRule[], header: string | null): boolean {
-  const origin = header === null ? null : knownOrigin(header)
+  const origin = header === null ? null : cachedOrigin(header)
   if (origin === null) return false
   for (const rule of rules) if (matchesRule(rule, origin)) return true
   return false
@@ -78,16 +78,16 @@ function isSubdomain(host: string, parent: string): boolean {
   return host[dot] === '.' && host.endsWith(parent)
 }
 
-/** How many origins are remembered: all viewers of a site come with the same one. */
-const REMEMBERED = 256
+/** Size of the cache of parsed origins: all viewers of a site send the same one. */
+const CACHED_ORIGINS_MAX = 256
 const origins = new Map<string, Origin | null>()
 
-function knownOrigin(header: string): Origin | null {
-  const known = origins.get(header)
-  if (known !== undefined) return known
+function cachedOrigin(header: string): Origin | null {
+  const cached = origins.get(header)
+  if (cached !== undefined) return cached
   const origin = parseOrigin(header)
   if (header.length > MAX_LENGTH) return origin
-  if (origins.size >= REMEMBERED) origins.clear()
+  if (origins.size >= CACHED_ORIGINS_MAX) origins.clear()
   origins.set(header, origin)
   return origin
 }
@@ -111,8 +111,9 @@ function finish(rule: Omit<OriginRule, 'text'>): Result<OriginRule, string> {
 }
 
 /**
- * The host as a browser would put it into an `Origin` header, or null. The URL parser also takes `0x7f.1` for 127.0.0.1
- * and decodes `%41`: what it had to reinterpret like that is refused, because its writer may have meant something else.
+ * The host as a browser would put it into an `Origin` header, or null. The URL parser also takes `0x7f.1` for
+ * 127.0.0.1 and decodes `%41`. Hosts that it had to reinterpret are refused, because the author may have meant
+ * another host.
  */
 function canonicalHost(text: string): string | null {
   if (text.length <= MAX_HOST_LENGTH && PLAIN_HOST.test(text) && !text.includes('xn--')) return text
@@ -132,7 +133,7 @@ function urlHost(host: string): string | null {
 
 const isIpLiteral = (host: string): boolean => host.startsWith('[') || IPV4.test(host)
 
-/** Null when there is none. */
+/** Null when there is no port. */
 function parsePort(text: string | undefined): number | null | 'invalid' {
   if (text === undefined) return null
   const port = Number(text)

@@ -1,6 +1,6 @@
 import type { Credential } from './types.ts'
 
-/** Where a request comes from. */
+/** The address and origin of a request. */
 export interface Place {
   /** Canonical text. */
   readonly address: { readonly text: string }
@@ -9,8 +9,8 @@ export interface Place {
 }
 
 /**
- * What the rules of a token see of a place: for two places with the same key they say the same. A token without such
- * rules sees none; for the binding of addresses and for countries the address is what counts.
+ * Identifies what the rules of a token read of a place: two places with the same key get the same answer. A token
+ * without such rules has one key for all places. Binding and country rules read the address.
  */
 export function placeKey(credential: Credential, { address, origin }: Place): string {
   if (credential.kind !== 'token' && credential.kind !== 'selfSigned') return ''

@@ -7,7 +7,7 @@ export interface Refusal {
   readonly text: string
 }
 
-/** What each refusal looks like from outside. A revoked token looks like one that never existed. */
+/** The public form of each refusal. A revoked token looks like one that never existed. */
 export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   invalid_token: { status: 401, text: 'Unauthorized: Invalid token' },
   token_revoked: { status: 401, text: 'Unauthorized: Invalid token' },
@@ -21,5 +21,5 @@ export const REFUSALS: Readonly<Record<RefusalCode, Refusal>> = {
   stream_not_published: { status: 409, text: 'Stream not being published' },
 }
 
-/** A broadcaster over RTMP cannot send an `Origin`; the plain text would have them look for the fault in vain. */
+/** An encoder over RTMP cannot send an `Origin`. The plain text alone would send its user searching in vain. */
 export const RTMP_HAS_NO_ORIGIN = `${REFUSALS.origin_not_allowed.text} (RTMP has no origin)`

@@ -6,7 +6,7 @@ import type { SelfSignedClaims } from './types.ts'
 
 export type SelfSignedAlgorithm = 'HS256' | 'HS384' | 'HS512'
 
-/** A self-signed subscribe token that is well formed. Nothing in it is true before the signature was verified. */
+/** A well-formed self-signed subscribe token. Trust nothing in it before the signature is verified. */
 export interface ParsedJwt {
   readonly alg: SelfSignedAlgorithm
   /** What was signed: header and payload as they stand, ASCII. */
@@ -21,25 +21,25 @@ const SELF_SIGNED_MAX_BYTES = 8_192
 /** RFC 7518 section 3.2: the length of a signature is that of the digest. */
 const SIGNATURE_BYTES: Readonly<Record<SelfSignedAlgorithm, number>> = { HS256: 32, HS384: 48, HS512: 64 }
 
-/** Whether a credential should be read as a JWT rather than looked up. The values of our own tokens have no dots. */
+/** Whether a credential should be parsed as a JWT rather than looked up. Our own token values contain no dots. */
 export function looksLikeJwt(text: string): boolean {
   const first = text.indexOf('.')
   return first > 0 && text.indexOf('.', first + 1) > 0
 }
 
 /**
- * Reads the compact form of RFC 7515. The caller finds the parent by `claims.tokenId`, verifies the HMAC with the
- * parent's value as ASCII, and compares in constant time. Errors are for the trace; they never quote the token.
+ * Parses the compact form of RFC 7515. The caller finds the parent by `claims.tokenId`, verifies the HMAC with the
+ * parent's value as ASCII, and compares in constant time. Errors are for the trace and never quote the token.
  */
 export function parseSelfSigned(text: string): Result<ParsedJwt, string> {
-  // Base64url is ASCII, so characters are bytes; whatever is not fails to decode below.
+  // Base64url is ASCII, so characters are bytes. Other text fails to decode below.
   if (text.length > SELF_SIGNED_MAX_BYTES) return err(`the token is longer than ${SELF_SIGNED_MAX_BYTES} bytes`)
   const headerEnd = text.indexOf('.')
   const payloadEnd = text.indexOf('.', headerEnd + 1)
   if (headerEnd < 0 || payloadEnd < 0) return err('a JWT has three parts')
   const alg = algorithmOf(text.slice(0, headerEnd))
   if (!alg.ok) return alg
-  // A fourth part, or anything after the third, is no base64url.
+  // A fourth part, or anything else after the third, is not base64url.
   const signature = decodeBase64url(text, payloadEnd + 1)
   if (signature?.length !== SIGNATURE_BYTES[alg.value]) return err(`the signature is not one of ${alg.value}`)
   const claims = readClaims(decodeBase64url(text, headerEnd + 1, payloadEnd))
@@ -52,17 +52,20 @@ function readClaims(bytes: Uint8Array | null): Result<SelfSignedClaims, string> 
   return payload === null ? err('the payload is not base64url of one JSON object') : claimsOf(payload)
 }
 
-/** A signer writes the same header again and again, so the few that are in use are remembered. Pure, only good ones. */
-const knownHeaders = new Map<string, SelfSignedAlgorithm>()
-const KNOWN_HEADERS_MAX = 64
-const KNOWN_HEADER_LENGTH_MAX = 256
+/**
+ * A signer writes the same header again and again, so the few headers in use are cached. Parsing is pure, and only
+ * valid headers enter.
+ */
+const cachedHeaders = new Map<string, SelfSignedAlgorithm>()
+const CACHED_HEADERS_MAX = 64
+const CACHED_HEADER_LENGTH_MAX = 256
 
 function algorithmOf(encoded: string): Result<SelfSignedAlgorithm, string> {
-  const known = knownHeaders.get(encoded)
-  if (known !== undefined) return ok(known)
+  const cached = cachedHeaders.get(encoded)
+  if (cached !== undefined) return ok(cached)
   const fresh = readHeader(encoded)
-  if (fresh.ok && knownHeaders.size < KNOWN_HEADERS_MAX && encoded.length <= KNOWN_HEADER_LENGTH_MAX) {
-    knownHeaders.set(encoded, fresh.value)
+  if (fresh.ok && cachedHeaders.size < CACHED_HEADERS_MAX && encoded.length <= CACHED_HEADER_LENGTH_MAX) {
+    cachedHeaders.set(encoded, fresh.value)
   }
   return fresh
 }

@@ -6,8 +6,8 @@ import type { TokenSnapshot } from './types.ts'
 import type { Result } from '../../base/result.ts'
 
 /**
- * Compiles a stored token for decisions. What is stored was validated when it was written, so a part that does not
- * compile means a damaged database: it throws, and the token admits nobody.
+ * Compiles a stored token for decisions. Stored rules were validated when they were written, so a part that does not
+ * compile means a damaged database: this throws, and the token admits no request.
  */
 export function compileSnapshot(
   token: Token,
@@ -21,9 +21,9 @@ export function compileSnapshot(
     version: token.version,
     isActive: token.isActive,
     expiresAtMs: token.expiresAtMs,
-    streams: sound(compileStreams(token.streams)),
-    origins: token.allowedOrigins.map((text) => sound(parseOriginRule(text))),
-    addresses: token.allowedIpAddresses.map((text) => sound(parseAddressRule(text))),
+    streams: mustCompile(compileStreams(token.streams)),
+    origins: token.allowedOrigins.map((text) => mustCompile(parseOriginRule(text))),
+    addresses: token.allowedIpAddresses.map((text) => mustCompile(parseAddressRule(text))),
     bindLimit: token.bindIpsOnUsage,
     boundAddresses: new Set(boundAddresses),
     allowedCountries: new Set(token.allowedCountries),
@@ -39,7 +39,7 @@ export function compileSnapshot(
   }
 }
 
-function sound<T>(result: Result<T, unknown>): T {
+function mustCompile<T>(result: Result<T, unknown>): T {
   if (!result.ok) throw new Error(`a stored rule does not compile: ${JSON.stringify(result.error)}`)
   return result.value
 }

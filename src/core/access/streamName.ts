@@ -5,11 +5,14 @@ import type { StreamEntry } from '../tokens/types.ts'
 /** A compiled RE2 pattern. */
 export interface Pattern {
   readonly text: string
-  /** Whether the pattern matches the whole name, whatever anchors and alternations it has. Linear in the name. */
+  /**
+   * Whether the pattern matches the whole name, whatever anchors and alternations it has. Linear in the name's
+   * length.
+   */
   matches(name: string): boolean
 }
 
-/** The `streams` of a token, ready to be asked. */
+/** The compiled `streams` of a token. */
 export interface CompiledStreams {
   readonly exact: ReadonlySet<string>
   readonly patterns: readonly Pattern[]
@@ -17,26 +20,30 @@ export interface CompiledStreams {
 
 const STREAM_NAME_MAX = 128
 
-/** Instructions of a compiled pattern. At 500 the first use costs at most some 50 ms, at 1,900 it was 220 ms. */
+/**
+ * The most instructions of a compiled pattern. At 500 the first use takes about 50 ms at most; at 1,900 it took 220
+ * ms.
+ */
 const PROGRAM_SIZE_MAX = 500
 
-/** Compiled patterns that are kept, least recently used out first. */
+/** Size of the cache of compiled patterns. The least recently used is dropped first. */
 export const PATTERN_CACHE_MAX = 2_000
 
 /**
- * Bytes that one pattern's automaton may take (the library's own estimate and own default: 8 MiB). The largest patterns
- * that are allowed settle in half of this; one that needs more is run without an automaton, slower but still linear.
+ * Bytes that the automaton of one pattern may take (by the library's own estimate; its default is 8 MiB). The
+ * largest allowed patterns need half of this. A pattern that needs more runs without an automaton: slower but still
+ * linear.
  */
 const AUTOMATON_BYTES = 1_048_576
 
-/** The name that was found sound last: on its way through a decision a name is looked at several times. */
-let sound = ''
+/** The last name that passed: one decision checks the same name several times. */
+let lastValid = ''
 
-/** What is wrong with a stream name, or null. Characters are code points. */
+/** What is wrong with a stream name; null when it is valid. Characters are code points. */
 export function checkStreamName(name: string): string | null {
-  if (name === sound && name !== '') return null
+  if (name === lastValid && name !== '') return null
   const problem = problemOf(name)
-  if (problem === null) sound = name
+  if (problem === null) lastValid = name
   return problem
 }
 
@@ -47,17 +54,17 @@ function problemOf(name: string): string | null {
   return name.isWellFormed() ? null : 'must be well-formed Unicode (it has half of a surrogate pair)'
 }
 
-/** Compiles an RE2 pattern. Pure, so the result is remembered. The error says what is wrong and where. */
+/** Compiles an RE2 pattern. Pure, so results are cached. The error says what is wrong and where. */
 export function compilePattern(text: string): Result<Pattern, string> {
-  const known = compiled.get(text)
-  if (known !== undefined) return ok(remember(text, known))
+  const cached = compiled.get(text)
+  if (cached !== undefined) return ok(remember(text, cached))
   const invalid = checkStreamName(text)
   if (invalid !== null) return err(invalid)
   const fresh = compileFresh(text)
   return fresh.ok ? ok(remember(text, fresh.value)) : fresh
 }
 
-/** Compiles the entries of a token; all errors at once, by index. */
+/** Compiles the entries of a token. All errors at once, by index. */
 export function compileStreams(
   entries: readonly StreamEntry[],
 ): Result<CompiledStreams, { index: number; message: string }[]> {
@@ -71,7 +78,7 @@ export function compileStreams(
   return errors.length === 0 ? ok({ exact, patterns }) : err(errors)
 }
 
-/** Whether one of the entries covers this name. A name that no stream can have is covered by none, not even by `.*`. */
+/** Whether one of the entries covers this name. No entry, not even `.*`, covers an invalid name. */
 export function covers(streams: CompiledStreams, name: string): boolean {
   if (streams.exact.has(name)) return true
   if (streams.patterns.length === 0 || checkStreamName(name) !== null) return false
@@ -93,7 +100,7 @@ function addPattern(patterns: Pattern[], text: string): string | null {
 
 const compiled = new Map<string, Pattern>()
 
-/** A `Map` iterates in order of insertion, so inserting again on use keeps the oldest first. */
+/** A `Map` iterates in order of insertion. Inserting an entry again on use keeps the least recently used first. */
 function remember(text: string, pattern: Pattern): Pattern {
   compiled.delete(text)
   compiled.set(text, pattern)
@@ -107,8 +114,8 @@ function remember(text: string, pattern: Pattern): Pattern {
 }
 
 /**
- * The text is compiled as it stands and the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would
- * let `a)|(b` out of its brackets and would be closed by nothing after `\Qa`.
+ * Compiles the text unchanged; the engine anchors it at both ends. Wrapping it as `^(?:text)$` instead would let
+ * `a)|(b` escape the brackets, and `\Qa` would swallow the closing one.
  */
 function compileFresh(text: string): Result<Pattern, string> {
   try {
@@ -129,26 +136,24 @@ function compileFresh(text: string): Result<Pattern, string> {
 const tooCostly = (size: number): string =>
   `the pattern is too costly: it compiles to ${size} steps, at most ${PROGRAM_SIZE_MAX} are allowed; use smaller repeat counts`
 
-/** The library names the offending part but not its place. */
+/** The library names the offending part but not its position. */
 function explain(text: string, error: RE2JSSyntaxException): string {
   const part = error.getPattern() ?? ''
-  const place = `at character ${codePoints(text.slice(0, placeOf(text, part, error.getDescription()))) + 1}`
-  if (/^\(\?<?[=!]/.test(part)) return `look-around is not supported in RE2 syntax, ${place}: ${part}`
-  if (/^\\(?:[1-9]|[gk])/.test(part)) return `back-references are not supported in RE2 syntax, ${place}: ${part}`
+  const position = `at character ${codePoints(text.slice(0, positionOf(text, part, error.getDescription()))) + 1}`
+  if (/^\(\?<?[=!]/.test(part)) return `look-around is not supported in RE2 syntax, ${position}: ${part}`
+  if (/^\\(?:[1-9]|[gk])/.test(part)) return `back-references are not supported in RE2 syntax, ${position}: ${part}`
   const shown = part === '' || part === text ? '' : `: ${part}`
-  return `not a valid RE2 pattern, ${place}: ${error.getDescription()}${shown}`
+  return `not a valid RE2 pattern, ${position}: ${error.getDescription()}${shown}`
 }
 
-/**
- * The first place where the offending part stands is the likely one. Of a missing bracket the part is the whole text.
- */
-function placeOf(text: string, part: string, description: string): number {
+/** Assumes the first occurrence of the offending part. For a missing bracket the part is the whole text. */
+function positionOf(text: string, part: string, description: string): number {
   if (description.startsWith('unexpected )')) return unopened(text)
   if (part === '' || description.startsWith('missing closing )')) return text.length
   return Math.max(0, text.indexOf(part))
 }
 
-/** Index of the first `)` that closes nothing; brackets that are escaped or in a class do not count. */
+/** Index of the first unmatched `)`. Escaped brackets and those in a class do not count. */
 function unopened(text: string): number {
   let depth = 0
   for (const { 0: item, index } of text.matchAll(/\\.|\[\]?[^\]]*\]|[()]/gsu)) {
@@ -158,7 +163,7 @@ function unopened(text: string): number {
   return Math.max(0, text.lastIndexOf(')'))
 }
 
-/** Without building an array of the characters. */
+/** Counts without building an array of the characters. */
 function codePoints(text: string): number {
   let count = 0
   for (const _ of text) count++

@@ -3,21 +3,24 @@ import type { CompiledStreams } from './streamName.ts'
 import type { OriginRule } from './origin.ts'
 import type { Address, AddressRule } from './address.ts'
 
-/** What somebody wants to do with a stream. */
+/** What a client wants to do with a stream. */
 export type Action = 'publish' | 'view'
 
-/** How they are connected. WHIP and RTMP publish; WHEP and HLS view. */
+/** How the client is connected. WHIP and RTMP publish; WHEP and HLS view. */
 export type Protocol = 'whip' | 'whep' | 'rtmp' | 'hls'
 
 /**
- * Everything the decision needs to know of one stored token, parsed and compiled once when it is loaded.
- * It never holds the token's value: possession is proved before the decision, by hash or by signature.
+ * All facts about one stored token that the decision needs, parsed and compiled once when the token is loaded.
+ * It never contains the token's value: possession is proved before the decision, by hash or by signature.
  */
 export interface TokenSnapshot {
   readonly id: number
   readonly kind: TokenKind
   readonly accountId: string
-  /** Grows with every change of the token; a binding is written only against the version that was decided on. */
+  /**
+   * Grows with every change of the token. A binding is written only if the version is still the one of the
+   * decision.
+   */
   readonly version: number
   readonly isActive: boolean
   /** Epoch milliseconds; null when the token never expires. */
@@ -29,7 +32,7 @@ export interface TokenSnapshot {
   readonly addresses: readonly AddressRule[]
   /** How many distinct addresses may use the token; 0 switches binding off. */
   readonly bindLimit: number
-  /** Canonical text of the addresses bound so far, as last read. */
+  /** Canonical text of the bound addresses, as last read. */
   readonly boundAddresses: ReadonlySet<string>
   /** ISO 3166-1 alpha-2, upper case. At most one of the two lists is non-empty. */
   readonly allowedCountries: ReadonlySet<string>
@@ -38,20 +41,20 @@ export interface TokenSnapshot {
   readonly subscribeRequiresAuth: boolean
   /** Publish tokens: several sources may publish under one name. */
   readonly multisource: boolean
-  /** Publish tokens: what it starts is recorded; images of it are taken. */
+  /** Publish tokens: record the stream; take thumbnails of it. */
   readonly record: boolean
   readonly enableThumbnails: boolean
-  /** An edit that no longer admits a live session ends it. */
+  /** An update that no longer admits an active session ends it. */
   readonly endSessionsOnUpdate: boolean
   /** Subscribe tokens: the id under which bytes are counted. */
   readonly trackingId: string | null
-  /** Self-signed children issued before this time are refused; null when no such revocation was made. */
+  /** Self-signed children issued before this time are refused; null when there was no such revocation. */
   readonly revokedBeforeMs: number | null
-  /** `jti`s of self-signed children that were revoked one by one. */
+  /** `jti`s of individually revoked self-signed children. */
   readonly revokedJtis: ReadonlySet<string>
 }
 
-/** The `streaming` object and the registered claims of a self-signed subscribe token, validated and compiled. */
+/** The validated and compiled `streaming` object and registered claims of a self-signed subscribe token. */
 export interface SelfSignedClaims {
   readonly tokenId: number
   readonly streamName: string
@@ -66,10 +69,10 @@ export interface SelfSignedClaims {
 }
 
 /**
- * What the caller presented, after lookup.
+ * The presented credential after lookup.
  * - `none`: no token at all.
- * - `unknown`: something that is no token of ours; `why` says what was wrong, for the trace only.
- * - `token`: the value's hash is that of this token.
+ * - `unknown`: text that is not one of our tokens; `why` says what was wrong, for the trace only.
+ * - `token`: the hash of the text belongs to this token.
  * - `selfSigned`: a JWT whose signature was verified with the parent's value.
  */
 export type Credential =
@@ -78,30 +81,30 @@ export type Credential =
   | { readonly kind: 'token'; readonly token: TokenSnapshot }
   | { readonly kind: 'selfSigned'; readonly token: TokenSnapshot; readonly claims: SelfSignedClaims }
 
-/** One question, whatever the protocol it came by. Each edge only translates into this. */
+/** One access request, independent of its protocol. Each edge only translates into this. */
 export interface AccessRequest {
   readonly action: Action
   readonly protocol: Protocol
-  /** The account named in the path. Null when publishing: there the token says whose stream it is. */
+  /** The account named in the path. Null when publishing: there the token determines the account of the stream. */
   readonly accountId: string | null
   readonly streamName: string
   readonly credential: Credential
   readonly address: Address
   /** The `Origin` header as sent; null when there was none. */
   readonly origin: string | null
-  /** ISO 3166-1 alpha-2 upper case, from the lookup; null when it is not known. */
+  /** ISO 3166-1 alpha-2 upper case, from the lookup; null when unknown. */
   readonly country: string | null
-  /** Viewing only: does this stream need a subscribe token? Ignored when publishing. */
+  /** Viewing only: whether this stream requires a subscribe token. Ignored when publishing. */
   readonly streamIsSecured: boolean
 }
 
 /** Operator settings that change a rule. */
 export interface AccessPolicy {
-  /** `refuse`: tokens with IP filters are not accepted over RTMP. `enforce`: they are checked against the peer. */
+  /** `refuse`: RTMP refuses tokens with IP filters. `enforce`: RTMP checks them against the peer. */
   readonly rtmpIpFilters: 'refuse' | 'enforce'
 }
 
-/** Every reason for which somebody is refused, in the order in which they are checked. */
+/** All reasons of a refusal, in the order of the checks. */
 export type RefusalCode =
   | 'invalid_token'
   | 'token_revoked'
@@ -128,15 +131,15 @@ export type CheckName =
 export interface TraceStep {
   readonly check: CheckName
   readonly outcome: 'pass' | 'fail' | 'skip'
-  /** One sentence for people. It never contains a token value. */
+  /** One sentence for readers of the trace. It never contains a token value. */
   readonly detail: string
 }
 
-/** What must be written before the admission is told to anybody. */
+/** What must be written before the client learns that it is admitted. */
 export interface DecisionEffects {
   /**
-   * Bind this address to the token: a conditional write, see `Store.bindings`. Null when already bound or not asked
-   * for.
+   * Binds this address to the token: a conditional write, see `Store.bindings`. Null when the address is already
+   * bound or the token binds none.
    */
   readonly bind: {
     readonly tokenId: number
@@ -144,7 +147,7 @@ export interface DecisionEffects {
     readonly address: string
     readonly limit: number
   } | null
-  /** An already bound address was used again: its last use is stamped (best effort). */
+  /** A bound address was used again: record the time of use (best effort). */
   readonly stamp: { readonly tokenId: number; readonly address: string } | null
 }
 

@@ -7,7 +7,7 @@ import { instant } from './moments.ts'
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** Lengths of what a report is cut into. Months are made of days. */
+/** Lengths of the slots of a report. Months consist of days. */
 const STEPS_MS = { '15min': 15 * MINUTE_MS, hour: 60 * MINUTE_MS, day: DAY_MS, month: DAY_MS } as const
 export const RESOLUTIONS = ['15min', 'hour', 'day', 'month'] as const
 export type Resolution = (typeof RESOLUTIONS)[number]
@@ -18,27 +18,27 @@ const STREAMING_FORMATS = ['hls', 'hesp', 'hlsMpegTs'] as const
 export const SLOTS_MAX = 3000
 export const RECORDS_MAX = 50_000
 
-/** A time, half open. */
+/** A time span, half open. */
 export interface Span {
   readonly fromMs: number
   readonly untilMs: number
 }
 
-/** A question for a report by time. `offsetMs`: where its days begin, east of UTC. */
+/** A query for a time series. `offsetMs`: the start of its days, east of UTC. */
 export interface SeriesQuestion<G extends string> extends Span {
   readonly resolution: Resolution
   readonly offsetMs: number
   readonly groupBy: G
-  /** Only these distributions, or engines. */
+  /** Only these distributions or engines. */
   readonly ids?: readonly string[]
-  /** Only what was streamed in these formats. */
+  /** Only media that was served in these formats. */
   readonly formats?: readonly string[]
 }
 
-/** What one report takes. The first way to group is that of whoever names none. */
+/** The parameters of one report. The first grouping is the default. */
 export interface SeriesParameters<G extends string> {
   readonly groups: readonly [G, ...G[]]
-  /** The parameter that names what is asked about. */
+  /** The name of the parameter with the ids. */
   readonly ids?: 'distributionIds' | 'engineIds'
   readonly formats?: true
 }
@@ -54,7 +54,7 @@ interface Given {
   streamingFormats: readonly string[]
 }
 
-/** Reads the query of a report by time; all errors at once, nothing is clamped. */
+/** Parses the query of a time series. Reports all errors at once and clamps nothing. */
 export function readSeriesQuery<G extends string>(
   query: Record<string, unknown>,
   takes: SeriesParameters<G>,
@@ -79,7 +79,7 @@ export function readSeriesQuery<G extends string>(
   return settled.ok ? settled : err(validationFailed(settled.error))
 }
 
-/** Reads the query of a report over one time. */
+/** Parses the query of a report over one time span. */
 export function readSpanQuery(query: Record<string, unknown>): Result<Span, ChannelFailure> {
   const problems = new Problems()
   const given = readParameters<Partial<Given>>(query, { start: instant, end: instant }, problems)
@@ -99,11 +99,11 @@ function readersOf<G extends string>({ groups, ids, formats }: SeriesParameters<
   }
 }
 
-/** The zones of this world are 12 hours west to 14 hours east, in quarters of an hour. */
+/** Time zones range from 12 hours west to 14 hours east, in quarters of an hour. */
 const utcOffset: ValueReader<number> = (text) => {
   const minutes = /^-?\d{1,3}$/.test(text) ? Number(text) : Number.NaN
-  const sound = minutes >= -720 && minutes <= 840 && minutes % 15 === 0
-  return sound ? ok(minutes) : err('must be minutes east of UTC, -720 to 840 in steps of 15')
+  const isValid = minutes >= -720 && minutes <= 840 && minutes % 15 === 0
+  return isValid ? ok(minutes) : err('must be minutes east of UTC, -720 to 840 in steps of 15')
 }
 
 export function spanOf({ start, end }: { start?: number; end?: number }, problems: Problems): Span | null {
@@ -115,16 +115,16 @@ export function spanOf({ start, end }: { start?: number; end?: number }, problem
   return { fromMs: start, untilMs: end }
 }
 
-/** At least as many as there are: months are taken for short ones. */
+/** An upper bound: every month counts as a short one. */
 const slotCount = ({ fromMs, untilMs }: Span, resolution: Resolution): number =>
   (untilMs - fromMs) / (resolution === 'month' ? 28 * DAY_MS : STEPS_MS[resolution])
 
-/** How long the slots are that a store adds up for this; of a month, its days. */
+/** The length of the slots that a store sums for this resolution: for a month, its days. */
 export const stepOf = (resolution: Resolution): number => STEPS_MS[resolution]
 
 type Cut = Pick<SeriesQuestion<string>, 'resolution' | 'offsetMs'>
 
-/** The beginning of the slot in which a moment falls. */
+/** The start of the slot that contains a moment. */
 export function slotAt(ms: number, { resolution, offsetMs }: Cut): number {
   const local = ms + offsetMs
   if (resolution !== 'month') return ms - (local % STEPS_MS[resolution])
@@ -132,7 +132,7 @@ export function slotAt(ms: number, { resolution, offsetMs }: Cut): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - offsetMs
 }
 
-/** No month has more than 31 days, so 32 days later is in the next one. */
+/** No month has more than 31 days, so 32 days later is always in the next one. */
 export function slotAfter(slotMs: number, cut: Cut): number {
   return cut.resolution === 'month' ? slotAt(slotMs + 32 * DAY_MS, cut) : slotMs + STEPS_MS[cut.resolution]
 }
@@ -149,7 +149,7 @@ export interface SeriesRecord {
   records: { id: string; amount: number }[]
 }
 
-/** Every slot of the time in order, each with what there is of it, by id. */
+/** Every slot of the time span in order, with its amounts by id. */
 export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): SeriesRecord[] {
   const slots = new Map<number, Map<string, number>>()
   for (let ms = slotAt(question.fromMs, question); ms < question.untilMs; ms = slotAfter(ms, question)) {
@@ -165,14 +165,14 @@ export function toSeries(question: Span & Cut, amounts: Iterable<Amount>): Serie
   }))
 }
 
-/** Somebody ran from `startedAtMs` to `endedAtMs`. */
+/** A run from `startedAtMs` to `endedAtMs`. */
 export interface RunTime {
   readonly id: string
   readonly startedAtMs: number
   readonly endedAtMs: number
 }
 
-/** Milliseconds of every slot and id; a refusal when that is more than a report has. */
+/** Milliseconds per slot and id. A refusal when there are more than a report can have. */
 export function runTimes(question: Span & Cut, runs: Iterable<RunTime>): Result<Amount[], ChannelFailure> {
   const amounts: Amount[] = []
   for (const { id, startedAtMs, endedAtMs } of runs) {

@@ -12,38 +12,38 @@ import type { Channel, ChannelRules, ChannelSettings } from './types.ts'
 
 const TIMEOUT_DEFAULT = 3600
 
-/** A channel to be made, with all that is made with it. */
+/** A channel to be created, with its parts. */
 export interface NewChannel {
   rules: ChannelRules
   ingests: (NewIngest & { engines: NewEngine[] })[]
   distributions: NewDistribution[]
 }
 
-/** Reads the body of a create, whatever it is. All that is wrong is told at once. */
+/** Parses the body of a create. Reports all errors at once. */
 export function readCreateChannel(body: unknown, settings: ChannelSettings): Result<NewChannel, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateChannel, body, problems)
+  const reader = readShape(CreateChannel, body, problems)
   return problems.settle({
     rules: {
-      name: readName(sound) ?? '',
-      externalIds: readExternalIds(sound) ?? [],
-      timeoutSeconds: sound.value('timeout') ?? TIMEOUT_DEFAULT,
+      name: readName(reader) ?? '',
+      externalIds: readExternalIds(reader) ?? [],
+      timeoutSeconds: reader.value('timeout') ?? TIMEOUT_DEFAULT,
     },
-    ingests: sound.parts('ingests').map((ingest) => ({
+    ingests: reader.parts('ingests').map((ingest) => ({
       ...readIngestBody(ingest, settings),
       engines: ingest.parts('engines').map((engine) => readEngineBody(engine, settings)),
     })),
-    distributions: sound.parts('distributions').map((part) => readDistributionBody(part, settings)),
+    distributions: reader.parts('distributions').map((part) => readDistributionBody(part, settings)),
   })
 }
 
-/** Reads the body of an update: what it names. */
+/** Parses the body of an update: only the fields that it contains. */
 export function readUpdateChannel(body: unknown): Result<Partial<ChannelRules>, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateChannel, body, problems)
-  const name = readName(sound)
-  const externalIds = readExternalIds(sound)
-  const timeoutSeconds = sound.value('timeout')
+  const reader = readShape(UpdateChannel, body, problems)
+  const name = readName(reader)
+  const externalIds = readExternalIds(reader)
+  const timeoutSeconds = reader.value('timeout')
   if (timeoutSeconds !== undefined && timeoutSeconds > 0 && timeoutSeconds < TIMEOUT_EDIT_MIN) {
     problems.add('timeout', `must be 0 (never) or at least ${TIMEOUT_EDIT_MIN} seconds`)
   }

@@ -8,7 +8,7 @@ import { ACTIVE_STATUSES } from './types.ts'
 export const EXTERNAL_IDS_MAX = 100
 export const EXTERNAL_ID_MAX = 128
 export const TIMEOUT_MAX = 31_536_000
-/** An edit that sets a shorter one was surely meant otherwise; 0 is for ever. */
+/** An update that sets a shorter timeout is probably a mistake; 0 means for ever. */
 export const TIMEOUT_EDIT_MIN = 60
 const CHILDREN_IN_CREATE = 50
 
@@ -21,7 +21,7 @@ const externalIds = () =>
 const timeout = () =>
   wholeField(0, TIMEOUT_MAX, 'Seconds without a source after which the channel is stopped; 0: never. Default 3600.')
 
-const elsewhere = {
+const hostedOnly = {
   ads: notBuilt('ads are not inserted'),
   nielsen: notBuilt('no audience measurement is inserted'),
   dvr: notBuilt('there is no window to go back in'),
@@ -37,7 +37,7 @@ export const CreateChannel = Type.Object(
     externalIds: optional(externalIds()),
     externalId: externalId(),
     timeout: optional(timeout()),
-    ...elsewhere,
+    ...hostedOnly,
     ingests: optional(
       Type.Array(
         Type.Object(
@@ -67,7 +67,7 @@ export const UpdateChannel = Type.Object(
     externalIds: optional(externalIds()),
     externalId: externalId(),
     timeout: optional(timeout()),
-    ...elsewhere,
+    ...hostedOnly,
   },
   { $id: 'UpdateChannel', ...closed, description: 'What is left out stays as it is.' },
 )

@@ -1,6 +1,9 @@
 export type Device = 'desktop' | 'mobile' | 'tv'
 
-/** What somebody watches on, as far as the `User-Agent` tells. Televisions say so; what says nothing is a desktop. */
+/**
+ * The kind of device, as far as the `User-Agent` tells. Televisions identify themselves; without any hint it is a
+ * desktop.
+ */
 export function deviceOf(userAgent: string | undefined): Device {
   const text = (userAgent ?? '').slice(0, 512)
   if (/smart-?tv|appletv|googletv|hbbtv|web0s|webos|tizen.*tv|bravia|roku|aft[a-z]\b|crkey|\btv\b/i.test(text))

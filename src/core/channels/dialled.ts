@@ -1,13 +1,13 @@
-/** A source as ffmpeg is given it. */
+/** A source in the form that ffmpeg gets. */
 export interface Dialled {
   readonly url: string
-  /** Options of ffmpeg to dial it with, by name. */
+  /** Options for ffmpeg, by name. */
   readonly options: Readonly<Record<string, string>>
 }
 
 interface Parts {
   readonly scheme: string
-  /** As it is written; an address of IPv6 in brackets. */
+  /** As written; an IPv6 address is in brackets. */
   readonly host: string
   /** With its colon; empty: none. */
   readonly port: string
@@ -16,8 +16,8 @@ interface Parts {
 }
 
 /**
- * The parts of a source that was checked when it was saved. A user, who can only be an empty one (`:@host`), goes: behind an
- * address it would make the old host the one that is dialled. So does the colon of no port.
+ * The parts of a source that was validated when it was saved. A user, which can only be an empty one (`:@host`), is
+ * dropped: before an IP address it would make ffmpeg dial the old host. The colon of an empty port is dropped too.
  */
 function partsOf(source: string): Parts {
   const found = /^([a-z]+):\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)(?::(\d*))?(.*)$/is.exec(source) ?? []
@@ -26,8 +26,9 @@ function partsOf(source: string): Parts {
 }
 
 /**
- * The same source by an address instead of its name, so that nobody asks a name server again; an RTMP server is still told
- * the name, by which it may choose what to serve. @param at an address, and a port where another one is to be dialled
+ * The same source with an IP address instead of its host name, so that no second DNS lookup happens. An RTMP server
+ * still receives the name, because it may choose the content by it.
+ * @param at an address, and a port if it differs from that of the source
  */
 export function dialledAt(source: string, at: string): Dialled {
   const parts = partsOf(source)
@@ -40,10 +41,10 @@ export function dialledAt(source: string, at: string): Dialled {
   return { url: `rtmp://${authority}${parts.path}`, options: { rtmp_tcurl: tcUrlOf(parts) } }
 }
 
-/** The address of the application, as ffmpeg itself makes it of an RTMP source: all but the name of the stream. */
+/** The application address (tcUrl) that ffmpeg itself derives from an RTMP source: everything but the stream name. */
 function tcUrlOf({ scheme, host, port, path }: Parts): string {
   const [app = '', second, ...more] = path.replace(/^\//, '').split('/')
-  // `app/instance/stream`, unless what looks like an instance is the stream: `app/mp4:folder/stream`.
+  // `app/instance/stream`, unless the second part already belongs to the stream: `app/mp4:folder/stream`.
   const isInstance = app !== 'ondemand' && second !== undefined && more.length > 0 && !second.includes(':')
   return `${scheme}://${host}${port}/${isInstance ? `${app}/${second}` : app}`
 }

@@ -22,7 +22,7 @@ export interface NewKey {
   name: string | null
 }
 
-/** A distribution to be made, with its keys. */
+/** A distribution to be created, with its keys. */
 export interface NewDistribution {
   rules: DistributionRules
   keys: NewKey[]
@@ -52,13 +52,13 @@ export function readCreateDistribution(body: unknown, settings: ChannelSettings)
   return problems.settle(readDistributionBody(readShape(CreateDistribution, body, problems), settings))
 }
 
-/** The same for a distribution that is part of a larger body. What is wrong goes into its problems. */
+/** The same for a distribution inside a larger body. Errors are added to its problems. */
 export function readDistributionBody(body: BodyReader<CreateDistribution>, settings: ChannelSettings): NewDistribution {
   const keys = body.part('security').parts('keys')
   return { rules: readRules(body, BLANK), keys: keys.map((key) => readKeyBody(key, settings)) }
 }
 
-/** The distribution after an update: what the body names is changed, part by part. */
+/** The distribution after an update: the fields in the body change, part by part. */
 export function readUpdateDistribution(
   body: unknown,
   before: DistributionRules,
@@ -142,7 +142,7 @@ function canonicalNetwork(text: string): Result<string, string> {
   return network.ok ? { ok: true, value: network.value.text } : network
 }
 
-/** A list in canonical form without duplicates; what does not parse is told at its place. */
+/** A list in canonical form without duplicates. Entries that do not parse are reported with their index. */
 function readEach<N extends string>(
   body: BodyReader<{ [name in N]?: string[] }>,
   name: N,

@@ -101,7 +101,7 @@ const createSecurity = () =>
     ),
   )
 
-/** A distribution that is made with its channel; the engines that are made with it feed it. */
+/** A distribution that is created with its channel. The engines that are created with it feed it. */
 export const CreateDistributionInChannel = Type.Object(
   { name: name(), ...fields(), security: createSecurity() },
   { $id: 'CreateDistributionInChannel', ...closed },

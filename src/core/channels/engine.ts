@@ -8,20 +8,20 @@ import { DEFAULT_LADDER_ID } from './ladder.ts'
 import { readRegion } from './region.ts'
 import type { Engine, ChannelSettings } from './types.ts'
 
-/** An engine to be made. */
+/** An engine to be created. */
 export type NewEngine = Pick<Engine, 'name' | 'region' | 'ingestId' | 'abrLadderId' | 'priority'>
 
-/** What an update names. */
+/** The fields in an update. */
 export type EnginePatch = Partial<NewEngine>
 
-/** Reads the body of a create on a channel. */
+/** Parses the body of a create on a channel. */
 export function readCreateEngine(body: unknown, settings: ChannelSettings): Result<NewEngine, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateEngine, body, problems)
-  return problems.settle({ ...readEngineBody(sound, settings), ingestId: sound.value('ingestId') ?? null })
+  const reader = readShape(CreateEngine, body, problems)
+  return problems.settle({ ...readEngineBody(reader, settings), ingestId: reader.value('ingestId') ?? null })
 }
 
-/** Reads the body of a create on an ingest, which is not named again. */
+/** Parses the body of a create on an ingest, which the body does not name again. */
 export function readCreateEngineOfIngest(body: unknown, settings: ChannelSettings): Result<NewEngine, FieldErrors> {
   const problems = new Problems()
   return problems.settle(readEngineBody(readShape(CreateEngineOfIngest, body, problems), settings))
@@ -29,7 +29,7 @@ export function readCreateEngineOfIngest(body: unknown, settings: ChannelSetting
 
 type Common = Omit<CreateEngine, 'ingestId'>
 
-/** The same for an engine that is part of a larger body. What is wrong goes into its problems. */
+/** The same for an engine inside a larger body. Errors are added to its problems. */
 export function readEngineBody(body: BodyReader<Common>, settings: ChannelSettings): NewEngine {
   checkOutputs(body)
   return {
@@ -43,13 +43,13 @@ export function readEngineBody(body: BodyReader<Common>, settings: ChannelSettin
 
 export function readUpdateEngine(body: unknown, settings: ChannelSettings): Result<EnginePatch, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateEngine, body, problems)
-  checkOutputs(sound)
-  const name = readName(sound)
-  const region = sound.value('region') === undefined ? undefined : readRegion(sound, settings)
-  const ingestId = sound.clears('ingestId') ? null : sound.value('ingestId')
-  const abrLadderId = sound.part('quality').value('abrLadderId')
-  const priority = sound.value('priority')
+  const reader = readShape(UpdateEngine, body, problems)
+  checkOutputs(reader)
+  const name = readName(reader)
+  const region = reader.value('region') === undefined ? undefined : readRegion(reader, settings)
+  const ingestId = reader.clears('ingestId') ? null : reader.value('ingestId')
+  const abrLadderId = reader.part('quality').value('abrLadderId')
+  const priority = reader.value('priority')
   return problems.settle({
     ...(name === undefined ? {} : { name }),
     ...(region === undefined ? {} : { region }),

@@ -34,7 +34,7 @@ const fields = () => ({
   atmos: notBuilt('audio is stereo AAC'),
 })
 
-/** An engine that is made on an ingest, which is then not named again. */
+/** An engine that is created on an ingest, which the body does not name again. */
 export const CreateEngineOfIngest = Type.Object(
   { name: name(), ...fields() },
   { $id: 'CreateEngineOfIngest', ...closed },

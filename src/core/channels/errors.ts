@@ -1,6 +1,6 @@
 import type { FieldErrors } from '../errors.ts'
 
-/** Every way in which the live management interface refuses a request, with its HTTP status. */
+/** Every refusal of the channels API, with its HTTP status. */
 export const CHANNEL_ERRORS = {
   validation_failed: 400,
   invalid_limit: 400,
@@ -50,11 +50,11 @@ export const CHANNEL_ERRORS = {
 
 export type ChannelErrorCode = keyof typeof CHANNEL_ERRORS
 
-/** A refusal on its way to the client: all of it is public. */
+/** A refusal for the client: all of it is public. */
 export interface ChannelFailure {
   readonly code: ChannelErrorCode
   readonly message: string
-  /** What is wrong with each field. */
+  /** Errors by field. */
   readonly details?: readonly { path: string; message: string }[]
 }
 
@@ -68,6 +68,6 @@ export function validationFailed(errors: FieldErrors): ChannelFailure {
   return { code: 'validation_failed', message: `${first?.path ?? 'body'}: ${first?.message ?? ''}${rest}`, details }
 }
 
-/** The same for what never existed, is gone, and is another account's. */
+/** The same answer for a resource that never existed, was deleted, or belongs to another account. */
 export const noSuch = (what: string, id: string): ChannelFailure =>
   refusal('not_found', `There is no ${what} with the id ${id.slice(0, 64)}`)

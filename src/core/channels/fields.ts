@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 
 export { notBuilt } from '../validation/notBuilt.ts'
 
-/** What the schemas of the live interface are made of. */
+/** The building blocks of the channels API's schemas. */
 
 export const closed = { additionalProperties: false } as const
 
@@ -13,7 +13,7 @@ export const name = (description = 'A name for people.') =>
 
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(schema)
 
-/** `null` clears what may be unset. */
+/** `null` clears an optional field. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 export const textField = (maxLength: number, description?: string) =>
@@ -40,7 +40,7 @@ export const page = (item: TSchema) =>
     }),
   })
 
-/** What every list takes. */
+/** The parameters of every list. */
 export const pageQuery = {
   limit: optional(Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'The most items of the page.' })),
   cursor: optional(Type.String({ description: 'From the page before; keep the other parameters but `limit`.' })),

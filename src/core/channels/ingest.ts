@@ -8,7 +8,7 @@ import { readRegion } from './region.ts'
 import { refuseSource } from './source.ts'
 import { INGEST_TYPES, type Ingest, type IngestType, isPush, type ChannelSettings } from './types.ts'
 
-/** An ingest to be made. `url` is the source of a pull, null for a push. */
+/** An ingest to be created. `url` is the source of a pull, null for a push. */
 export interface NewIngest {
   name: string
   type: IngestType
@@ -16,7 +16,7 @@ export interface NewIngest {
   url: string | null
 }
 
-/** What an update names. */
+/** The fields in an update. */
 export type IngestPatch = Partial<NewIngest>
 
 export function readCreateIngest(body: unknown, settings: ChannelSettings): Result<NewIngest, FieldErrors> {
@@ -24,7 +24,7 @@ export function readCreateIngest(body: unknown, settings: ChannelSettings): Resu
   return problems.settle(readIngestBody(readShape(CreateIngest, body, problems), settings))
 }
 
-/** The same for an ingest that is part of a larger body. What is wrong goes into its problems. */
+/** The same for an ingest inside a larger body. Errors are added to its problems. */
 export function readIngestBody(body: BodyReader<CreateIngest>, settings: ChannelSettings): NewIngest {
   const type = readType(body)
   const url = body.value('url') ?? null
@@ -37,21 +37,21 @@ export function readIngestBody(body: BodyReader<CreateIngest>, settings: Channel
   }
 }
 
-/** Reads an update of `before`, whose source is `url`: a new type may need a new source. */
+/** Parses an update of `before`, whose source is `url`. A new type may need a new source. */
 export function readUpdateIngest(
   body: unknown,
   before: { type: IngestType; url: string | null },
   settings: ChannelSettings,
 ): Result<IngestPatch, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateIngest, body, problems)
-  const name = readName(sound)
-  const type = readType(sound)
-  const sent = sound.value('url')
+  const reader = readShape(UpdateIngest, body, problems)
+  const name = readName(reader)
+  const type = readType(reader)
+  const sent = reader.value('url')
   const after = type ?? before.type
-  const kept = after === before.type ? before.url : null
-  if (type !== undefined || sent !== undefined) checkUrl(sound, after, sent ?? kept, settings)
-  const region = sound.value('region') === undefined ? undefined : readRegion(sound, settings)
+  const currentUrl = after === before.type ? before.url : null
+  if (type !== undefined || sent !== undefined) checkUrl(reader, after, sent ?? currentUrl, settings)
+  const region = reader.value('region') === undefined ? undefined : readRegion(reader, settings)
   return problems.settle({
     ...(name === undefined ? {} : { name }),
     ...(type === undefined ? {} : { type }),
@@ -65,7 +65,7 @@ type TypeBody = BodyReader<Pick<UpdateIngest, 'type'>>
 function readType(body: TypeBody): IngestType | undefined {
   const type: string | undefined = body.value('type')
   if (type === undefined) return undefined
-  const served = INGEST_TYPES.find((known) => known === type)
+  const served = INGEST_TYPES.find((supported) => supported === type)
   if (served === undefined) {
     const why = UNSERVED_TYPES[type as keyof typeof UNSERVED_TYPES]
     body.problems.add(`${body.at}type`, `${type} is not built: ${why}; served are ${INGEST_TYPES.join(', ')}`)
@@ -90,7 +90,7 @@ function checkUrl(
   if (refused !== null) body.problems.add(path, refused)
 }
 
-/** @param secret the stream key of a push, the source of a pull; null: it is left out */
+/** @param secret the stream key of a push, or the source of a pull; null: it is left out */
 export function toIngestRecord(ingest: Ingest, secret: string | null, settings: ChannelSettings): IngestRecord {
   const push = isPush(ingest.type)
   const url = push ? settings.rtmpUrl : secret

@@ -3,7 +3,7 @@ import { closed, date, name, notBuilt, optional, textField, word } from './field
 import { SOURCE_URL_MAX } from './source.ts'
 import { INGEST_TYPES } from './types.ts'
 
-/** Types of other services, and why they are refused here. */
+/** Ingest types of hosted services, and why they are refused here. */
 export const UNSERVED_TYPES = {
   'srt-push': 'Sluice calls SRT encoders (srt-pull) and is not called by them',
   'rtsp-pull': 'cameras are best read by an encoder that pushes RTMP',
@@ -13,7 +13,7 @@ export const UNSERVED_TYPES = {
 
 const ALL_TYPES = [...INGEST_TYPES, ...Object.keys(UNSERVED_TYPES)] as const
 
-const elsewhere = {
+const hostedOnly = {
   tracks: notBuilt('the first video and the first audio track are taken'),
   captions: notBuilt('captions are not read from the source'),
   sdi: notBuilt('there are no capture devices'),
@@ -31,14 +31,14 @@ export const createIngestFields = () => ({
   type: type(),
   url: optional(url()),
   region: optional(region()),
-  ...elsewhere,
+  ...hostedOnly,
 })
 
 export const CreateIngest = Type.Object(createIngestFields(), { $id: 'CreateIngest', ...closed })
 export type CreateIngest = Static<typeof CreateIngest>
 
 export const UpdateIngest = Type.Object(
-  { name: optional(name()), type: optional(type()), url: optional(url()), region: optional(region()), ...elsewhere },
+  { name: optional(name()), type: optional(type()), url: optional(url()), region: optional(region()), ...hostedOnly },
   { $id: 'UpdateIngest', ...closed, description: 'Type and url cannot change while an engine that uses it runs.' },
 )
 export type UpdateIngest = Static<typeof UpdateIngest>

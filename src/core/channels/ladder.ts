@@ -7,7 +7,7 @@ import { readName } from './name.ts'
 import { CreateLadder, type LadderRecord, UpdateLadder } from './ladderSchema.ts'
 import type { AbrLadder, Rendition } from './types.ts'
 
-/** A ladder to be made. */
+/** A ladder to be created. */
 export type NewLadder = Pick<AbrLadder, 'name' | 'video' | 'audioKbps'>
 
 const AUDIO_DEFAULT_KBPS = 128
@@ -15,7 +15,7 @@ const FRAME_RATE_MAX = 120
 
 export const DEFAULT_LADDER_ID = 'ab_default'
 
-/** The ladder that every account has. It is part of the program, so it cannot be changed; two renditions fit one core. */
+/** The ladder that every account has. It is part of the program and cannot be changed. Two renditions fit one core. */
 export const defaultLadder = (accountId: string): AbrLadder => ({
   id: DEFAULT_LADDER_ID,
   accountId,
@@ -31,21 +31,21 @@ export const defaultLadder = (accountId: string): AbrLadder => ({
 
 export function readCreateLadder(body: unknown): Result<NewLadder, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateLadder, body, problems)
+  const reader = readShape(CreateLadder, body, problems)
   return problems.settle({
-    name: readName(sound) ?? '',
-    video: readVideo(sound) ?? [],
-    audioKbps: readAudio(sound, AUDIO_DEFAULT_KBPS),
+    name: readName(reader) ?? '',
+    video: readVideo(reader) ?? [],
+    audioKbps: readAudio(reader, AUDIO_DEFAULT_KBPS),
   })
 }
 
 export function readUpdateLadder(body: unknown, before: NewLadder): Result<NewLadder, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateLadder, body, problems)
+  const reader = readShape(UpdateLadder, body, problems)
   return problems.settle({
-    name: readName(sound) ?? before.name,
-    video: readVideo(sound) ?? before.video,
-    audioKbps: readAudio(sound, before.audioKbps),
+    name: readName(reader) ?? before.name,
+    video: readVideo(reader) ?? before.video,
+    audioKbps: readAudio(reader, before.audioKbps),
   })
 }
 

@@ -33,7 +33,7 @@ const audio = () =>
   nullable(
     Type.Object(
       { bitrate: wholeField(16, 512, 'Kilobits a second of AAC.'), atmos: notBuilt('audio is stereo AAC') },
-      { ...closed, description: 'Absent on create: 128. null: no sound.' },
+      { ...closed, description: 'Absent on create: 128. null: no audio.' },
     ),
   )
 

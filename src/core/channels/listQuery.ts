@@ -4,18 +4,21 @@ import { Problems } from '../validation/problems.ts'
 import { type ChannelFailure, refusal, validationFailed } from './errors.ts'
 import { ACTIVE_STATUSES, type ActiveStatus } from './types.ts'
 
-/** What every list of the live interface is asked with. */
+/** The parameters of every list of the channels API. */
 export interface PageRequest {
   limit: number
   cursor: string | undefined
 }
 
-/** Reads one filter from its text. The error is ready to follow its name. */
+/** Parses one filter. The error is a predicate after the filter's name. */
 export type ValueReader<T> = (text: string) => Result<T, string>
 
 type Readers<F> = { [name in keyof F]-?: ValueReader<NonNullable<F[name]>> }
 
-/** Reads parameters; what is wrong goes into `problems`. @param beside parameters that are read elsewhere */
+/**
+ * Parses parameters and adds errors to `problems`.
+ * @param beside parameters that the caller parses
+ */
 export function readParameters<F extends object>(
   query: Record<string, unknown>,
   readersOf: Partial<Readers<F>>,
@@ -34,7 +37,7 @@ export function readParameters<F extends object>(
   return found
 }
 
-/** Reads the query of a list with these filters; all errors at once. */
+/** Parses the query of a list with these filters. All errors at once. */
 export function readPageQuery<F extends object>(
   query: Record<string, unknown>,
   readersOf: Readers<F>,
@@ -71,8 +74,8 @@ export interface ChannelFilters {
   externalId: string
 }
 
-/** What other services know too, and clients ask for. No channel is ever that here. */
-const NEVER_SEEN = ['ready', 'deleting', 'deleted'] as const
+/** Statuses of hosted services for which clients filter. No channel here ever has one of them. */
+const HOSTED_ONLY = ['ready', 'deleting', 'deleted'] as const
 
 const IDS_MAX = 100
 const TEXT_MAX = 256
@@ -82,12 +85,12 @@ const plain: ValueReader<string> = (text) => {
   return text.includes('\0') || !text.isWellFormed() ? err('must be plain text') : ok(text)
 }
 
-/** Readers of the usual kinds of parameters. */
+/** Readers of common kinds of parameters. */
 export const readers = {
   ids: ((text) => {
     const list = [...new Set(text.split(','))]
-    const sound = list.length <= IDS_MAX && list.every((id) => /^\w{1,64}$/.test(id))
-    return sound ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
+    const isValid = list.length <= IDS_MAX && list.every((id) => /^\w{1,64}$/.test(id))
+    return isValid ? ok(list) : err(`must be 1 to ${IDS_MAX} ids, separated by commas`)
   }) satisfies ValueReader<readonly string[]>,
   oneOf:
     <T extends string>(words: readonly T[]): ValueReader<T> =>
@@ -95,7 +98,7 @@ export const readers = {
       const found = words.find((word) => word === text)
       return found === undefined ? err(`must be one of ${words.join(', ')}`) : ok(found)
     },
-  /** In the order of `words`. */
+  /** A subset of `words`, in their order. */
   someOf:
     <T extends string>(words: readonly T[]): ValueReader<readonly T[]> =>
     (text) => {
@@ -105,12 +108,12 @@ export const readers = {
     },
 }
 
-/** Reads the query of the list of channels. */
+/** Parses the query of the list of channels. */
 export const readChannelQuery = (query: Record<string, unknown>) =>
   readPageQuery<ChannelFilters>(query, {
     name: plain,
     search: plain,
-    status: readers.someOf([...ACTIVE_STATUSES, ...NEVER_SEEN] as readonly ActiveStatus[]),
+    status: readers.someOf([...ACTIVE_STATUSES, ...HOSTED_ONLY] as readonly ActiveStatus[]),
     id: readers.ids,
     externalId: plain,
   })

@@ -7,11 +7,11 @@ import { readParameters } from './listQuery.ts'
 import { instant } from './moments.ts'
 
 const MINUTE_MS = 60_000
-/** Clocks differ, and a question takes its time. */
+/** A tolerance for clocks that differ and for the time that a request takes. */
 const GRACE_MS = 5000
 
-/** Moments that were asked about, milliseconds. */
-interface Asked {
+/** The requested moments, milliseconds. */
+interface Moments {
   start: number
   end: number
 }
@@ -19,15 +19,15 @@ interface Asked {
 /** Readers of the two moments, for lists too. */
 export const measuredReaders = { start: instant, end: instant }
 
-/** Which time of what was measured is asked for: at most a minute, and the last one where nothing is said. */
+/** The requested time span of measurements: at most a minute, by default the last one. */
 export function readMeasuredQuery(query: Record<string, unknown>, nowMs: number): Result<Span, FieldErrors> {
   const problems = new Problems()
-  return measuredSpan(readParameters<Asked>(query, measuredReaders, problems), nowMs, problems)
+  return measuredSpan(readParameters<Moments>(query, measuredReaders, problems), nowMs, problems)
 }
 
-/** The same, of moments that were read. */
+/** The same, from parsed moments. */
 export function measuredSpan(
-  { start, end }: Partial<Asked>,
+  { start, end }: Partial<Moments>,
   nowMs: number,
   problems: Problems = new Problems(),
 ): Result<Span, FieldErrors> {

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
-/** A moment exactly as JSON has it. */
+/** Parses a moment exactly as JSON writes it. */
 export function moment(text: string): Result<number, string> {
   const ms = /^.{10}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(text) ? parse(text) : null
   return ms === null ? err('must be a moment as YYYY-MM-DDTHH:mm:ss.sssZ') : ok(ms)
@@ -8,7 +8,7 @@ export function moment(text: string): Result<number, string> {
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** A moment in any usual form of ISO 8601; a day alone means its beginning, UTC. */
+/** Parses a moment in any common form of ISO 8601. A bare day means its start, UTC. */
 export function instant(text: string): Result<number, string> {
   const ms = INSTANT.test(text) ? parse(text) : null
   return ms === null ? err('must be a time in ISO 8601 with a zone, such as 2026-01-31T09:00:00Z, or a day') : ok(ms)

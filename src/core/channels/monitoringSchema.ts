@@ -114,7 +114,7 @@ export const EngineMonitoring = Type.Object(
           Type.Object({
             time,
             framerate: Type.Union([Type.Number(), Type.Null()], { description: 'Pictures a second, as counted.' }),
-            bitrate: Type.Integer({ description: 'Bits a second, sound included.' }),
+            bitrate: Type.Integer({ description: 'Bits per second, including audio.' }),
           }),
           { description: 'One of each segment, oldest first.' },
         ),

@@ -1,7 +1,7 @@
 import { checkLabel } from '../validation/canonical.ts'
 import type { BodyReader } from '../validation/bodyReader.ts'
 
-/** Reads a name that people may see. */
+/** Parses a display name. */
 export function readName(body: BodyReader<{ name?: string }>): string | undefined {
   const name = body.value('name')
   checkLabel(`${body.at}name`, name, body.problems)

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type Address, parseAddress } from '../access/address.ts'
 import { parseV6 } from '../validation/publicAddress.ts'
 
-/** Some addresses of one family: those that begin with the same bits. */
+/** The addresses of one family that begin with the same bits. */
 export interface Network {
   /** 16-bit groups: two of IPv4, eight of IPv6. */
   readonly groups: readonly number[]
@@ -13,20 +13,20 @@ export interface Network {
 
 const ALLOWED = 'must be an address or a network such as 198.51.100.0/24 or 2001:db8::/32'
 
-/** Reads an IPv4 or IPv6 address or network. The error is ready to follow the name of the field. */
+/** Parses an IPv4 or IPv6 address or network. The error is a predicate after the field name. */
 export function parseNetwork(text: string): Result<Network, string> {
   const [head = '', prefix, ...rest] = text.split('/')
   const address = head.includes('%') ? null : parseAddress(head)
   if (!address || rest.length > 0) return err(ALLOWED)
-  // What is IPv4 in the clothes of IPv6 would have a prefix of either family.
+  // For an IPv4-mapped IPv6 address the prefix could belong to either family.
   if (address.family === 4 && head.includes(':')) return err(`must be written as IPv4: ${address.text}`)
   const groups = groupsOf(address)
   const longest = groups.length * 16
   const bits = prefix === undefined ? longest : prefixOf(prefix, longest)
   if (bits === null) return err(`has a prefix that is not from 0 to ${longest}`)
-  const kept = groups.map((group, index) => group & maskOf(bits, index))
-  const canonical = addressText(kept)
-  return ok({ groups: kept, bits, text: bits === longest ? canonical : `${canonical}/${bits}` })
+  const masked = groups.map((group, index) => group & maskOf(bits, index))
+  const canonical = addressText(masked)
+  return ok({ groups: masked, bits, text: bits === longest ? canonical : `${canonical}/${bits}` })
 }
 
 export function isInNetwork(network: Network, address: Address): boolean {
@@ -45,15 +45,15 @@ function prefixOf(text: string, longest: number): number | null {
   return bits <= longest ? bits : null
 }
 
-/** The bits of the group at `index` that belong to the network. */
+/** The mask of the group at `index`. */
 function maskOf(bits: number, index: number): number {
-  const kept = Math.min(16, Math.max(0, bits - 16 * index))
-  return (0xffff << (16 - kept)) & 0xffff
+  const ones = Math.min(16, Math.max(0, bits - 16 * index))
+  return (0xffff << (16 - ones)) & 0xffff
 }
 
 function addressText(groups: readonly number[]): string {
   if (groups.length === 2) return groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')
-  // Zeroed host bits can leave a mapped IPv4 address, which has a text of its own.
+  // Clearing host bits can leave an IPv4-mapped address, which has a text form of its own.
   const plain = groups.map((group) => group.toString(16)).join(':')
   const address = parseAddress(plain)
   return address?.family === 6 ? address.text : plain

@@ -13,38 +13,41 @@ import {
   type ViewerToken,
 } from './viewerToken.ts'
 
-/** A distribution as those who play it meet it: compiled once, looked at for every request. */
+/** The playback rules of a distribution: compiled once, checked for every request. */
 export interface PlaybackRules {
   readonly distribution: Distribution
   readonly networks: readonly Network[]
-  /** The engines that feed it, those that serve new viewers first in front. */
+  /** The engines that feed it, in order of preference for new viewers. */
   readonly engines: readonly Engine[]
-  /** Null: the token was not signed with this key. */
+  /** The keys that may sign viewer tokens. */
   readonly keys: readonly { id: string; verify(token: ViewerToken): boolean }[]
   /** Viewers need no token. */
   readonly isOpen: boolean
 }
 
-/** Somebody who asks for a playlist or a piece of media. */
+/** A client that requests a playlist or media. */
 export interface PlaybackViewer {
   readonly address: Address
-  /** ISO 3166-1 alpha-2; null when it is not known. */
+  /** ISO 3166-1 alpha-2; null when unknown. */
   readonly country: string | null
   readonly referer: string | undefined
   readonly userAgent: string | undefined
   readonly nowMs: number
 }
 
-/** What a token grants: how long, as whom, where and on what somebody may watch. Tickets carry all of it. */
+/**
+ * The rights from a token: how long, under which tracking id, where and on which devices a client may watch. Tickets
+ * carry all of it.
+ */
 export interface Grant extends ViewerRestrictions {
-  /** The key that the token was signed with; null: none is needed. */
+  /** The key that signed the token; null: none is required. */
   readonly keyId: string | null
   /** When the token expires; null: never. */
   readonly untilMs: number | null
   readonly trackingId: string | null
 }
 
-/** Of an open distribution. */
+/** The grant of an open distribution. */
 export const OPEN_GRANT: Grant = { keyId: null, untilMs: null, trackingId: null, countries: null, devices: null }
 
 export function compilePlayback(
@@ -65,11 +68,11 @@ export function compilePlayback(
   }
 }
 
-/** The lowest number is preferred, among equals the one that was made first. */
+/** The lowest number is preferred; among equals, the engine that was created first. */
 const byPriority = (a: Engine, b: Engine): number =>
   a.priority - b.priority || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
 
-/** The rules that hold for every request, with a token or without: they can change while somebody watches. */
+/** The rules that apply to every request, with or without a token: they can change while a viewer watches. */
 function refuseViewer(
   { distribution, networks }: PlaybackRules,
   viewer: Pick<PlaybackViewer, 'address' | 'country' | 'referer'>,
@@ -100,8 +103,8 @@ function comesFromAllowed(
 }
 
 /**
- * May somebody watch with this token, or without one? Of an open distribution nobody needs one, and one that is sent all the
- * same is not looked at: it proves nothing.
+ * Whether a viewer may watch with this token, or without one. An open distribution needs no token and ignores one that
+ * is sent: it proves nothing.
  */
 export function admit(
   rules: PlaybackRules,
@@ -141,7 +144,7 @@ function grantFor(
   return ok({ keyId, untilMs, trackingId, countries, devices })
 }
 
-/** What a viewer with a ticket is held to: the rules of now, and what the token has granted. Null: it may watch. */
+/** The checks of a viewer with a ticket: the current rules, and the restrictions of its token. Null: it may watch. */
 export function refuseGranted(
   rules: PlaybackRules,
   grant: Grant,

@@ -1,10 +1,10 @@
-/** Playlists (RFC 8216) on their way from an engine to a viewer. */
+/** Rewrites HLS playlists (RFC 8216) of engines for viewers. */
 
-/** A rendition as a master playlist announces it. */
+/** A rendition in a master playlist. */
 export interface Variant {
   /** The whole `EXT-X-STREAM-INF` line. */
   readonly line: string
-  /** Bits a second, at most. */
+  /** Peak bits per second. */
   readonly bandwidth: number
   /** Relative to the playlist. */
   readonly uri: string
@@ -12,7 +12,7 @@ export interface Variant {
 
 const VARIANTS_MAX = 64
 
-/** The renditions of a master playlist as an engine writes it. Empty for what is none yet. */
+/** The renditions of an engine's master playlist. Empty when the playlist has none yet. */
 export function variantsOf(master: string): Variant[] {
   const lines = master.split(/\r?\n/)
   const variants: Variant[] = []
@@ -26,33 +26,33 @@ export function variantsOf(master: string): Variant[] {
 }
 
 /**
- * One master playlist of all engines that play, the preferred one first. Renditions that two engines make alike are
- * redundant streams to a player: it goes to the next when one fails, and stays there.
+ * One master playlist for all playing engines, the preferred one first. Equal renditions of two engines are
+ * redundant streams to a player: when one fails it switches to the other and stays there.
  */
 export function masterPlaylist(variants: readonly Variant[]): string {
   const entries = variants.map(({ line, uri }) => `${line}\n${uri}\n`)
   return `#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n${entries.join('')}`
 }
 
-/** Processes in a row that wrote nothing, as they are told of; a player has long given up then. */
+/** The most consecutive processes without output that become discontinuities. A player has long given up by then. */
 const SILENT_MAX = 1000
 
 /**
- * A playlist that several processes of an engine have written, one after the other, as RFC 8216 wants it. Names of files
- * begin with the number of their process. Each change of process is a discontinuity, as many as there were processes
- * between (section 4.3.2.3); the discontinuity sequence is the number of the process that the first segment is of, so it
- * counts those that have left, alike in all renditions (4.3.3.3, 6.2.4); segments go with the init segment of their own
- * process (4.3.2.5). ffmpeg by itself marks the changes, and names the last init segment for all.
+ * Joins the output of several consecutive processes of an engine into one playlist, as RFC 8216 requires. File names
+ * begin with the number of their process. Each change of process is a discontinuity, one for every process in
+ * between (section 4.3.2.3). The discontinuity sequence is the process number of the first segment, so it counts the
+ * removed ones, and is equal in all renditions (4.3.3.3, 6.2.4). Segments use the init segment of their own process
+ * (4.3.2.5). ffmpeg alone marks the changes, but names the last init segment for all.
  */
 function joinLaunches(playlist: string): string[] {
   const lines = playlist.split('\n')
   const init = /^#EXT-X-MAP:URI="\d{1,9}(_\w+\.mp4)"/m.exec(playlist)?.[1]
   if (init === undefined) return lines
-  const kept = lines.filter((line) => !/^#EXT-X-(MAP:|DISCONTINUITY)/.test(line))
+  const media = lines.filter((line) => !/^#EXT-X-(MAP:|DISCONTINUITY)/.test(line))
   let last: number | null = null
-  return kept.flatMap((line, index) => {
+  return media.flatMap((line, index) => {
     if (!line.startsWith('#EXTINF:')) return [line]
-    const uri = kept.slice(index, index + 4).find((one) => !one.startsWith('#')) ?? ''
+    const uri = media.slice(index, index + 4).find((one) => !one.startsWith('#')) ?? ''
     const launch = Number(/^(\d{1,9})_/.exec(uri)?.[1] ?? last ?? 0)
     const tags = tagsBetween(last, launch)
     last = launch
@@ -60,14 +60,14 @@ function joinLaunches(playlist: string): string[] {
   })
 }
 
-/** @param last null in front of the first segment */
+/** @param last null before the first segment */
 function tagsBetween(last: number | null, launch: number): string[] {
   if (last === null) return [`#EXT-X-DISCONTINUITY-SEQUENCE:${launch}`]
   const length = Math.max(0, Math.min(launch - last, SILENT_MAX))
   return Array.from({ length }, () => '#EXT-X-DISCONTINUITY')
 }
 
-/** Rewrites the addresses of a media playlist, and asks players to stay so far behind the live edge. */
+/** Rewrites the URIs of a media playlist, and asks players to stay this far behind the live edge. */
 export function mediaPlaylist(
   playlist: string,
   { latencySeconds, addressOf }: { latencySeconds: number; addressOf: (uri: string) => string },
@@ -84,10 +84,10 @@ export function mediaPlaylist(
     .join('\n')
 }
 
-/** A player reads no more of a playlist that it may trust. */
+/** The most segments that are read from one playlist. */
 const SEGMENTS_MAX = 1000
 
-/** The segments that a media playlist names, each with the milliseconds that it plays (`EXTINF`, RFC 8216 4.3.2.1). */
+/** The segments of a media playlist, each with its duration in milliseconds (`EXTINF`, RFC 8216 4.3.2.1). */
 export function segmentTimesOf(playlist: string): [name: string, ms: number][] {
   const found: [string, number][] = []
   let ms: number | null = null

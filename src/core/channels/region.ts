@@ -1,7 +1,7 @@
 import type { BodyReader } from '../validation/bodyReader.ts'
 import { INGEST_TYPES, type ChannelSettings } from './types.ts'
 
-/** Reads where something is to run. With one region there is nothing to choose. */
+/** Parses the region of a resource. With only one region it may be omitted. */
 export function readRegion(body: BodyReader<{ region?: string }>, settings: ChannelSettings): string | undefined {
   const { regions } = settings
   const region = body.value('region') ?? (regions.length === 1 ? regions[0] : undefined)

@@ -10,7 +10,7 @@ const SCHEMES: Readonly<Record<PullType, readonly string[]>> = {
   'srt-pull': ['srt:'],
 }
 
-/** What an SRT address may set. Everything else, `mode=listener` above all, would make the program behind it do more. */
+/** The allowed parameters of an SRT address. All others, above all `mode=listener`, would change what ffmpeg does. */
 const SRT_PARAMETERS: Readonly<Record<string, RegExp>> = {
   passphrase: /^[\x21-\x7e]{10,79}$/,
   streamid: /^[\x21-\x7e]{1,512}$/,
@@ -20,8 +20,8 @@ const SRT_PARAMETERS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Why a source may not be dialled, ready to follow the name of the field; null: it may. This looks at the text only:
- * whoever dials it judges again what a name resolves to.
+ * Why a source may not be dialled, as a predicate after the field name; null: it may. This checks the text only:
+ * each dial checks the addresses that a name resolves to.
  */
 export function refuseSource(type: PullType, text: string, allowPrivate: boolean): string | null {
   if (hasOddCharacters(text)) return 'must not contain spaces, control characters or backslashes'
@@ -34,10 +34,10 @@ export function refuseSource(type: PullType, text: string, allowPrivate: boolean
   return reason ?? (type === 'srt-pull' ? refuseSrt(url) : refuseRtmp(url))
 }
 
-/** The parser leaves hosts of schemes that it does not know as they are, so what is unusual is refused here. */
+/** The parser does not normalize hosts of unknown schemes, so unusual hosts are refused here. */
 function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
-  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, and no host that people write.
+  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, and nobody writes them as a host.
   if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
   if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
   return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate)

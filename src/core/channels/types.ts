@@ -1,6 +1,6 @@
-/** What the live management interface manages. Times are epoch milliseconds. */
+/** The resources of the channels API. Times are epoch milliseconds. */
 
-/** How far a channel or one of its engines is; from the most advanced to the least. */
+/** The statuses of a channel and its engines, from the most advanced to the least. */
 export const ACTIVE_STATUSES = [
   'playing',
   'ingesting',
@@ -13,10 +13,10 @@ export const ACTIVE_STATUSES = [
 ] as const
 export type ActiveStatus = (typeof ACTIVE_STATUSES)[number]
 
-/** Nothing runs and nothing is about to. Everything else keeps a channel from being deleted. */
+/** Nothing is running or about to run. A channel in any other status cannot be deleted. */
 export const isIdle = (status: ActiveStatus): boolean => status === 'stopped' || status === 'error'
 
-/** A channel is as far as the most advanced of its engines; one without engines is stopped. */
+/** The status of a channel is that of its most advanced engine; without engines it is stopped. */
 export function statusOf(engines: readonly ActiveStatus[]): ActiveStatus {
   return ACTIVE_STATUSES.find((status) => engines.includes(status)) ?? 'stopped'
 }
@@ -25,7 +25,7 @@ export interface ChannelRules {
   name: string
   /** The caller's own ids; each is unique within the account. */
   externalIds: readonly string[]
-  /** After this long without a source the channel is stopped; 0: never. */
+  /** The channel stops after this long without a source; 0: never. */
   timeoutSeconds: number
 }
 
@@ -36,11 +36,11 @@ export interface Channel extends ChannelRules {
   createdAtMs: number
 }
 
-/** Ways in which a source can reach an engine that this version serves. */
+/** How a source can reach an engine in this version. */
 export const INGEST_TYPES = ['rtmp-push', 'rtmp-pull', 'srt-pull'] as const
 export type IngestType = (typeof INGEST_TYPES)[number]
 
-/** True when Sluice hands out an address and a key; false when it dials the source itself. */
+/** True when Sluice provides an address and a key; false when it dials the source itself. */
 export const isPush = (type: IngestType): boolean => type === 'rtmp-push'
 
 export interface Ingest {
@@ -57,15 +57,15 @@ export interface Engine {
   id: string
   accountId: string
   channelId: string
-  /** Where its media comes from; null: nowhere yet, so it cannot be started. */
+  /** The source of its media; null: it has none yet and cannot be started. */
   ingestId: string | null
   name: string
   region: string
   abrLadderId: string
-  /** -100 to 100; of several engines the one with the lowest number that plays serves new viewers. */
+  /** -100 to 100. Of several engines, the playing one with the lowest number serves new viewers. */
   priority: number
   status: ActiveStatus
-  /** Why it is in `error`, what it waits for, or why it does not do all that it should; for people. */
+  /** Why it is in `error`, what it waits for, or why it leaves something out; for people. */
   statusMessage: string | null
   createdAtMs: number
   updatedAtMs: number
@@ -77,9 +77,9 @@ export interface Rendition {
   label: string
   width: number
   height: number
-  /** Bits a second. */
+  /** Bits per second. */
   bitrate: number
-  /** `value / scale` frames a second; null: those of the source. */
+  /** `value / scale` frames per second; null: the rate of the source. */
   frameRate: { value: number; scale: number } | null
 }
 
@@ -90,13 +90,13 @@ export interface AbrLadder {
   name: string
   /** At least one. */
   video: readonly Rendition[]
-  /** Kilobits a second of AAC; null: no sound. */
+  /** Kilobits per second of AAC; null: no audio. */
   audioKbps: number | null
   createdAtMs: number
   updatedAtMs: number
 }
 
-/** Countries and networks: either only these, or all but these. */
+/** Countries and networks: an allow list or a deny list. */
 interface ListRule {
   enabled: boolean
   mode: 'allow' | 'deny'
@@ -106,7 +106,7 @@ export interface DistributionSecurity {
   geoBlocking: ListRule & { countries: readonly string[] }
   ipBlocking: ListRule & { cidrs: readonly string[] }
   refererBlocking: { enabled: boolean; allowedDomains: readonly string[]; allowNativeApps: boolean }
-  /** As the client sent it. Addresses of segments are signed while there are keys, whatever this says. */
+  /** As the client sent it. While there are keys, segment URLs are signed regardless. */
   rewriteSegmentUrls: boolean
 }
 
@@ -114,15 +114,18 @@ export interface DistributionRules {
   name: string
   externalId: string | null
   enabled: boolean
-  /** How far behind the live edge HLS players are asked to stay, in seconds. */
+  /** How many seconds behind the live edge HLS players are asked to stay. */
   hlsLatencySeconds: number
   hls: boolean
-  /** Bits a second; renditions above are left out of the playlist. Null: all are there. */
+  /** Bits per second; renditions above it are left out of the playlist. Null: no limit. */
   maxBitrate: number | null
-  /** The engines that feed it, all of its channel. */
+  /** The engines that feed it, all from its channel. */
   engineIds: readonly string[]
   security: DistributionSecurity
-  /** Its last key was deleted by itself: until it has another one, nobody may watch. */
+  /**
+   * A request deleted its last key alone, without opening the distribution: until there is a new key, no viewer
+   * may watch.
+   */
   closedWithoutKey: boolean
 }
 
@@ -134,18 +137,18 @@ export interface Distribution extends DistributionRules {
   updatedAtMs: number
 }
 
-/** What the operator has decided about live channels. */
+/** Operator settings for channels. */
 export interface ChannelSettings {
   readonly regions: readonly string[]
   /** Where encoders push to, such as `rtmp://live.example.com:1935/live`. */
   readonly rtmpUrl: string
-  /** Whether sources may be dialled that are not on the public internet. */
+  /** Whether sources outside of the public internet may be dialled. */
   readonly allowPrivateSources: boolean
-  /** Why a text is no key for viewers' tokens, ready to follow the name of the field; null: it is one. */
+  /** Why a text is not a key for viewer tokens, as a predicate after the field name; null: it is one. */
   readonly refuseKey: (text: string) => string | null
 }
 
-/** The most ingests, engines and distributions that one channel may have of each. */
+/** The most ingests, engines and distributions of one channel, each. */
 export const CHILDREN_MAX = 1000
 /** The most viewer-token keys of one distribution. */
 export const KEYS_MAX = 2

@@ -4,29 +4,29 @@ import { decodeBase64url } from '../validation/base64url.ts'
 import { shown } from '../validation/problems.ts'
 import { deviceOf } from './device.ts'
 
-/** Tokens (RFC 7519) that whoever owns a channel signs for viewers. */
+/** Tokens (RFC 7519) that channel owners sign for viewers. */
 
 export type ViewerAlgorithm = 'HS256' | 'HS512' | 'RS256' | 'RS512'
 
-/** A token that is well formed. Nothing in it is true before its signature was verified. */
+/** A well-formed token. Trust nothing in it before its signature is verified. */
 export interface ViewerToken {
   readonly alg: ViewerAlgorithm
-  /** What was signed: header and payload as they stand, ASCII. */
+  /** The signed text: header and payload as sent, ASCII. */
   readonly signingInput: string
   readonly signature: Uint8Array
   readonly claims: ViewerClaims
 }
 
-/** What a token says. Null: it does not restrict that. */
+/** The claims of a token. Null: no such restriction. */
 export interface ViewerClaims {
   readonly expMs: number
   readonly nbfMs: number | null
   readonly iatMs: number | null
   readonly channels: readonly string[] | null
-  /** Upper case; none of them: nowhere. */
+  /** Upper case. Empty: allowed nowhere. */
   readonly countries: readonly string[] | null
   readonly devices: readonly string[] | null
-  /** Whose views are counted together. */
+  /** Views with the same tracking id are counted together. */
   readonly trackingId: string | null
 }
 
@@ -39,14 +39,14 @@ const RESTRICTIONS = ['ch', 'geo', 'hw', 'cc', 'rgn', 'dma']
 const MEMBERS = [...RESTRICTIONS, 'tid', 'cvd']
 
 /**
- * The claim that signers for hosted services with this interface put restrictions in: a word of their tokens, which
- * restrict here as they do there.
+ * The claim in which signers for hosted services with this API put restrictions. They restrict here as they do
+ * there.
  */
 const HOSTED_CLAIM = 'optiview'
 
 /**
- * Reads the compact form of RFC 7515.
- * @param claim what this installation calls the claim that restrictions are in; that of hosted services is read too
+ * Parses the compact form of RFC 7515.
+ * @param claim the configured name of the claim with the restrictions; the name of hosted services is read too
  */
 export function parseViewerToken(text: string, claim: string): Result<ViewerToken, string> {
   const parts = text.length > TOKEN_MAX ? [] : text.split('.')
@@ -60,7 +60,7 @@ export function parseViewerToken(text: string, claim: string): Result<ViewerToke
 }
 
 function readHeader(header: JsonObject | null): Result<ViewerAlgorithm, string> {
-  const alg = ALGORITHMS.find((known) => known === header?.['alg'])
+  const alg = ALGORITHMS.find((supported) => supported === header?.['alg'])
   if (header === null || alg === undefined) return err(`alg must be one of ${ALGORITHMS.join(', ')}`)
   return 'crit' in header ? err('crit is not supported') : ok(alg)
 }
@@ -79,7 +79,10 @@ function readClaims(payload: JsonObject | null, claim: string): Result<ViewerCla
     : restrictions
 }
 
-/** The claim that holds the restrictions. What restricts anywhere else is not read, so the token is refused. */
+/**
+ * The claim that holds the restrictions. A restriction in any other claim would not be enforced, so such a token is
+ * refused.
+ */
 function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObject, string> {
   const stray = Object.entries(payload).find(([name, value]) => !names.includes(name) && restricts(name, value, names))
   if (stray) return err(`${shown(stray[0])} is not read; restrictions stand under ${names.join(' or ')}`)
@@ -89,7 +92,10 @@ function ownClaim(payload: JsonObject, names: readonly string[]): Result<JsonObj
   return isJsonObject(own) ? ok(own) : err(`${name} must be an object`)
 }
 
-/** Is a claim that is not ours meant to restrict? Its name is almost ours, or that of a restriction, or it holds one. */
+/**
+ * Whether an unknown claim is meant to restrict: its name is almost ours, or is that of a restriction, or its value
+ * holds one.
+ */
 function restricts(name: string, value: unknown, names: readonly string[]): boolean {
   const isAlmostOurs = names.some((each) => each.toLowerCase() === name.toLowerCase())
   return isAlmostOurs || RESTRICTIONS.includes(name) || (isJsonObject(value) && Object.keys(value).some(isRestriction))
@@ -97,7 +103,7 @@ function restricts(name: string, value: unknown, names: readonly string[]): bool
 
 const isRestriction = (name: string): boolean => RESTRICTIONS.includes(name.toLowerCase())
 
-/** Epoch milliseconds; null when it is not said, undefined when it is no time. */
+/** Epoch milliseconds; null when absent, undefined when invalid. */
 function readTime(value: unknown): number | null | undefined {
   if (value === undefined) return null
   return typeof value === 'number' && Number.isFinite(value) && Math.abs(value) < 1e11 ? value * 1000 : undefined
@@ -105,7 +111,7 @@ function readTime(value: unknown): number | null | undefined {
 
 type Restrictions = Pick<ViewerClaims, 'channels' | 'countries' | 'devices' | 'trackingId'>
 
-/** A restriction that is not understood is never taken for none. */
+/** An unknown restriction is refused, never ignored. */
 function readRestrictions(own: JsonObject): Result<Restrictions, string> {
   const unknown = Object.keys(own).find((name) => !MEMBERS.includes(name))
   if (unknown !== undefined) return err(`${unknown.slice(0, 32)} is not known`)
@@ -119,9 +125,9 @@ function readRestrictions(own: JsonObject): Result<Restrictions, string> {
 }
 
 /**
- * Where viewers may be. Regions and market areas are in no country database, so nobody is known to be in one. In `geo`
- * one of all places that are named must hold. The older spelling has the lists outside of it, and each of them must; it
- * does not count beside the newer one.
+ * The countries where viewers may be. No country database contains regions or market areas, so no viewer is ever
+ * known to be in one. In `geo` any one of the listed places is enough. The older spelling has its lists outside of
+ * `geo`, and each of them must match; it is ignored beside the newer one.
  */
 function readGeo(own: JsonObject): Result<string[] | null, string> {
   const { geo } = own
@@ -130,9 +136,9 @@ function readGeo(own: JsonObject): Result<string[] | null, string> {
   const [countries, regions, areas] = [readTexts(cc), readTexts(rgn), readCodes(dma)]
   if (countries === undefined || regions === undefined) return err('cc and rgn must be lists of text')
   if (areas === undefined) return err('dma must be a list of numbers')
-  const isElsewhere = regions !== null || areas !== null
-  if (countries === null) return ok(isElsewhere ? [] : null)
-  return ok(isElsewhere && geo === undefined ? [] : countries.map((code) => code.toUpperCase()))
+  const hasOtherAreas = regions !== null || areas !== null
+  if (countries === null) return ok(hasOtherAreas ? [] : null)
+  return ok(hasOtherAreas && geo === undefined ? [] : countries.map((code) => code.toUpperCase()))
 }
 
 const readTexts = (value: unknown): string[] | null | undefined => {
@@ -158,10 +164,10 @@ export type ClaimProblem =
   | 'country_not_allowed'
   | 'device_not_allowed'
 
-/** What a viewer token restricts for as long as somebody watches with it. Null: it does not restrict that. */
+/** The restrictions of a viewer token for as long as its holder watches. Null: no such restriction. */
 export type ViewerRestrictions = Pick<ViewerClaims, 'countries' | 'devices'>
 
-/** Do the restrictions hold for this viewer? Null: they do. */
+/** The restriction that this viewer violates; null: none. */
 export function problemOfRestrictions(
   { countries, devices }: ViewerRestrictions,
   viewer: { country: string | null; userAgent: string | undefined },
@@ -170,7 +176,7 @@ export function problemOfRestrictions(
   return devices && !devices.includes(deviceOf(viewer.userAgent)) ? 'device_not_allowed' : null
 }
 
-/** Do all parts of a token hold, whose signature was verified? Null: they do. */
+/** The first claim that fails, of a token whose signature was verified; null: none. */
 export function problemOfClaims(
   claims: ViewerClaims,
   viewer: { channelId: string; country: string | null; userAgent: string | undefined; nowMs: number },

@@ -3,7 +3,7 @@ import { decodeBase64url as decode } from '../validation/base64url.ts'
 /** Length-prefixed parts in bytes, and base64url without padding (RFC 4648 section 5). */
 
 const encoder = new TextEncoder()
-// A byte order mark is a character of the text like any other; bytes that are no UTF-8 are refused.
+// A byte order mark is kept as a character of the text. Invalid UTF-8 is refused.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const LENGTH_MAX = 0xffff
@@ -21,7 +21,10 @@ export class PartWriter {
     return this
   }
 
-  /** Two bytes of length, then UTF-8. @throws RangeError past 65,535 bytes, or for half of a surrogate pair */
+  /**
+   * Two bytes of length, then UTF-8.
+   * @throws RangeError past 65,535 bytes, or for half of a surrogate pair
+   */
   text(text: string): this {
     const bytes = encoder.encode(text)
     if (bytes.length > LENGTH_MAX) throw new RangeError('the text is too long')
@@ -36,7 +39,7 @@ export class PartWriter {
   }
 }
 
-/** Reads what `PartWriter` wrote. Null where the bytes end early or are no UTF-8. */
+/** Reads the output of `PartWriter`. Null where the bytes end early or are not UTF-8. */
 export class PartReader {
   #rest: Uint8Array
 
@@ -76,7 +79,7 @@ export function encodeBase64url(bytes: Uint8Array): string {
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Null for anything but the one spelling that `encodeBase64url` gives to one byte or more. */
+/** Null unless the text is the one spelling that `encodeBase64url` gives to one byte or more. */
 export function decodeCursorBytes(text: string): Uint8Array | null {
   return text === '' ? null : decode(text)
 }

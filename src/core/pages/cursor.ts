@@ -2,26 +2,29 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { decodeCursorBytes, encodeBase64url, PartReader, PartWriter } from './bytes.ts'
 
 /**
- * The one cursor of every list: where the last page ended, as the sort key of its last item. It is opaque and signed,
- * so that a client neither builds nor edits one; it holds no secret and grants nothing.
+ * The cursor of every list: the sort key of the last item of the previous page. It is opaque and signed, so that a
+ * client can neither build nor edit one. It contains no secret and grants nothing.
  *
  *   version | list | number of key parts | the parts | tag of the filters (8 bytes) | tag of all before (12 bytes)
  *
- * Parts carry their length, so no value can be mistaken for two. The tags are a keyed hash, cut short: 12 bytes leave
- * a forger one chance in 2^96 a try.
+ * Parts carry their length, so no value can be mistaken for two. The tags are a truncated keyed hash: with 12 bytes
+ * a forger has one chance in 2^96 per attempt.
  */
 
 /** A keyed hash of at least 12 bytes, such as HMAC-SHA256 with a key of this installation. */
 export type Mac = (data: Uint8Array) => Uint8Array
 
-/** One field of a sort key. Numbers are whole and safe. */
+/** One field of a sort key. Numbers are safe integers. */
 export type KeyPart = string | number | null
 
-/** What a cursor is bound to. */
+/** The list and filters that a cursor is bound to. */
 export interface CursorScope {
   /** Name of the list, unique in the project. */
   list: string
-  /** Account, parent id and filters: a cursor made under others is refused. Undefined values count as absent. */
+  /**
+   * Account, parent id and filters: a cursor made under different ones is refused. Undefined values count as
+   * absent.
+   */
   filters: Readonly<Record<string, string | number | boolean | undefined>>
 }
 
@@ -29,7 +32,7 @@ const VERSION = 1
 const FILTER_TAG_BYTES = 8
 const TAG_BYTES = 12
 const KEY_PARTS_MAX = 4
-/** Room for a sort key with a name of 128 characters of four bytes; `(createdAt, id)` takes about 100. */
+/** Room for a sort key with a name of 128 four-byte characters; `(createdAt, id)` takes about 100. */
 const CURSOR_MAX = 1024
 
 const encoder = new TextEncoder()
@@ -46,7 +49,8 @@ export function encodeCursor(scope: CursorScope, key: readonly KeyPart[], mac: M
 }
 
 /**
- * The sort key; `invalid_cursor` for one that is forged, cut, of another version or list, or made under other filters.
+ * The sort key; `invalid_cursor` for a cursor that is forged, cut, of another version or list, or made under other
+ * filters.
  */
 export function decodeCursor(text: unknown, scope: CursorScope, mac: Mac): Result<KeyPart[], 'invalid_cursor'> {
   const bytes = typeof text === 'string' && text.length <= CURSOR_MAX ? decodeCursorBytes(text) : null
@@ -57,7 +61,7 @@ export function decodeCursor(text: unknown, scope: CursorScope, mac: Mac): Resul
   return key === null ? err('invalid_cursor') : ok(key)
 }
 
-/** The signature held, so the layout is ours, but perhaps that of another version, list or filter. */
+/** The signature is valid, so the layout is ours, but the version, list or filters may differ. */
 function readSigned(signed: Uint8Array, scope: CursorScope, mac: Mac): KeyPart[] | null {
   const reader = new PartReader(signed)
   if (reader.byte() !== VERSION || reader.text() !== scope.list) return null
@@ -85,7 +89,7 @@ function partFromText(text: string | null): KeyPart | undefined {
   return /^n-?\d{1,16}$/.test(text) ? Number(text.slice(1)) : undefined
 }
 
-/** The first byte keeps the two uses of the key apart: a filter can never be made to look like a signed cursor. */
+/** The first byte separates the two uses of the key: a filter can never look like a signed cursor. */
 function filterTag({ filters }: CursorScope, mac: Mac): Uint8Array {
   const sent = Object.entries(filters).filter(([, value]) => value !== undefined)
   const canonical = JSON.stringify(sent.sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -108,7 +112,7 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array {
   return joined
 }
 
-/** In a time that does not tell where the first difference is. */
+/** Compares in constant time. */
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
   let difference = 0

@@ -3,16 +3,16 @@ import type { FieldErrors } from '../errors.ts'
 import { readLimit } from './page.ts'
 import { parametersOf } from './parameters.ts'
 
-/** Reads one parameter. The error says what it must be. */
+/** Parses one parameter. The error says what it must be. */
 export type ParameterReader<F> = (text: string) => Result<Partial<F>, string>
 
-/** Where in a list, and how much of it. */
+/** The requested position in a list and the page size. */
 export interface QueryPart {
   limit: number
   cursor?: string
 }
 
-/** Reads the query of a list: its filters, `limit` and `cursor`, each with one value; all errors at once. */
+/** Parses the query of a list: its filters, `limit` and `cursor`, each with one value. All errors at once. */
 export function readListQuery<F extends object>(
   query: Record<string, unknown>,
   readers: Readonly<Record<string, ParameterReader<F>>>,
@@ -25,7 +25,7 @@ export function readListQuery<F extends object>(
     if (part.ok) Object.assign(read, part.value)
     else errors[name] = [part.error]
   }
-  // Each reader gives fields of F only.
+  // Each reader returns only fields of F.
   return Object.keys(errors).length > 0 ? err(errors) : ok(read as Partial<F> & QueryPart)
 }
 

@@ -1,8 +1,7 @@
 /**
- * The parameters of a query that are known by one of these names. Names ignore case; other parameters are ignored. A
- * parameter that comes several times with one value counts once; with several values it is a list of them.
- *
- * @param query as a URL parser left it: a text, or a list of texts of a parameter that is repeated
+ * The parameters of a query that have one of these names. Names ignore case; other parameters are ignored. A
+ * parameter that is repeated with one value counts once; with several values it becomes a list.
+ * @param query as a URL parser left it: a text, or a list of texts for a repeated parameter
  */
 export function parametersOf<N extends string>(
   query: Record<string, unknown>,
@@ -26,7 +25,7 @@ const oneOrAll = (values: string[]): string | string[] => (values.length === 1 ?
 export const wordOf = <W extends string>(words: readonly W[], text: unknown): W | undefined =>
   typeof text === 'string' ? words.find((word) => word.toLowerCase() === text.toLowerCase()) : undefined
 
-/** `true` or `false` in any case, as Python and C# write them; undefined for anything else. */
+/** `true` or `false` in any case, as Python and C# write them; undefined for other text. */
 export function flagOf(text: string): boolean | undefined {
   const word = wordOf(['true', 'false'], text)
   return word === undefined ? undefined : word === 'true'

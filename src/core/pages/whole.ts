@@ -1,14 +1,14 @@
 import type { KeyPart } from './cursor.ts'
 
-/** How a list that is held whole is ordered. The parts of a key are numbers, or text of ASCII. */
+/** The order of a list that is held whole in memory. The parts of a key are numbers, or text of ASCII. */
 export interface WholeOrder<R> {
   readonly direction: 'asc' | 'desc'
   readonly keyOf: (row: R) => KeyPart[]
 }
 
 /**
- * At most `limit` rows in order, from behind `position`, which need not be there any more; from the start when it is
- * empty. For lists that are bounded to a few hundred rows, which other lists are not.
+ * At most `limit` rows in order after `position`, whose row may be gone; from the start when `position` is empty.
+ * Use it only for lists that are bounded to a few hundred rows.
  */
 export function rowsAfter<R>(
   rows: readonly R[],

@@ -11,14 +11,14 @@ export interface RecordingFilter {
 
 const { tokenId, streamName } = CONNECTION_FILTERS
 
-/** Reads the query of `GET /api/recordings`; all errors at once. */
+/** Parses the query of `GET /api/recordings` and reports all errors at once. */
 export const readRecordingQuery = (query: Record<string, unknown>): Result<RecordingFilter & QueryPart, FieldErrors> =>
   readListQuery<RecordingFilter>(query, { tokenId, streamName })
 
-/** Where a finished recording is fetched. */
+/** The path from which a completed recording is downloaded. */
 const downloadPath = (id: string): string => `/api/recordings/${id}/download`
 
-/** A recording as the interface shows it; what is not known is left out. */
+/** A recording as the API shows it. Unknown values are left out. */
 export function toRecordingRecord(recording: Recording) {
   const { endedAtMs, bytes, durationMs, problem, tracks } = recording
   return {
@@ -38,7 +38,7 @@ export function toRecordingRecord(recording: Recording) {
   }
 }
 
-/** What events say of a recording. */
+/** The fields of a recording that events carry. */
 export function recordingData(recording: Recording) {
   const { accountId, streamName, endedAtMs, bytes, durationMs, tracks, state } = recording
   return {

@@ -1,4 +1,4 @@
-/** What a recording holds, as events and the interface tell it. */
+/** One track of a recording, as events and the API show it. */
 export interface RecordedTrack {
   readonly type: 'video' | 'audio'
   readonly codec: string
@@ -7,14 +7,14 @@ export interface RecordedTrack {
 }
 
 /**
- * `recording`: media comes in. `processing`: it is made into one file that can be played. `completed`: it can be fetched.
- * `error`: it cannot. `deleting`: it was deleted, and its files may still be there.
+ * `recording`: media arrives. `processing`: ffmpeg makes one playable file. `completed`: the file can be downloaded.
+ * `error`: the recording failed. `deleting`: it was deleted, but its files may still exist.
  */
 export type RecordingState = 'recording' | 'processing' | 'completed' | 'error' | 'deleting'
 
 /** One recording of one feed. Times are epoch milliseconds. */
 export interface Recording {
-  /** 22 characters that sort by the time of the beginning. */
+  /** 22 characters that sort by start time. */
   readonly id: string
   readonly accountId: string
   readonly streamName: string
@@ -23,10 +23,10 @@ export interface Recording {
   readonly state: RecordingState
   readonly startedAtMs: number
   readonly endedAtMs: number | null
-  /** Of the finished file. */
+  /** Size of the completed file. */
   readonly bytes: number | null
   readonly durationMs: number | null
   readonly tracks: readonly RecordedTrack[]
-  /** Why it failed, for people. */
+  /** Why it failed, as a sentence for the user. */
   readonly problem: string | null
 }

@@ -27,11 +27,11 @@ function oneOf<T>(allowed: readonly string[], text: string, make: (word: string)
   return word === undefined ? err(`must be one of ${allowed.join(', ')}`) : ok(make(word))
 }
 
-/** Reads the query of `GET /api/sessions`; all errors at once. */
+/** Parses the query of `GET /api/sessions` and reports all errors at once. */
 export const readSessionQuery = (query: Record<string, unknown>): Result<SessionFilter & QueryPart, FieldErrors> =>
   readListQuery(query, READERS)
 
-/** Reads `{streamId: "accountId/streamName"}`. */
+/** Parses `{streamId: "accountId/streamName"}`. */
 export function readStreamStop(body: unknown): Result<{ accountId: string; streamName: string }, FieldErrors> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     return err({ body: ['must be a JSON object with streamId'] })
@@ -44,7 +44,7 @@ export function readStreamStop(body: unknown): Result<{ accountId: string; strea
   return stream.ok && unknown.length === 0 ? stream : err(errors)
 }
 
-/** Reads `?streamId=accountId/streamName`. */
+/** Parses `?streamId=accountId/streamName`. */
 export function readStreamQuery(
   query: Record<string, unknown>,
 ): Result<{ accountId: string; streamName: string }, FieldErrors> {

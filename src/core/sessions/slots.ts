@@ -1,44 +1,53 @@
 import type { Action } from '../access/types.ts'
 
-/** How many sessions one node takes at a time, and how many of them one address or one token may have. */
+/** The limits on concurrent sessions: of one node, of one address and of one token. */
 export interface SlotLimits {
   /** Publishers and viewers together. */
   readonly max: number
-  /** 0 to 1: the share of `max` that only publishers may take. */
+  /** 0 to 1: the share of `max` that only publishers may use. */
   readonly publisherShare: number
-  /** 0 to 1: the share of the slots of its kind that one token may take, or the viewers without a token of one account. */
+  /**
+   * 0 to 1: the share of all slots of an action that one token, or the viewers without a token of one account, may
+   * use.
+   */
   readonly tokenShare: number
-  /** Of one address; 0: any number. Publishers and viewers are counted apart, so that neither can lock out the other. */
+  /**
+   * For one address; 0: no limit. Publishers and viewers are counted separately, so that neither locks out the
+   * other.
+   */
   readonly maxViewersPerAddress: number
   readonly maxPublishersPerAddress: number
-  /** Sessions of one address whose media connection is not up yet; 0: any number. */
+  /** Sessions of one address whose media connection is not established yet; 0: no limit. */
   readonly maxConnectingPerAddress: number
 }
 
-/** Who asks for a slot. */
+/** A request for a slot. */
 export interface SlotRequest {
   readonly action: Action
-  /** See `addressKey`. Null: a proxy's that does not say for whom, so that its address says nothing. */
+  /**
+   * See `addressKey`. Null: the request came through a proxy that does not name the client, so its address says
+   * nothing.
+   */
   readonly addressKey: string | null
-  /** Null: not known yet, so that the limits of tokens are not looked at. */
+  /** Null: not known yet, so the limits of tokens are not checked. */
   readonly holder: SlotHolder | null
-  /** A media connection still has to come up after the admission, as in WebRTC. */
+  /** The media connection is established only after the admission, as in WebRTC. */
   readonly connects: boolean
 }
 
 /** What sessions are counted by beside their address. */
 export type SlotHolder = { readonly tokenId: number } | { readonly accountId: string }
 
-/** A slot that was taken. Both verbs may be called any number of times. */
+/** An acquired slot. Both methods may be called more than once. */
 export interface SessionSlot {
-  /** Its media connection is up. */
+  /** The media connection is established. */
   connected(): void
   release(): void
 }
 
 /**
- * Why somebody who has access gets no slot. 503: the node is full. 429: the address or the token has as many sessions
- * as it may. `text` goes to the client over every protocol.
+ * Why an authorized client gets no slot. 503: the node is full. 429: the address or the token has reached its number
+ * of sessions. `text` reaches the client over every protocol.
  */
 export const SESSION_LIMITS = {
   too_many_sessions: { status: 503, text: 'Too many sessions: try again later', retryAfterSeconds: 5 },
@@ -67,13 +76,13 @@ export const SESSION_LIMITS = {
 export type SessionLimitCode = keyof typeof SESSION_LIMITS
 
 /**
- * The slots of one node: who may take one, and how many are taken. Every count is of slots that are taken now, so
- * memory is bounded by `max`, whatever addresses come.
+ * The session slots of one node: who may take one, and how many are in use. Only slots in use are counted, so memory
+ * is bounded by `max` for any number of addresses.
  */
 export class SessionSlots {
   readonly #limits: SlotLimits
   readonly #taken = { publish: 0, view: 0 }
-  /** By action and address, or by action and holder. */
+  /** Keyed by action and address, or by action and holder. */
   readonly #ofAddress = new Counts()
   readonly #connecting = new Counts()
   readonly #ofHolder = new Counts()
@@ -83,9 +92,8 @@ export class SessionSlots {
   }
 
   /**
-   * Null: there is a slot.
-   *
-   * @param ending sessions that are over but not on record as such yet; they count as viewers until they are
+   * The limit that refuses this request; null when a slot is free.
+   * @param ending sessions that have ended but are not recorded as ended yet; they count as viewers until then
    */
   refusal(request: SlotRequest, ending = 0): SessionLimitCode | null {
     const { action, holder } = request
@@ -96,7 +104,7 @@ export class SessionSlots {
     return 'tokenId' in holder ? 'too_many_with_token' : 'too_many_without_token'
   }
 
-  /** Takes a slot. Ask `refusal` first, in the same turn. */
+  /** Takes a slot. Call `refusal` first, in the same turn of the event loop. */
   take({ action, addressKey, holder, connects }: SlotRequest): SessionSlot {
     const address = addressKey === null ? null : `${action} ${addressKey}`
     const connected = connects && address !== null ? this.#connecting.add(address) : () => undefined
@@ -145,13 +153,13 @@ export class SessionSlots {
   }
 }
 
-/** 0: there is no limit. */
+/** 0: no limit. */
 const isReached = (count: number, most: number): boolean => most > 0 && count >= most
 
 const holderKey = (action: Action, holder: SlotHolder): string =>
   'tokenId' in holder ? `${action} token ${holder.tokenId}` : `${action} account ${holder.accountId}`
 
-/** How many there are of each key; a key without any is forgotten. */
+/** Counts per key. A key whose count is zero is deleted. */
 class Counts {
   readonly #counts = new Map<string, number>()
 
@@ -159,7 +167,7 @@ class Counts {
     return this.#counts.get(key) ?? 0
   }
 
-  /** One more. Call what it answers when that is over; a second call changes nothing. */
+  /** Adds one. Call the returned function to take it off; a second call changes nothing. */
   add(key: string): () => void {
     this.#counts.set(key, this.get(key) + 1)
     let isCounted = true

@@ -1,6 +1,6 @@
 import type { Action, Protocol } from '../access/types.ts'
 
-/** One connection of a publisher or of a viewer that was admitted. */
+/** One connection of an admitted publisher or viewer. */
 export interface Session {
   /** 22 characters that sort by the time of admission. */
   readonly id: string
@@ -8,11 +8,14 @@ export interface Session {
   readonly protocol: Protocol
   readonly accountId: string
   readonly streamName: string
-  /** Keeps several publishers of one name apart; null: the source without a name. */
+  /** Distinguishes several publishers of one stream name; null: the default source. */
   readonly sourceId: string | null
-  /** The token that admitted it, the parent of a self-signed one; null for anonymous viewers of open streams. */
+  /**
+   * The token that admitted the session, for a self-signed token its parent; null for anonymous viewers of open
+   * streams.
+   */
   readonly tokenId: number | null
-  /** Of the self-signed token, when it has one. */
+  /** The `jti` of the self-signed token, if it has one. */
   readonly jti: string | null
   readonly trackingId: string | null
   /** Canonical text. */
@@ -22,7 +25,7 @@ export interface Session {
   readonly startedAtMs: number
 }
 
-/** A publisher's media on the air, without the media itself. */
+/** The facts about a publisher's active feed, without its media. */
 export interface FeedFacts {
   /** A UUID. */
   readonly feedId: string
@@ -31,12 +34,12 @@ export interface FeedFacts {
   readonly streamName: string
   readonly sourceId: string | null
   readonly tokenId: number
-  /** Viewers need a subscribe token. Taken from the publish token when the feed began. */
+  /** Viewers need a subscribe token. Copied from the publish token when the feed began. */
   readonly secured: boolean
   readonly startedAtMs: number
 }
 
-/** Bytes that a session has moved since it began: received from it, and handed to its socket. */
+/** Bytes of a session since it began: received from it, and written to its socket. */
 export interface Bytes {
   readonly bytesIn: number
   readonly bytesOut: number

@@ -11,15 +11,18 @@ export interface Revocation {
   issuedBeforeMs: number | null
 }
 
-/** A client's clock may be ahead of ours by so much. */
+/** How far a client's clock may be ahead of ours. */
 const SKEW_MS = 60_000
 
-/** Reads the body of a revocation. @param nowMs epoch milliseconds */
+/**
+ * Parses the body of a revocation.
+ * @param nowMs epoch milliseconds
+ */
 export function readRevoke(body: unknown, nowMs: number): Result<Revocation, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(RevokeSelfSigned, body, problems)
-  const jti = sound.value('jti') ?? null
-  const issuedBefore = sound.value('issuedBefore')
+  const reader = readShape(RevokeSelfSigned, body, problems)
+  const jti = reader.value('jti') ?? null
+  const issuedBefore = reader.value('issuedBefore')
   checkPlainText('jti', jti ?? undefined, problems)
   const issuedBeforeMs = issuedBefore === undefined ? null : readIssuedBefore(issuedBefore, nowMs, problems)
   if (problems.isEmpty && jti === null && issuedBefore === undefined) {
@@ -37,20 +40,20 @@ function readIssuedBefore(text: string, nowMs: number, problems: Problems): numb
 
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-/** RFC 3339 date-time, from 1970 on, to epoch milliseconds; null for anything else. */
+/** RFC 3339 date-time, from 1970 on, to epoch milliseconds; null for other text. */
 function parseDateTime(text: string): number | null {
   const date = DATE_TIME.exec(text)?.[1]
   if (date === undefined) return null
-  // The engine reads 30 February as 2 March; only a date that survives the round trip exists.
+  // The engine reads 30 February as 2 March. A date exists only if it survives the round trip.
   const midnight = Date.parse(`${date}T00:00:00Z`)
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== date) return null
   const ms = Date.parse(text)
   return ms >= 0 ? ms : null
 }
 
-/** Reads the body of a request to disable publish tokens: their ids without duplicates, in the order of the body. */
+/** Parses the body of a request to disable publish tokens: their ids without duplicates, in the order of the body. */
 export function readDisable(body: unknown): Result<number[], FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(DisableTokens, body, problems)
-  return problems.settle([...new Set(sound.value('tokenIds') ?? [])])
+  const reader = readShape(DisableTokens, body, problems)
+  return problems.settle([...new Set(reader.value('tokenIds') ?? [])])
 }

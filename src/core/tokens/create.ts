@@ -9,7 +9,7 @@ import type { TokenRules, TokenKind } from './types.ts'
 
 const SCHEMAS = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
 
-/** What either kind may send. Fields of the other kind were refused by the schema and read as undefined. */
+/** The fields of both kinds. The schema refuses fields of the other kind, which then read as undefined. */
 type CreateBody = Static<typeof CreatePublishToken> & Static<typeof CreateSubscribeToken>
 
 /** A token to be created. `expiresSeconds` counts from its creation; null: it never expires. */
@@ -18,12 +18,12 @@ export interface NewToken {
   expiresSeconds: number | null
 }
 
-/** Reads the body of a create request, whatever it is. All that is wrong is told at once. */
+/** Parses the body of a create. All errors are reported at once. */
 export function readTokenCreate(kind: TokenKind, body: unknown): Result<NewToken, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as BodyReader<CreateBody>
-  const rules = readRules(kind, sound)
-  return problems.settle({ rules, expiresSeconds: sound.value('expires') ?? null })
+  const reader = readShape(SCHEMAS[kind], body, problems, createHints[kind]) as unknown as BodyReader<CreateBody>
+  const rules = readRules(kind, reader)
+  return problems.settle({ rules, expiresSeconds: reader.value('expires') ?? null })
 }
 
 function readRules(kind: TokenKind, body: BodyReader<CreateBody>): TokenRules {

@@ -8,7 +8,7 @@ import {
 } from './schema.ts'
 import type { Hints } from '../validation/bodyReader.ts'
 
-/** Why a property is refused when there is more to say than that it is unknown, taken from the schemas. */
+/** Why a property is refused, where there is more to say than that it is unknown. Taken from the schemas. */
 
 const CREATE = { publish: CreatePublishToken, subscribe: CreateSubscribeToken } as const
 const UPDATE = { publish: UpdatePublishToken, subscribe: UpdateSubscribeToken } as const
@@ -40,7 +40,7 @@ interface Schema {
   properties: object
 }
 
-/** `known`, and a sentence for each property that only the other kind of token has. */
+/** `known`, plus a sentence for each property that only the other kind of token has. */
 function withForeign(own: Schema, other: Schema, otherKind: TokenKind, known: Hints): Hints {
   const foreign = Object.keys(other.properties).filter((name) => !Object.hasOwn(own.properties, name))
   const hints = foreign.map((name) => hint(name, `unknown property ${name}; only ${otherKind} tokens have it`))

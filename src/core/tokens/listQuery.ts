@@ -6,7 +6,7 @@ import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { ListByNameQuery, ListQuery } from './requestSchema.ts'
 import { allowed, readShape, type BodyReader } from '../validation/bodyReader.ts'
 
-/** Which page of which order. `page` counts from 1. */
+/** The requested page and order. `page` counts from 1. */
 export interface ListRequest {
   sortBy: 'Name' | 'AddedOn'
   page: number
@@ -16,11 +16,11 @@ export interface ListRequest {
 
 export interface ListByNameRequest extends ListRequest {
   name: string
-  /** `None` of the interface is `TokenOrStreamName` here, as it is there. */
+  /** `None` of the API means `TokenOrStreamName`. */
   filterBy: 'TokenName' | 'StreamName' | 'TokenOrStreamName'
 }
 
-/** Reads the query of a list, as a URL parser left it. */
+/** Parses the query of a list, as a URL parser left it. */
 export function readTokenListQuery(query: Record<string, unknown>): Result<ListRequest, FieldErrors> {
   const problems = new Problems()
   return problems.settle(readList(readQuery(ListQuery, query, problems)))
@@ -29,10 +29,10 @@ export function readTokenListQuery(query: Record<string, unknown>): Result<ListR
 /** The same with `name` and `filterBy`. */
 export function readListByNameQuery(query: Record<string, unknown>): Result<ListByNameRequest, FieldErrors> {
   const problems = new Problems()
-  const sound = readQuery(ListByNameQuery, query, problems)
-  const name = sound.value('name') ?? ''
+  const reader = readQuery(ListByNameQuery, query, problems)
+  const name = reader.value('name') ?? ''
   checkPlainText('name', name, problems)
-  return problems.settle({ ...readList(sound), name, filterBy: filterOf(sound) })
+  return problems.settle({ ...readList(reader), name, filterBy: filterOf(reader) })
 }
 
 function readList(query: BodyReader<Static<typeof ListQuery>>): ListRequest {
@@ -49,7 +49,7 @@ function filterOf(query: BodyReader<Static<typeof ListByNameQuery>>): ListByName
   return filter === undefined || filter === 'None' ? 'TokenOrStreamName' : filter
 }
 
-/** Reads the text of a query by a schema. What is wrong is in `problems`; what the schema does not know is ignored. */
+/** Parses the text of a query by a schema. Errors are added to `problems`; unknown parameters are ignored. */
 export function readQuery<S extends TObject>(schema: S, query: Record<string, unknown>, problems: Problems) {
   const typed: [string, unknown][] = []
   for (const [name, value] of Object.entries(parametersOf(query, Object.keys(schema.properties)))) {
@@ -60,7 +60,10 @@ export function readQuery<S extends TObject>(schema: S, query: Record<string, un
   return readShape(schema, Object.fromEntries(typed), problems)
 }
 
-/** What the text stands for where the schema wants a number, a boolean or a word; else the text, for it to refuse. */
+/**
+ * The number, boolean or word that the text means where the schema wants one; otherwise the text, which the schema
+ * then refuses.
+ */
 function fromText(schema: TSchema, text: string): unknown {
   if (Type.IsInteger(schema) && /^[1-9]\d{0,9}$/.test(text)) return Number(text)
   if (Type.IsBoolean(schema)) return flagOf(text) ?? text

@@ -2,17 +2,17 @@ import type { Result } from '../../base/result.ts'
 import { type FieldErrors, Problems, shown } from '../validation/problems.ts'
 import { type StreamEntry, TOKEN_LIMITS, type Token, type TokenPatch, type TokenRules } from './types.ts'
 
-/** What a changed `bindIpsOnUsage` does to the addresses that are bound already. */
+/** What a new `bindIpsOnUsage` does to the addresses that are already bound. */
 export type Rebind = { kind: 'keep' } | { kind: 'clear' } | { kind: 'earliest'; count: number }
 
-/** The outcome of an update, to be written as a whole. */
+/** The result of an update, to be written as a whole. */
 export interface PatchedToken {
   rules: TokenRules
   refreshToken: boolean
   rebind: Rebind
 }
 
-/** Merges an update into the stored token, and checks what only the merged token can tell. */
+/** Merges an update into the stored token, and checks the rules that need the merged token. */
 export function applyPatch(token: Token, patch: TokenPatch): Result<PatchedToken, FieldErrors> {
   const problems = new Problems()
   const streams = mergeStreams(token.streams, patch, problems)
@@ -21,7 +21,7 @@ export function applyPatch(token: Token, patch: TokenPatch): Result<PatchedToken
   return problems.settle({ rules, refreshToken: patch.refreshToken, rebind: rebindFor(token, patch) })
 }
 
-/** The rules alone, named one by one: what is stored beside them (identity, dates, the sealed value) stays out. */
+/** Only the rules, listed one by one: the other stored fields (identity, dates, the sealed value) stay out. */
 export function rulesOf(token: TokenRules): TokenRules {
   return {
     label: token.label,
@@ -64,7 +64,7 @@ function checkStreamCount(count: number, problems: Problems): void {
   }
 }
 
-/** The body itself was checked when it was read: here one list is new and the other is the stored one. */
+/** The body itself is already validated. Here one list is new and the other is stored. */
 function checkMergedCountries(rules: TokenRules, { set }: TokenPatch, problems: Problems): void {
   if (rules.allowedCountries.length === 0 || rules.deniedCountries.length === 0) return
   if (set.allowedCountries) problems.add('allowedCountries', excluded('deniedCountries'))

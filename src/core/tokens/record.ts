@@ -2,7 +2,7 @@ import type { PublishTokenRecord, SubscribeTokenRecord } from './schema.ts'
 import type { Token } from './types.ts'
 
 /**
- * A token as responses show it. Optional fields that are unset are absent.
+ * A token as responses show it. Unset optional fields are absent.
  * @param value the credential itself, 64 lowercase hexadecimal characters
  */
 export function toTokenRecord(token: Token, value: string): TokenRecord {
@@ -32,7 +32,7 @@ function toSubscribeRecord(token: Token, value: string): SubscribeTokenRecord {
 
 const NO_CASCADE: PublishTokenRecord['geoCascade'] = { isEnabled: false, clusters: [] }
 
-/** Clients read these without asking whether they are there. RTMP is never delayed. */
+/** Clients read these without checking that they exist. RTMP is never delayed. */
 const NOT_BUILT = {
   clip: false,
   lowLatencyRtmp: true,
@@ -45,7 +45,10 @@ const NOT_BUILT = {
   encoderProfileId: null,
 } satisfies Partial<PublishTokenRecord>
 
-/** The order of the fields is that of the interface. @param effective settings that one kind of token alone has */
+/**
+ * Fields are in the order of the API.
+ * @param effective settings that only one kind of token has
+ */
 function recordHead<T extends object>(token: Token, value: string, effective: T) {
   const { allowedCountries, deniedCountries } = token
   return {
@@ -69,7 +72,7 @@ function recordHead<T extends object>(token: Token, value: string, effective: T)
 
 const SAME_FOR_ALL = new Set(['originCluster', 'effectiveSettings', ...Object.keys(NOT_BUILT)])
 
-/** What a record says of its own token: without what is the same for all, and what stands in it twice. */
+/** The fields in which tokens differ: without constants, and without values that occur twice. */
 export const ownFields = (record: TokenRecord): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => !SAME_FOR_ALL.has(name)))
 
@@ -78,5 +81,5 @@ function isoDate(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A token as the interface shows it. */
+/** A token as the API shows it. */
 export type TokenRecord = PublishTokenRecord | SubscribeTokenRecord

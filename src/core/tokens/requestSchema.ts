@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
-/** Schemas of the requests that are no token bodies: list queries, revocation, disabling. */
+/** Schemas of requests other than token bodies: list queries, revocation, disabling. */
 
 const closed = { additionalProperties: false } as const
 

@@ -1,4 +1,6 @@
-/** The rules of publish and subscribe tokens: what may be asked for, and what comes of it. The door to this room. */
+/**
+ * The public functions of this folder: they validate requests and compute the rules of publish and subscribe tokens.
+ */
 export { type Revocation, readDisable, readRevoke } from './actions.ts'
 export { type NewToken, readTokenCreate as readCreate } from './create.ts'
 export {

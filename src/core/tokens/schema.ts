@@ -3,15 +3,16 @@ import { notBuilt } from '../validation/notBuilt.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
 /**
- * The bodies and records of the token interface, written once: the HTTP routes publish them (OpenAPI 3.1), and
- * `shape.ts` checks bodies against them. What a schema cannot say (does the pattern compile?) is in `canonical.ts`.
+ * The bodies and records of the token API, in one place: the HTTP routes publish them (OpenAPI 3.1), and
+ * `bodyReader.ts` checks bodies against them. Rules that a schema cannot express (does the pattern compile?) are in
+ * `canonical.ts`.
  *
- * Register `TOKEN_SCHEMAS` with the server; they refer to each other by `$id`.
+ * Register `TOKEN_SCHEMAS` with the server; the schemas refer to each other by `$id`.
  */
 
 const closed = { additionalProperties: false } as const
 
-/** `null` means the default on create, and leave as it is on update. */
+/** `null` means the default on create, and no change on update. */
 const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 
@@ -63,13 +64,13 @@ const DENIED_TEXT = 'ISO 3166-1 alpha-2 codes. Excludes `allowedCountries`. Empt
 const END_SESSIONS_TEXT =
   'true (the default): an edit that no longer admits a live session ends it. false: edits act on new sessions only.'
 
-/** An element of `streams`, as records show it. */
+/** An element of `streams` in records. */
 export const StreamEntrySchema = Type.Object(
   { streamName: streamName(), isRegex: Type.Boolean({ description: 'true: streamName is a pattern.' }) },
   { $id: 'StreamEntry', ...closed, description: 'A stream name or pattern that a token covers.' },
 )
 
-/** An element of `streams`, as requests send it. */
+/** An element of `streams` in requests. */
 export const StreamEntryInput = Type.Object(
   { streamName: streamName(), isRegex: flag('true: streamName is a pattern. Default false.') },
   {
@@ -165,9 +166,7 @@ export const CreateSubscribeToken = Type.Object(
   },
 )
 
-/**
- * Fields of an update that have two spellings, which mean the same: the plain name, and the one with `update` in front.
- */
+/** Fields of an update with two equivalent spellings: the plain name, and the one with `update` in front. */
 export const TWO_SPELLINGS = {
   allowedOrigins: 'updateAllowedOrigins',
   allowedIpAddresses: 'updateAllowedIpAddresses',
@@ -235,7 +234,7 @@ const dateTime = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-01-31T09:30:00.000Z'] })
 const countryList = () => Type.Array(Type.String())
 
-/** Features that are not built, in records: clients read them without asking whether they are there. */
+/** Features that are not built, in records: clients read them without checking that they exist. */
 const OFF = 'Not built; always this value.'
 const always = <const V extends string | boolean | null>(value: V) => Type.Unsafe<V>({ const: value, description: OFF })
 const GeoCascadeOff = () =>

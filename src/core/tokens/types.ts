@@ -6,7 +6,7 @@ export interface StreamEntry {
   isRegex: boolean
 }
 
-/** The part of a token that creates and edits set. All lists are in canonical form. */
+/** The part of a token that creates and updates set. All lists are in canonical form. */
 export interface TokenRules {
   label: string
   streams: StreamEntry[]
@@ -17,7 +17,7 @@ export interface TokenRules {
   bindIpsOnUsage: number
   allowedCountries: string[]
   deniedCountries: string[]
-  /** An edit that no longer admits a live session ends it. */
+  /** An update that no longer admits an active session ends it. */
   endSessionsOnUpdate: boolean
   /** Publish tokens only; false on subscribe tokens. */
   subscribeRequiresAuth: boolean
@@ -42,7 +42,7 @@ export interface Token extends TokenRules {
   revokedBeforeMs: number | null
 }
 
-/** Bounds of the token interface. Everything outside is a 400 that names the bound. */
+/** Bounds of the token API. A value outside gets a 400 that names the bound. */
 export const TOKEN_LIMITS = {
   labelMax: 128,
   streamNameMax: 128,
@@ -53,16 +53,16 @@ export const TOKEN_LIMITS = {
   expiresMaxSeconds: 2_147_483_647,
   bindMax: 2_147_483_647,
   trackingIdMax: 128,
-  /** Revoked `jti`s kept per token; past that, revoke by `issuedBefore`. */
+  /** Revoked `jti`s stored per token; past that, revoke by `issuedBefore`. */
   revokedJtisMax: 10_000,
 } as const
 
-/** What an update asks for, before it meets the stored token. Only the named fields change. */
+/** The content of an update, before it is merged into the stored token. Only the named fields change. */
 export interface TokenPatch {
   set: Partial<Omit<TokenRules, 'streams' | 'trackingId'>>
   /** In the order of the body; names are distinct. */
   addStreams: StreamEntry[]
-  /** In the order of the body; names are distinct. Taken away before `addStreams` are added. */
+  /** In the order of the body; names are distinct. Removed before `addStreams` are added. */
   removeStreams: string[]
   /** Replace the token's value. */
   refreshToken: boolean

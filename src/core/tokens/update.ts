@@ -23,22 +23,22 @@ const FLAGS = [
 const LISTS = ['allowedOrigins', 'allowedIpAddresses', 'allowedCountries', 'deniedCountries'] as const
 
 /**
- * Reads the body of an update, of either version of the path: both spellings of a field are accepted, also together
- * when they agree. Null leaves a field as it is, except that it clears `priority`.
+ * Parses the body of an update, from either version of the path. Both spellings of a field are accepted, also
+ * together when they agree. Null changes nothing, except that it clears `priority`.
  */
 export function readTokenUpdate(kind: TokenKind, body: unknown): Result<TokenPatch, FieldErrors> {
   if (isObject(body) && saysNothing(kind, body)) return err({ token: ['No properties specified to update.'] })
   const problems = new Problems()
-  const sound = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
+  const reader = readShape(SCHEMAS[kind], body, problems, updateHints[kind]) as unknown as BodyReader<UpdateBody>
   return problems.settle({
-    set: readSet(sound, clearsPriority(kind, body)),
-    addStreams: canonicalStreams(sound, 'addTokenStreams'),
-    removeStreams: namesToRemove(sound),
-    refreshToken: sound.value('refreshToken') ?? false,
+    set: readSet(reader, clearsPriority(kind, body)),
+    addStreams: canonicalStreams(reader, 'addTokenStreams'),
+    removeStreams: namesToRemove(reader),
+    refreshToken: reader.value('refreshToken') ?? false,
   })
 }
 
-/** True for `{}` and for a body that holds nothing but nulls; an unknown property says something, to be refused. */
+/** True for `{}` and for a body that holds nothing but nulls. An unknown property is content, which is then refused. */
 function saysNothing(kind: TokenKind, body: Record<string, unknown>): boolean {
   const known = SCHEMAS[kind].properties
   return (
@@ -72,7 +72,7 @@ function readSet(body: BodyReader<UpdateBody>, clearPriority: boolean): Changes 
   return set
 }
 
-/** The value of a field that has two spellings. Sent as both, they must mean the same. */
+/** The value of a field that has two spellings. If both are sent, they must mean the same. */
 function agreed<N extends keyof typeof TWO_SPELLINGS, V>(
   body: BodyReader<UpdateBody>,
   name: N,

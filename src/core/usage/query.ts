@@ -5,18 +5,18 @@ import { parametersOf, wordOf } from '../pages/parameters.ts'
 
 export type UsageResolution = 'Hour' | 'Day' | 'Month'
 
-/** What one endpoint takes beside the dates. */
+/** The parameters of one endpoint beside the dates. */
 export interface UsageParameters {
-  /** The parameter that names what is asked about. */
+  /** The parameter that names the tracking ids or streams. */
   readonly names?: 'trackingIds' | 'streamNames'
   readonly resolutions?: readonly UsageResolution[]
 }
 
-/** A question about usage, parsed. The time is half open. */
+/** A parsed usage query. The time span is half open. */
 export interface UsageQuestion {
   readonly fromMs: number
   readonly untilMs: number
-  /** Empty when the endpoint takes none. In the order asked, each once. */
+  /** Empty when the endpoint takes no names. In the order of the query, each once. */
   readonly names: readonly string[]
   readonly resolution: UsageResolution
 }
@@ -28,7 +28,7 @@ const NAMES_MAX = 10
 
 type Query = Record<string, unknown>
 
-/** Reads the query of an analytics endpoint; all errors at once, nothing is clamped. */
+/** Parses the query of an analytics endpoint. Reports all errors at once and clamps nothing. */
 export function readUsageQuery(query: Query, takes: UsageParameters): Result<UsageQuestion, FieldErrors> {
   const errors: FieldErrors = {}
   const note = <T>(field: string, read: Result<T, string>): T | undefined => {
@@ -57,7 +57,7 @@ function readDate(value: unknown): Result<number, string> {
   return ok(ms)
 }
 
-/** The engine reads 30 February as 2 March; people who write it have made a mistake. */
+/** The engine reads 30 February as 2 March, so a date that does not exist must be refused here. */
 function isOnTheCalendar(text: string): boolean {
   const day = text.slice(0, 10)
   const ms = Date.parse(day)
@@ -72,7 +72,7 @@ function readNames(value: unknown, parameter: string): Result<string[], string> 
   })
   const names = [...new Set(texts)]
   if (names.length < 1 || names.length > NAMES_MAX) return err(`must name 1 to ${NAMES_MAX}`)
-  // Tracking ids are bounded like stream names.
+  // Tracking ids have the same limits as stream names.
   const problem = names.map(checkStreamName).find((one) => one !== null)
   return problem === undefined ? ok(names) : err(`each ${problem}`)
 }
@@ -100,7 +100,7 @@ function checkSpan(fromMs: number, untilMs: number, resolution: UsageResolution 
 
 const isFirstOfMonth = (ms: number): boolean => ms % DAY_MS === 0 && new Date(ms).getUTCDate() === 1
 
-/** The beginning of the slot in which a time falls. */
+/** The start of the slot that contains a time. */
 export function slotOf(ms: number, resolution: UsageResolution): number {
   if (resolution === 'Hour') return ms - (ms % HOUR_MS)
   if (resolution === 'Day') return ms - (ms % DAY_MS)
@@ -108,14 +108,14 @@ export function slotOf(ms: number, resolution: UsageResolution): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
 }
 
-/** The beginnings of all slots of a time, in order. At most 8784. */
+/** The starts of all slots of a time span, in order. At most 8784. */
 export function slotsOf({ fromMs, untilMs, resolution }: UsageQuestion): number[] {
   const slots: number[] = []
   for (let ms = slotOf(fromMs, resolution); ms < untilMs; ms = next(ms, resolution)) slots.push(ms)
   return slots
 }
 
-/** No month has more than 31 days, so 32 days later is in the next one. */
+/** No month has more than 31 days, so 32 days later is always in the next one. */
 function next(slotMs: number, resolution: UsageResolution): number {
   if (resolution === 'Hour') return slotMs + HOUR_MS
   return resolution === 'Day' ? slotMs + DAY_MS : slotOf(slotMs + 32 * DAY_MS, 'Month')

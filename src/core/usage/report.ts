@@ -1,23 +1,23 @@
 import type { Bytes } from '../sessions/types.ts'
 import { slotOf, slotsOf, type UsageQuestion } from './query.ts'
 
-/** A sum of usage. What it was not grouped by is empty. */
+/** A sum of usage. A dimension that it was not grouped by is empty. */
 export interface UsageRow extends Bytes {
-  /** The beginning of an hour or of a day. */
+  /** The start of an hour or of a day. */
   readonly slotMs: number
   readonly streamName: string
-  /** Empty: counted under no tracking id. */
+  /** Empty: without a tracking id. */
   readonly trackingId: string
-  /** Empty: not known. */
+  /** Empty: unknown. */
   readonly country: string
 }
 
 type Rows = readonly UsageRow[]
 
-/** What the report of a country is called when the country is not known: reserved for that in ISO 3166. */
+/** The country code of traffic whose country is unknown. ISO 3166 reserves it for such use. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
-/** Everything is plain streaming: nothing is passed on to other platforms or between regions. */
+/** All traffic is plain streaming: Sluice does not pass streams on to other platforms or between regions. */
 const NOTHING = { bytesOut: 0, bytesIn: 0 }
 const NO_RESTREAM = { secondsUsed: 0, ...NOTHING }
 
@@ -37,7 +37,7 @@ export function series(rows: Rows, question: UsageQuestion) {
   }
 }
 
-/** `report` of each name's rows, in the order asked; also of names without any. */
+/** Applies `report` to the rows of each name, in the order of the query. Names without rows are included. */
 export function byName<T>(
   rows: Rows,
   names: readonly string[],
@@ -48,26 +48,29 @@ export function byName<T>(
   return objectOf(names.map((name) => [name, report(groups.get(name) ?? [])]))
 }
 
-/** `report` of each slot's rows; every slot of the time is there. Keys are times as ISO 8601, to the second. */
+/**
+ * Applies `report` to the rows of each slot. Every slot of the time span is present. Keys are ISO 8601 times, to the
+ * second.
+ */
 export function bySlot<T>(rows: Rows, question: UsageQuestion, report: (rows: Rows) => T): Record<string, T> {
   const groups = groupBy(rows, (row) => slotOf(row.slotMs, question.resolution))
   return objectOf(slotsOf(question).map((slot) => [timeKey(slot), report(groups.get(slot) ?? [])]))
 }
 
-/** Clients look slots up by their key, which has no fraction of a second in the interface. */
+/** Clients look slots up by this key. The API has no fraction of a second in it. */
 const timeKey = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** Sums by country, in the order of the codes. */
+/** Sums by country, ordered by country code. */
 export function byCountry(rows: Rows) {
   const groups = groupBy(rows, (row) => row.country || UNKNOWN_COUNTRY)
   return objectOf([...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([cc, of]) => [cc, sumOf(of)]))
 }
 
-/** Of one tracking id: what it moved of each stream. */
+/** For one tracking id: the bytes of each stream. */
 export const perStream = (rows: Rows) =>
   [...groupBy(rows, (row) => row.streamName)].map(([streamName, of]) => ({ streamName, ...sumOf(of) }))
 
-/** Of one stream: what was moved under each tracking id; without one in an entry of its own. */
+/** For one stream: the bytes of each tracking id. Traffic without one has an entry of its own. */
 export const perTrackingId = (rows: Rows) =>
   [...groupBy(rows, (row) => row.trackingId)].map(([trackingId, of]) => ({
     ...(trackingId === '' ? {} : { trackingId }),
@@ -93,7 +96,7 @@ function groupBy<K>(rows: Rows, keyOf: (row: UsageRow) => K): Map<K, UsageRow[]>
   return groups
 }
 
-/** Names come from people: without a prototype, `__proto__` is a name like any other. */
+/** Users choose these names: without a prototype, `__proto__` is a name like any other. */
 function objectOf<T>(entries: [string, T][]): Record<string, T> {
   const object = Object.create(null) as Record<string, T>
   for (const [key, value] of entries) object[key] = value

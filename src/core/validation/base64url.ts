@@ -1,13 +1,13 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const INVALID = 255
 
-/** Value of each ASCII character, `INVALID` outside of the alphabet. */
+/** The value of each ASCII character; `INVALID` outside of the alphabet. */
 const VALUES = new Uint8Array(128).fill(INVALID)
 for (let i = 0; i < ALPHABET.length; i++) VALUES[ALPHABET.charCodeAt(i)] = i
 
 /**
- * Decodes the unpadded base64url (RFC 7515 section 2) from `start` up to `end`. Null for padding, for characters
- * outside of the alphabet, and for unused bits that are not zero, so that no two texts decode to the same bytes.
+ * Decodes unpadded base64url (RFC 7515 section 2) from `start` up to `end`. Null for padding, for characters outside
+ * of the alphabet, and for unused bits that are not zero, so that no two texts decode to the same bytes.
  */
 export function decodeBase64url(text: string, start = 0, end = text.length): Uint8Array<ArrayBuffer> | null {
   if ((end - start) % 4 === 1) return null

@@ -6,23 +6,23 @@ import { StreamEntryInput } from '../tokens/schema.ts'
 import { closest } from './suggest.ts'
 
 /**
- * Checks JSON against a schema and says what is allowed in the words of the interface. TypeBox decides what fits a
- * single value; going through objects and lists is done here, because its own error list stops at eight, names
- * neither the misspelt property nor what was meant, and speaks of `anyOf`.
+ * Checks JSON against a schema and says what is allowed in the terms of the API. TypeBox checks single values.
+ * Objects and lists are walked here, because TypeBox's own error list stops at eight, names neither the misspelt
+ * property nor a suggestion, and speaks of `anyOf`.
  */
 
-/** Why a property that is not in the schema is refused, when there is more to say than that it is unknown. */
+/** Why an unknown property is refused, where there is more to say than that it is unknown. */
 export type Hints = ReadonlyMap<string, string>
 
 const NO_HINTS: Hints = new Map()
 
 /**
- * The parts of a body that have the right shape. A property that is absent, null or wrong reads as undefined, so that
- * the rules behind the shape can be checked on the rest.
+ * The parts of a body that have the right shape. An absent, null or invalid property reads as undefined, so that
+ * later rules can check the rest.
  */
 export class BodyReader<T extends object> {
   readonly problems: Problems
-  /** The path of the object within the body, ending in a dot; '' for the body itself. */
+  /** The path of this object within the body, with a dot at the end; '' for the body itself. */
   readonly at: string
   readonly #body: Partial<T>
 
@@ -37,14 +37,14 @@ export class BodyReader<T extends object> {
     return this.#body[name] ?? undefined
   }
 
-  /** The object that the property is, to be read in the same way; an empty one when it was not sent. */
+  /** The object in this property, as a reader; an empty one when the property is absent. */
   part<K extends keyof T & string>(name: K): BodyReader<NonNullable<T[K]> & object> {
     const value: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
     const body = isObject(value) && !this.problems.has(this.at + name) ? value : {}
     return new BodyReader(body as Partial<NonNullable<T[K]> & object>, this.problems, `${this.at}${name}.`)
   }
 
-  /** The objects of a list, each to be read in the same way, the unsound among them. */
+  /** The objects of a list, as readers, including the invalid ones. */
   parts<K extends keyof T & string>(name: K): BodyReader<Item<T[K]> & object>[] {
     const list: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
     if (!Array.isArray(list) || this.problems.has(this.at + name)) return []
@@ -55,7 +55,7 @@ export class BodyReader<T extends object> {
     })
   }
 
-  /** The sound items of a list, each with its path. */
+  /** The valid items of a list, each with its path. */
   items<K extends keyof T & string>(name: K): { at: string; item: Item<T[K]> }[] {
     const list: unknown = Object.hasOwn(this.#body, name) ? this.#body[name] : undefined
     if (!Array.isArray(list) || this.problems.has(this.at + name)) return []
@@ -64,12 +64,12 @@ export class BodyReader<T extends object> {
       .filter(({ at }) => !this.problems.touches(at))
   }
 
-  /** Was the property sent as null? */
+  /** Whether the property was sent as null. */
   clears(name: string): boolean {
     return Object.hasOwn(this.#body, name) && (this.#body as Record<string, unknown>)[name] === null
   }
 
-  /** Was the property sent with another value than null? */
+  /** Whether the property was sent with a value other than null. */
   names(name: string): boolean {
     return Object.hasOwn(this.#body, name) && (this.#body as Record<string, unknown>)[name] !== null
   }
@@ -77,7 +77,10 @@ export class BodyReader<T extends object> {
 
 type Item<T> = NonNullable<T> extends readonly (infer I)[] ? I : never
 
-/** Checks a body and wraps it for reading. @param hints see `Hints` */
+/**
+ * Checks a body and wraps it for reading.
+ * @param hints see `Hints`
+ */
 export function readShape<S extends TObject>(
   schema: S,
   body: unknown,
@@ -97,7 +100,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Puts what is wrong with `value` into `problems`. A path of which something was said before is left alone. */
+/** Adds the problems of `value`. A path that has a problem already is skipped. */
 function check(schema: TSchema, value: unknown, path: string, problems: Problems): void {
   if (problems.has(path)) return
   if (isNotBuilt(schema)) return refuseNotBuilt(schema, value, path, problems)
@@ -133,7 +136,7 @@ function checkObject(
 
 function checkList(schema: TSchema, list: readonly unknown[], path: string, problems: Problems): void {
   const { items, minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema as ListSchema
-  // A list that is too long is not walked: its length is the client's, our work is not.
+  // Items of a list that is too long are not checked: the client chooses its length, and we bound our work.
   if (list.length < minItems || list.length > maxItems) {
     problems.add(path, `must be ${allowed(schema)}; it has ${list.length}`)
     return
@@ -159,7 +162,7 @@ function resolve(schema: TSchema): TSchema {
   return (typeof reference === 'string' ? REFERENCES.get(reference) : undefined) ?? schema
 }
 
-/** Of a union, the variant that a value of this JSON type is meant for; null when there is none. */
+/** The variant of a union for this JSON type; null when there is none. */
 function variantFor(schema: TSchema, value: unknown): TSchema | null {
   if (!Type.IsUnion(schema)) return schema
   const variants = schema.anyOf.map(resolve)
@@ -174,7 +177,7 @@ function jsonType(value: unknown): string {
 
 const propertyOf = (schema: TObject, name: string): TSchema => schema.properties[name] ?? {}
 
-/** What a schema allows, in words: `a string of 1 to 128 characters`. */
+/** Describes what a schema allows: `a string of 1 to 128 characters`. */
 export function allowed(schema: TSchema): string {
   const node = resolve(schema)
   if (Type.IsUnion(node)) return node.anyOf.map(allowed).join(' or ')

@@ -7,7 +7,10 @@ import { type Problems, shown } from './problems.ts'
 import type { BodyReader } from './bodyReader.ts'
 import type { StreamEntry } from '../tokens/types.ts'
 
-/** The lists of a token in canonical form. What does not parse goes into the problems, with its place in the list. */
+/**
+ * Brings the lists of a token into canonical form. Entries that do not parse are added to the problems, with their
+ * index.
+ */
 
 interface Lists {
   allowedOrigins?: readonly string[] | null
@@ -39,7 +42,7 @@ const PARSERS: Record<keyof Lists, Parse> = {
   updateDeniedCountries: parseCountry,
 }
 
-/** One list without duplicates, in the order of the body; undefined when it was not sent. */
+/** One list without duplicates, in the order of the body; undefined when the body has none. */
 export function canonicalList(body: BodyReader<Lists>, name: keyof Lists): string[] | undefined {
   if (!body.names(name)) return undefined
   const seen = new Set<string>()
@@ -61,7 +64,7 @@ interface StreamInput {
   isRegex?: boolean | null
 }
 
-/** Stream entries in the order of the body. A name that does not compile, or is listed twice, is a problem. */
+/** Stream entries in the order of the body. A pattern that does not compile and a repeated name are problems. */
 export function canonicalStreams(body: BodyReader<Streams>, name: keyof Streams): StreamEntry[] {
   const entries: StreamEntry[] = []
   const unique = uniqueNames(body.problems)
@@ -79,7 +82,7 @@ interface Removals {
   removeTokenStreams?: readonly (string | { streamName: string })[] | null
 }
 
-/** The names to take away, in the order of the body. */
+/** The names to remove, in the order of the body. */
 export function namesToRemove(body: BodyReader<Removals>): string[] {
   const unique = uniqueNames(body.problems)
   return body
@@ -102,14 +105,14 @@ function whyNoPattern(pattern: string): string | null {
   return compiled.ok ? null : compiled.error
 }
 
-/** Any text that a database and a page can hold. */
+/** Checks for text that a database and a page can hold. */
 export function checkPlainText(path: string, value: string | undefined, problems: Problems): void {
   if (value === undefined) return
   if (/\p{Cc}/u.test(value)) problems.add(path, 'must not contain control characters')
   else if (!value.isWellFormed()) problems.add(path, 'must be well-formed Unicode (it has half of a surrogate pair)')
 }
 
-/** A name for people: plain text of which something can be seen. */
+/** Checks a display name: plain text with at least one visible character. */
 export function checkLabel(path: string, value: string | undefined, problems: Problems): void {
   checkPlainText(path, value, problems)
   if (value !== undefined && !problems.has(path) && !isVisible(value)) {
@@ -117,7 +120,7 @@ export function checkLabel(path: string, value: string | undefined, problems: Pr
   }
 }
 
-/** White space and formatting characters show nothing. */
+/** White space and formatting characters are invisible. */
 const isVisible = (text: string): boolean => /[^\s\p{Z}\p{Cf}]/u.test(text)
 
 /** The two country lists exclude each other. */

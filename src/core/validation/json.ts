@@ -2,28 +2,29 @@ import { err, ok, type Result } from '../../base/result.ts'
 import type { FieldErrors } from '../errors.ts'
 import { Problems } from './problems.ts'
 
-/** Why a text is not taken as JSON. Nothing of what was sent is in the message. */
+/** Why a text is refused as JSON. The message quotes nothing of the text. */
 export interface JsonProblem {
   /** A predicate without its subject: `is not valid JSON`. */
   readonly message: string
-  /** What is wrong with properties, by path; absent when the text as a whole is wrong. */
+  /** Errors of properties, by path; absent when the text as a whole is wrong. */
   readonly errors?: FieldErrors
 }
 
-/** More than any body of ours needs; deeper text costs its sender nothing and us a stack. */
+/** More than any of our bodies needs. Deeper nesting costs the sender nothing and us stack space. */
 const DEPTH_MAX = 64
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
- * Reads JSON whose members have one meaning. A member that comes twice in an object is refused: readers pick different
- * ones (RFC 8259 section 4), and one of the two may be a restriction. `__proto__` is refused too.
+ * Parses JSON in which each member has one meaning. A repeated member of an object is refused: readers pick
+ * different ones (RFC 8259 section 4), and one of the two may be a restriction. `__proto__` is refused too.
  */
 export function readJson(text: string): Result<unknown, JsonProblem> {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    // A parser may ignore a byte order mark (RFC 8259 section 8.1). One is looked for only where something is wrong.
+    // A parser may ignore a byte order mark (RFC 8259 section 8.1). We look for one only after parsing has
+    // failed.
     if (text.startsWith(BYTE_ORDER_MARK) && text[1] !== BYTE_ORDER_MARK) return readJson(text.slice(1))
     return err({ message: `is not valid JSON${positionOf(error)}` })
   }
@@ -32,7 +33,7 @@ export function readJson(text: string): Result<unknown, JsonProblem> {
   return problem === null ? ok(value) : err(problem)
 }
 
-/** A name may be written with escapes: `"\u005f_proto__"` is `__proto__`. */
+/** Escapes can spell a name: `"\u005f_proto__"` is `__proto__`. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 function positionOf(error: unknown): string {
@@ -41,17 +42,17 @@ function positionOf(error: unknown): string {
 }
 
 /**
- * Has each member of each object a name of its own, in at most `depth` levels? Counts the members of the text and those
- * that are left in the value: `JSON.parse` keeps the last of several. Linear, and allocates nothing.
- * @param value what `JSON.parse` made of `text`
+ * Whether no object repeats a member and at most `depth` levels are nested. Compares the members in the text with
+ * those left in the value, because `JSON.parse` keeps the last of several. Linear, without allocations.
+ * @param value the result of `JSON.parse(text)`
  */
 export function isUnambiguous(text: string, value: unknown, depth: number): boolean {
   const members = membersOf(value, depth)
-  // The bound is mostly exact, and costs half of counting.
+  // The upper bound is usually exact and costs half as much as counting.
   return members === membersAtMost(text) || members === membersIn(text)
 }
 
-/** NaN: too deep. */
+/** NaN: nested too deeply. */
 function membersOf(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth === 0) return Number.NaN
@@ -60,12 +61,15 @@ function membersOf(value: unknown, depth: number): number {
     for (const item of value) members += membersOf(item, depth - 1)
     return members
   }
-  // Objects of JSON have no members but their own.
+  // Objects from JSON have only own members.
   for (const name in value) members += 1 + membersOf((value as Record<string, unknown>)[name], depth - 1)
   return members
 }
 
-/** In front of the colon of a member stands a quote or white space; strings may hold such colons too. */
+/**
+ * Before the colon of a member there is a quote or white space. Strings may contain such colons too, so this is an
+ * upper bound.
+ */
 function membersAtMost(text: string): number {
   let members = 0
   for (let colon = text.indexOf(':'); colon >= 0; colon = text.indexOf(':', colon + 1)) {
@@ -89,39 +93,44 @@ const QUOTE = 0x22
 const COLON = 0x3a
 const BACKSLASH = 0x5c
 
-/** Index behind the closing quote of the string that starts at `start`. */
+/** Index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
   return end + 1
 }
 
-/** An odd number of backslashes in front. No run of them is counted twice, because a quote ends it. */
+/**
+ * Whether an odd number of backslashes precedes the quote. No run of them is counted twice, because a quote ends it.
+ */
 function isEscaped(text: string, quote: number): boolean {
   let first = quote
   while (text.charCodeAt(first - 1) === BACKSLASH) first--
   return (quote - first) % 2 === 1
 }
 
-/** JSON has four kinds of white space, all below the colon, and nothing else may stand between a name and its colon. */
+/**
+ * JSON has four kinds of white space, all below the colon in ASCII. Only they may stand between a name and its
+ * colon.
+ */
 function isName(text: string, end: number): boolean {
   let at = end
   while (text.charCodeAt(at) <= 0x20) at++
   return text.charCodeAt(at) === COLON
 }
 
-/** An object or a list that is being read. */
+/** An object or a list that is being parsed. */
 interface Level {
-  /** Where it is in the body; '' for the body itself. */
+  /** Its path in the body; '' for the body itself. */
   readonly path: string
   /** Names so far; null for a list. */
   readonly names: Set<string> | null
-  /** The item or the value that comes next, as part of a path. */
+  /** The next item or value, as part of a path. */
   next: string
   index: number
 }
 
-/** Finds what `isUnambiguous` only counts, and names that reach a prototype. `text` is valid JSON. */
+/** Locates what `isUnambiguous` only detects, and names that reach a prototype. `text` is valid JSON. */
 function findProblem(text: string): JsonProblem | null {
   const problems = new Problems()
   const open: Level[] = []

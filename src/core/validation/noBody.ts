@@ -6,7 +6,7 @@ import { readShape } from './bodyReader.ts'
 
 const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** Reads the body of a request that takes none: nothing, or an empty object as some clients always send. */
+/** Parses the body of a request that takes none: nothing, or an empty object, which some clients always send. */
 export function readNoBody(body: unknown): Result<null, FieldErrors> {
   const problems = new Problems()
   readShape(Nothing, body ?? {}, problems)

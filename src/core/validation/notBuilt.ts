@@ -1,17 +1,17 @@
 import { type TSchema, Type } from 'typebox'
 
-/** A property of other services that is refused by name, unless its value asks for nothing. */
+/** A property of hosted services that Sluice refuses by name, unless its value requests nothing. */
 export interface NotBuilt extends TSchema {
-  /** Why it is refused, ready to be shown. */
+  /** Why it is refused, ready for a message. */
   'x-not-built': string
-  /** Values of this property alone that ask for nothing. */
+  /** Values of this property that request nothing. */
   'x-nothing': readonly unknown[]
 }
 
 /**
  * The schema of a property that is not built.
- * @param why ready to be shown
- * @param nothing values that ask for nothing, beside those that always do
+ * @param why ready for a message
+ * @param nothing values that request nothing, beside those that always do
  */
 export const notBuilt = (why: string, nothing: readonly string[] = []) =>
   Type.Optional(
@@ -27,8 +27,8 @@ const quoted = (text: string): string => `"${text}"`
 export const isNotBuilt = (schema: TSchema): schema is NotBuilt => 'x-not-built' in schema
 
 /**
- * Does a value ask for nothing, as clients send that fill in every field? False, null, an empty list, an object that is
- * switched off or of nothing else, and what the schema names.
+ * Whether a value requests nothing. Clients that fill in every field send such values: false, null, an empty list,
+ * an object that is switched off or holds only such values, and the values that the schema lists.
  */
 export const asksForNothing = (schema: NotBuilt, value: unknown): boolean =>
   schema['x-nothing'].includes(value) || isNothing(value)

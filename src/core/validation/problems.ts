@@ -8,14 +8,14 @@ const ECHO_MAX = 64
 const MESSAGE_MAX = 300
 
 /**
- * Makes text from outside fit to be shown: at most 64 characters, and nothing that a terminal or a page would obey
- * (control and formatting characters, line separators and unpaired surrogates become U+FFFD).
+ * Makes untrusted text safe for a message: at most 64 characters, without characters that a terminal or a page would
+ * interpret (control and formatting characters, line separators and unpaired surrogates become U+FFFD).
  */
 export function shown(text: string): string {
   return visible(clip(text, ECHO_MAX))
 }
 
-/** Cuts text to `max` UTF-16 units, the ellipsis among them, without splitting a surrogate pair. */
+/** Cuts text to `max` UTF-16 units, including the ellipsis, without splitting a surrogate pair. */
 function clip(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
@@ -25,8 +25,8 @@ function visible(text: string): string {
 }
 
 /**
- * Collects everything that is wrong with one request, so that all of it can be told at once. What it keeps is bounded:
- * past 100 messages it only counts.
+ * Collects all errors of one request, so that one answer reports them all. Bounded: after 100 messages it only
+ * counts.
  */
 export class Problems {
   #messages = new Map<string, string[]>()
@@ -34,7 +34,7 @@ export class Problems {
   #touched = new Set<string>()
   #count = 0
 
-  /** @param message a function when making it costs something: it is not called once the bound is reached */
+  /** @param message a function if it is costly to make: it is not called once the bound is reached */
   add(path: string, message: string | (() => string)): void {
     const key = fieldPath(path)
     this.#touch(key)
@@ -44,12 +44,12 @@ export class Problems {
     this.#messages.set(key, [...(this.#messages.get(key) ?? []), text])
   }
 
-  /** Was anything said about exactly this path? */
+  /** Whether a problem was added for exactly this path. */
   has(path: string): boolean {
     return this.#paths.has(path)
   }
 
-  /** Was anything said about this path or about something inside it? */
+  /** Whether a problem was added for this path or for something inside it. */
   touches(path: string): boolean {
     return this.#touched.has(path)
   }
@@ -58,7 +58,7 @@ export class Problems {
     return this.#count === 0
   }
 
-  /** `value` when nothing is wrong, else the errors. */
+  /** `value` when there are no problems, otherwise the errors. */
   settle<T>(value: T): Result<T, FieldErrors> {
     return this.isEmpty ? ok(value) : err(this.#errors())
   }
@@ -66,7 +66,7 @@ export class Problems {
   #errors(): FieldErrors {
     const entries = [...this.#messages]
     if (this.#count > MESSAGES_MAX) entries.push(['more', [`and ${this.#count - MESSAGES_MAX} more`]])
-    // fromEntries defines own properties: a field called `__proto__` is only a name here.
+    // fromEntries defines own properties, so a field called `__proto__` is only a name here.
     return Object.fromEntries(entries)
   }
 
@@ -77,7 +77,7 @@ export class Problems {
   }
 }
 
-/** Paths of ours are short and plain; the name of an unknown property can be a megabyte of dots. */
+/** Our paths are short and plain, but the name of an unknown property can be a megabyte of dots. */
 function fieldPath(path: string): string {
   return path.length <= ECHO_MAX + 16 ? visible(path) : shown(path)
 }

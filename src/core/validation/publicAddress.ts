@@ -1,12 +1,12 @@
 /**
- * Which IP addresses belong to the public internet. Everything that is not provably public is refused, so a form that
- * this file does not understand can only be too strict. Source of the ranges: the IANA special-purpose registries (RFC
- * 6890), all of their entries. Anycast services (AS112, AMT) are in them as globally reachable; who answers there is the
- * nearest node, which may be in the own network, so they are refused too.
+ * Which IP addresses belong to the public internet. An address is refused unless it is provably public, so an
+ * unknown form can only be refused wrongly, never allowed wrongly. The ranges are all entries of the IANA
+ * special-purpose registries (RFC 6890). Anycast services (AS112, AMT) are listed there as globally reachable. The
+ * nearest node answers for them and may be in the local network, so they are refused too.
  */
 
 /**
- * IPv4 ranges that are not public. The last one is inside public space, but a cloud serves its machines' secrets
+ * IPv4 ranges that are not public. The last one lies in public space, but one cloud serves its machines' secrets
  * there.
  */
 const REFUSED_V4 = [
@@ -32,9 +32,9 @@ const REFUSED_V4 = [
 ].map(parseV4Range)
 
 /**
- * IPv6: only 2000::/3 is given out to the public, which leaves out loopback, mapped and compatible IPv4 (`::/96`),
- * NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. These are taken out of it
- * again.
+ * IPv6: only 2000::/3 is assigned to the public. That excludes loopback, mapped and compatible IPv4 (`::/96`), NAT64
+ * (`64:ff9b::/96`, `64:ff9b:1::/48`), unique local, link-local, multicast and SRv6. The ranges below are excluded
+ * from it again.
  */
 const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[] = [
   [[0x2001, 0x0000], 23], // protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, drones
@@ -45,7 +45,8 @@ const REFUSED_V6: readonly (readonly [prefix: readonly number[], bits: number])[
 ]
 
 /**
- * True for an address in its plain text form that may be dialled on behalf of a stranger. A zone id is never public.
+ * True for an address in plain text form that may be dialled on behalf of an untrusted user. A zone id is never
+ * public.
  */
 export function isPublicAddress(text: string): boolean {
   const v4 = parseV4(text)
@@ -61,7 +62,7 @@ function isPublicV6(groups: readonly number[]): boolean {
   return !isIsatap(groups)
 }
 
-/** An interface identifier that carries an IPv4 address, under any prefix (RFC 5214 section 6.1). */
+/** Whether the interface identifier carries an IPv4 address, under any prefix (RFC 5214 section 6.1). */
 function isIsatap(groups: readonly number[]): boolean {
   return ((groups[4] ?? 0) & 0xfdff) === 0 && groups[5] === 0x5efe
 }
@@ -74,7 +75,7 @@ function startsWith(groups: readonly number[], prefix: readonly number[], bits: 
   })
 }
 
-/** Four decimal numbers without leading zeros, as an unsigned 32-bit number; null for anything else. */
+/** Parses four decimal numbers without leading zeros as an unsigned 32-bit number; null for other text. */
 export function parseV4(text: string): number | null {
   if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null
   const parts = text.split('.').map(Number)
@@ -82,7 +83,7 @@ export function parseV4(text: string): number | null {
   return parts.reduce((sum, part) => sum * 256 + part, 0)
 }
 
-/** The eight 16-bit groups of an IPv6 address (RFC 4291 section 2.2); null for anything else, and for a zone id. */
+/** The eight 16-bit groups of an IPv6 address (RFC 4291 section 2.2); null for other text and for a zone id. */
 export function parseV6(text: string): number[] | null {
   const halves = text.split('::')
   if (halves.length > 2) return null
@@ -93,7 +94,7 @@ export function parseV6(text: string): number[] | null {
   return zeros < 1 ? null : [...head, ...Array<number>(zeros).fill(0), ...tail]
 }
 
-/** Groups between colons; the last may be a dotted IPv4 address, which counts as two. */
+/** Parses groups between colons. The last may be a dotted IPv4 address, which counts as two. */
 function parseGroups(text: string, half: number, halves: readonly string[]): number[] | null {
   if (text === '') return halves.length === 2 ? [] : null
   const words = text.split(':')

@@ -1,14 +1,14 @@
 import { isUnambiguous } from './json.ts'
 
-/** An object read from JSON. */
+/** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 const MAX_DEPTH = 16
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads UTF-8 JSON that must be an object. Null for anything else, for nesting deeper than 16, and for a member that
- * stands twice: of two `alg`s or two `exp`s readers would pick different ones (RFC 7515 section 4, RFC 7519 section 4).
+ * Parses UTF-8 JSON that must be an object. Null for anything else, for nesting deeper than 16, and for a repeated
+ * member: of two `alg`s or two `exp`s readers would pick different ones (RFC 7515 section 4, RFC 7519 section 4).
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   try {

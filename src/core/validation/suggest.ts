@@ -1,8 +1,8 @@
 const NAME_MAX = 64
 
 /**
- * The one of `names` that was probably meant, or null. Close is: the same but for case, the same with `update` in front
- * of one of the two, or at most two edits away (one, for names of fewer than four letters).
+ * The one of `names` that was probably meant, or null. A name is close if it differs only in case, or by `update` in
+ * front of one of the two, or by at most two edits (one, for names of fewer than four letters).
  */
 export function closest(name: string, names: readonly string[]): string | null {
   if (name.length > NAME_MAX) return null

@@ -1,8 +1,8 @@
 import { type Static, type TObject, Type } from 'typebox'
 
 /**
- * Every event that webhooks can receive: the one table from which payloads, test events and the documentation are made.
- * The order of a schema's properties is the order of the keys on the wire.
+ * Every webhook event: the one table behind payloads, test events and the documentation. The order of a schema's
+ * properties is the order of the keys on the wire.
  */
 
 const text = (description: string) => Type.String({ description })
@@ -59,7 +59,7 @@ const Transcoder = Type.Object({
 const Viewing = Type.Object({ name: Stream.name, accountId: Feed.accountId, streamId: Stream.streamId })
 
 export interface EventDefinition {
-  /** When it is sent, one sentence. */
+  /** When it is sent, in one sentence. */
   readonly when: string
   readonly data: TObject
 }
@@ -110,20 +110,20 @@ export type WebhookEvent = {
   }[keyof Events[T]]
 }[JsonHookType]
 
-/** An event as it comes back from the store, where the types are no longer known. */
+/** An event as read from the store, where its types are erased. */
 export interface StoredEvent {
   readonly type: string
   readonly event: string
   readonly data: object
 }
 
-/** The definition of an event, or undefined when there is none of this name. */
+/** The definition of an event, or undefined when no event has this name. */
 export function definitionOf(type: string, event: string): EventDefinition | undefined {
   const events: Record<string, Record<string, EventDefinition>> = EVENTS
   return Object.hasOwn(events, type) && Object.hasOwn(events[type] ?? {}, event) ? events[type]?.[event] : undefined
 }
 
-/** What a webhook's filter is matched against: the name of the transcoder or of the stream. */
+/** The text that a webhook's filter matches: the name of the transcoder or of the stream. */
 export function subjectOf(event: WebhookEvent): string {
   switch (event.type) {
     case 'transcoder':
@@ -139,10 +139,10 @@ export function subjectOf(event: WebhookEvent): string {
 const encoder = new TextEncoder()
 
 /**
- * The exact bytes of a callback. Keys are in the order `type`, `event`, `timestamp`, `data`, those of `data` in the
- * order of the table, however the object was built; keys that the table does not know stay out.
+ * The exact bytes of a callback. Keys are in the order `type`, `event`, `timestamp`, `data`, and those of `data` in
+ * the order of the table, however the object was built. Keys that are not in the table are left out.
  * @param timestampMs when the request is sent, epoch milliseconds
- * @throws when there is no such event: the store then holds what no version of Sluice wrote
+ * @throws for an unknown event: no version of Sluice can have written it
  */
 export function renderPayload(event: StoredEvent, timestampMs: number): Uint8Array {
   const definition = definitionOf(event.type, event.event)

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { EVENTS, type EventDefinition } from './events.ts'
 
-/** The documentation of all events, as Markdown, made from the table that the payloads are made from. */
+/** The documentation of all events as Markdown, from the same table as the payloads. */
 export function eventsMarkdown(): string {
   return `${overview()}\n\n${fields()}\n`
 }
@@ -23,7 +23,7 @@ function namesOf(data: EventDefinition['data']): string {
     .join(', ')
 }
 
-/** Each field once: it means the same wherever it appears. */
+/** Each field once: its meaning is the same wherever it appears. */
 function fields(): string {
   const seen = new Map<string, TSchema>()
   for (const events of Object.values(EVENTS)) {

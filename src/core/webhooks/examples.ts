@@ -1,12 +1,10 @@
 import type { WebhookEvent } from './events.ts'
 
-/**
- * What `POST /api/webhooks/test/{webhookType}` can be asked for. `Media` and `Recordings` are two names of one type.
- */
+/** The types of `POST /api/webhooks/test/{webhookType}`. `Media` and `Recordings` are two names of one type. */
 export const TEST_TYPES = ['Recordings', 'Thumbnail', 'Transcoder', 'Media', 'Feeds', 'ViewerConnection'] as const
 export type TestType = (typeof TEST_TYPES)[number]
 
-/** What is sent to a webhook: an event as JSON, or an image with headers. */
+/** The content of a delivery: an event as JSON, or an image with headers. */
 export type Notification =
   | { readonly kind: 'event'; readonly event: WebhookEvent }
   | {
@@ -27,7 +25,7 @@ export interface ExampleSubject {
   readonly transcoderName?: string
 }
 
-/** No feed, token or recording has these ids, so that a receiver which looks them up finds nothing. */
+/** No feed, token or recording has these ids, so a receiver that looks them up finds nothing. */
 const NO_FEED = '00000000-0000-4000-8000-000000000000'
 const NO_TOKEN = 0
 
@@ -36,7 +34,7 @@ const GREY_JPEG =
   '/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB' +
   'AQEBAQH/wAALCAAIAAgBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z'
 
-/** What a test of this type sends: a real event in every field but its ids. */
+/** The test delivery of this type: a real event in every field but its ids. */
 export function exampleEvent(type: TestType, about: ExampleSubject): Notification {
   const streamName = about.streamName ?? 'example'
   const stream = { name: streamName, streamId: `${about.accountId}/${streamName}` }

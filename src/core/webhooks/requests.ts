@@ -7,7 +7,7 @@ import { type FieldErrors, Problems } from '../validation/problems.ts'
 import { readShape } from '../validation/bodyReader.ts'
 import { TEST_TYPES, type TestType } from './examples.ts'
 
-/** What is asked about webhooks beside making and editing them. */
+/** Requests about webhooks other than create and update. */
 
 const ITEMS_DEFAULT = 10
 const closed = { additionalProperties: false } as const
@@ -31,11 +31,11 @@ export interface WebhookListRequest {
 
 export function readWebhookListQuery(query: Record<string, unknown>): Result<WebhookListRequest, FieldErrors> {
   const problems = new Problems()
-  const sound = readQuery(WebhookListQuery, query, problems)
+  const reader = readQuery(WebhookListQuery, query, problems)
   return problems.settle({
-    startingId: sound.value('startingId'),
-    itemCount: sound.value('itemCount') ?? ITEMS_DEFAULT,
-    descending: sound.value('isDescending') ?? false,
+    startingId: reader.value('startingId'),
+    itemCount: reader.value('itemCount') ?? ITEMS_DEFAULT,
+    descending: reader.value('isDescending') ?? false,
   })
 }
 
@@ -55,20 +55,20 @@ export interface WebhookTestRequest {
   transcoderName?: string
 }
 
-/** Reads the body of a test; none at all is fine. */
+/** Parses the body of a test. It may be absent. */
 export function readWebhookTest(body: unknown): Result<WebhookTestRequest, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(WebhookTest, body ?? {}, problems)
-  const [streamName, transcoderName] = [sound.value('streamName'), sound.value('transcoderName')]
+  const reader = readShape(WebhookTest, body ?? {}, problems)
+  const [streamName, transcoderName] = [reader.value('streamName'), reader.value('transcoderName')]
   return problems.settle({
     ...(streamName === undefined ? {} : { streamName }),
     ...(transcoderName === undefined ? {} : { transcoderName }),
   })
 }
 
-/** The type that a path names, in any case. */
+/** The test type in a path, in any case. */
 export const testTypeOf = (text: string): TestType | undefined => wordOf(TEST_TYPES, text)
 
-/** Reads the query of a list that is walked by cursor and has no filters; all errors at once. */
+/** Parses the query of a cursor list without filters and reports all errors at once. */
 export const readCursorQuery = (query: Record<string, unknown>): Result<QueryPart, FieldErrors> =>
   readListQuery(query, {})

@@ -7,10 +7,10 @@ import type { HookType } from './events.ts'
 import { CreateWebhook, type WebhookFlag, FLAGS, UpdateWebhook, type WebhookRecord } from './schema.ts'
 import type { HookSwitches, Webhook, WebhookPatch, WebhookRules } from './types.ts'
 
-/** May a webhook point here? `Egress.checkUrl`, which knows what the operator allows. */
+/** Whether a webhook may point to this URL. `Egress.checkUrl` knows what the operator allows. */
 export type CheckUrl = (url: string) => Result<URL, string>
 
-/** The spellings of each switch; the first is the one that is named in messages. */
+/** The spellings of each switch. Messages name the first one. */
 const SPELLINGS: Readonly<Record<HookType, readonly WebhookFlag[]>> = {
   feeds: ['isFeedHooks'],
   recording: ['isRecordingHooks', 'isMediaHooks'],
@@ -41,33 +41,33 @@ const UPDATE_HINTS: Hints = new Map([
 
 type UpdateBody = Static<typeof UpdateWebhook>
 
-/** Reads the body of a create. The errors name every field that is wrong. */
+/** Parses the body of a create. The errors name every invalid field. */
 export function readWebhookCreate(body: unknown, checkUrl: CheckUrl): Result<WebhookRules, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateWebhook, body, problems, CREATE_HINTS) as unknown as Body
+  const reader = readShape(CreateWebhook, body, problems, CREATE_HINTS) as unknown as Body
   return problems.settle({
-    url: readUrl(sound, checkUrl) ?? '',
-    hooks: { ...NO_HOOKS, ...readHooks(sound) },
-    filter: readFilter(sound) ?? null,
+    url: readUrl(reader, checkUrl) ?? '',
+    hooks: { ...NO_HOOKS, ...readHooks(reader) },
+    filter: readFilter(reader) ?? null,
   })
 }
 
-/** Reads the body of an update. Null leaves a field as it is, except that it removes `filter`. */
+/** Parses the body of an update. Null changes nothing, except that it removes `filter`. */
 export function readWebhookUpdate(body: unknown, checkUrl: CheckUrl): Result<WebhookPatch, FieldErrors> {
   if (isObject(body) && saysNothing(body)) return err({ webhook: ['No properties specified to update.'] })
   const problems = new Problems()
-  const sound = readShape(UpdateWebhook, body, problems, UPDATE_HINTS)
-  const url = readUrl(sound, checkUrl)
-  const filter = removesFilter(body) ? null : readFilter(sound)
+  const reader = readShape(UpdateWebhook, body, problems, UPDATE_HINTS)
+  const url = readUrl(reader, checkUrl)
+  const filter = removesFilter(body) ? null : readFilter(reader)
   return problems.settle({
     set: { ...(url === undefined ? {} : { url }), ...(filter === undefined ? {} : { filter }) },
-    hooks: readHooks(sound),
-    refreshSecret: sound.value('refreshSecret') ?? false,
-    reEnable: sound.value('reEnable') ?? false,
+    hooks: readHooks(reader),
+    refreshSecret: reader.value('refreshSecret') ?? false,
+    reEnable: reader.value('reEnable') ?? false,
   })
 }
 
-/** The webhook after an update; a new secret is the caller's to make. */
+/** The webhook after an update. The caller makes a new secret. */
 export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
   const lifts = patch.reEnable || patch.set.url !== undefined
   return {
@@ -78,7 +78,10 @@ export function patched(webhook: Webhook, patch: WebhookPatch): Webhook {
   }
 }
 
-/** A webhook as responses show it. A pause that is over is not shown. @param secret base64 */
+/**
+ * A webhook as responses show it, without a pause that has ended.
+ * @param secret base64
+ */
 export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number): WebhookRecord {
   const { id, url, hooks, filter, disabled } = webhook
   return {
@@ -99,7 +102,7 @@ export function toWebhookRecord(webhook: Webhook, secret: string, nowMs: number)
   }
 }
 
-/** What both bodies have. */
+/** The fields of both bodies. */
 type Body = BodyReader<UpdateBody>
 
 function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
@@ -116,7 +119,7 @@ function readFilter(body: Body): string | undefined {
   return filter
 }
 
-/** The switches that the body sets. One that is sent under both of its names must have one value. */
+/** The switches in the body. A switch that is sent under both names must have one value. */
 function readHooks(body: Body): Partial<HookSwitches> {
   const named = HOOK_TYPES.flatMap((type) => {
     const value = readSwitch(body, SPELLINGS[type])
@@ -135,7 +138,7 @@ function readSwitch(body: Body, spellings: readonly WebhookFlag[]): boolean | un
 
 const removesFilter = (body: unknown): boolean => isObject(body) && body['filter'] === null
 
-/** True for `{}` and for a body of nothing but nulls; an unknown property says something, to be refused. */
+/** True for `{}` and for a body of nothing but nulls. An unknown property is content, which is then refused. */
 function saysNothing(body: Record<string, unknown>): boolean {
   const known: readonly string[] = ['url', 'refreshSecret', 'reEnable', 'isClipHooks', ...FLAGS]
   return Object.keys(body).every((name) => known.includes(name) && body[name] === null)

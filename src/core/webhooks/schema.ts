@@ -4,13 +4,13 @@ import { URL_MAX } from './target.ts'
 import { WEBHOOK_LIMITS } from './types.ts'
 
 /**
- * The bodies and the record of the webhook interface, written once: the routes publish them and `rules.ts` checks by
- * them.
+ * The bodies and the record of the webhook API, in one place: the routes publish them and `rules.ts` checks bodies
+ * against them.
  */
 
 const closed = { additionalProperties: false } as const
 
-/** `null` means the default on create, and leave as it is on update. */
+/** `null` means the default on create, and no change on update. */
 const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
 

@@ -3,17 +3,17 @@ import { isPublicAddress, parseV4 } from '../validation/publicAddress.ts'
 
 export const URL_MAX = 2048
 
-/** Names that never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, RFC 9476 and ICANN's `.internal`). */
+/** Names that never resolve on the public internet (RFC 6761, RFC 6762, RFC 8375, RFC 9476 and ICANN's `.internal`). */
 const PRIVATE_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa', 'alt']
 
 /**
- * May a webhook point here? The refusal is a sentence for the person who configures it. This looks at the text only;
- * what a name resolves to is judged when it is dialled, each time.
+ * Whether a webhook may point to this URL. The refusal is a sentence for its owner. This checks the text only; each
+ * dial checks the addresses that a name resolves to.
  */
 export function checkTarget(text: string, allowPrivate: boolean): Result<URL, string> {
   if (text.length > URL_MAX) return err(`must be at most ${URL_MAX} characters long`)
-  // The parser would silently drop tabs and newlines, and read a backslash as a slash: people would see one target and
-  // we dial another.
+  // The parser would silently drop tabs and newlines and read a backslash as a slash. The owner would see one
+  // target and we would dial another.
   if (hasOddCharacters(text)) return err('must not contain spaces, control characters or backslashes')
   const url = URL.parse(text)
   if (!url) return err('must be an absolute URL, such as https://hooks.example.com/sluice')
@@ -21,7 +21,7 @@ export function checkTarget(text: string, allowPrivate: boolean): Result<URL, st
   return reason === null ? ok(url) : err(reason)
 }
 
-/** The host to resolve or to judge: without the brackets of IPv6 and without the dot that marks a name as absolute. */
+/** The host to resolve or check: without the brackets of IPv6 and without the dot of an absolute name. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
@@ -29,7 +29,7 @@ export function hostOf(url: URL): string {
 /** True when the host is an address and not a name. `host` comes from `hostOf`. */
 export const isAddress = (host: string): boolean => parseV4(host) !== null || host.includes(':')
 
-/** The parser of URLs drops some of these and the reader of the URL another one sees others. */
+/** URL parsers drop or reinterpret some of these, so a reader would see a different URL. */
 export function hasOddCharacters(text: string): boolean {
   // oxlint-disable-next-line no-control-regex
   return /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\ufeff\\]/.test(text)
@@ -43,7 +43,7 @@ function refuseScheme(url: URL, allowPrivate: boolean): string | null {
   return url.port === '0' ? 'must not use port 0' : null
 }
 
-/** Why a host may not be dialled on behalf of a stranger, ready to follow the name of the field; null: it may. */
+/** Why a host may not be dialled on behalf of an untrusted user, as a predicate after the field name; null: it may. */
 export function refuseHost(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
   if (host === '' || host.endsWith('.') || host.startsWith('.') || host.includes('..')) return 'must name a valid host'

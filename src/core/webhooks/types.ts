@@ -7,17 +7,17 @@ export type HookSwitches = Readonly<Record<HookType, boolean>>
 export interface WebhookRules {
   url: string
   hooks: HookSwitches
-  /** An RE2 pattern that must match the whole stream name, or transcoder name; null: everything. */
+  /** An RE2 pattern that must match the whole stream or transcoder name; null: all events. */
   filter: string | null
 }
 
-/** Why and until when nothing is sent. */
+/** Why and until when the webhook is paused. */
 export interface Disabled {
   readonly untilMs: number
   readonly reason: string
 }
 
-/** How a webhook has fared lately. */
+/** The recent failures of a webhook. */
 export interface Health {
   readonly failuresInRow: number
   readonly disabled: Disabled | null
@@ -30,19 +30,19 @@ export interface Webhook extends WebhookRules, Health {
   addedAtMs: number
 }
 
-/** What an update asks for; a field that is absent stays as it is. */
+/** The content of an update. An absent field stays as it is. */
 export interface WebhookPatch {
   set: Partial<Omit<WebhookRules, 'hooks'>>
-  /** Only the switches that were named. */
+  /** Only the switches in the body. */
   hooks: Partial<HookSwitches>
   refreshSecret: boolean
-  /** Lifts the pause that many failures have caused; a new `url` does so too. */
+  /** Ends a pause that failures have caused. A new `url` does so too. */
   reEnable: boolean
 }
 
 export const WEBHOOK_LIMITS = {
   filterMax: 128,
-  /** Failures without a success between them, after which a webhook is paused. */
+  /** Failures in a row after which a webhook is paused. */
   failuresInRow: 100,
   pauseMs: 3_600_000,
 } as const

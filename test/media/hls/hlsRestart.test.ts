@@ -5,9 +5,7 @@ import { HlsStream } from '../../../src/media/hls/hlsStream.ts'
 import { Hub } from '../../../src/media/hub.ts'
 import { silentLog } from '../../support/app.ts'
 
-type Scripted = ReturnType<typeof scripted>
-
-const open: Scripted[] = []
+const open: { stream: HlsStream; processes: readonly { stopped: () => void }[] }[] = []
 afterEach(async () => {
   for (const { stream, processes } of open.splice(0)) {
     for (const process of processes) process.stopped()

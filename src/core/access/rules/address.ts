@@ -5,7 +5,7 @@ const SKIP = skip('address', 'the token has no allowed addresses')
 const SKIP_RTMP = skip('address', 'IP filters are not checked over RTMP, see rtmpIpFilters')
 const PASS = pass('address', 'the address is allowed')
 
-/** Each non-empty list, the parent's and the child's, must hold the address. */
+/** Each non-empty list, of parent and child, must contain the address. */
 export function checkAddress(question: Question): Verdict {
   const { request, token, claims } = question
   const narrowed = claims !== null && claims.addresses.length > 0

@@ -7,7 +7,7 @@ const FREE = pass('binding', 'the address can still be bound to the token')
 
 const NO_EFFECTS: DecisionEffects = { bind: null, stamp: null }
 
-/** The last rule, so that an address is bound only when everything else has passed. */
+/** The last rule, so that an address is bound only after all others have passed. */
 export function checkBinding({ request, token }: Question): Verdict {
   if (token.bindLimit === 0) return SKIP
   if (token.boundAddresses.has(request.address.text)) return BOUND
@@ -17,8 +17,8 @@ export function checkBinding({ request, token }: Question): Verdict {
 }
 
 /**
- * What an admission has to write. The set of bound addresses may be stale, so `bind` is only a wish: the store makes it
- * true, or refuses, in one conditional write.
+ * The writes of an admission. The set of bound addresses may be stale, so `bind` is only a request: the store binds
+ * the address or refuses, in one conditional write.
  */
 export function bindingEffects({ request, token }: Question): DecisionEffects {
   if (token.bindLimit === 0) return NO_EFFECTS

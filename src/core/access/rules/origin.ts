@@ -18,7 +18,7 @@ const NO_HEADER = fail(
 const BY_PARENT = fail('origin', 'origin_not_allowed', 'the origin matches none of the allowed origins of the token')
 const BY_CHILD = fail('origin', 'origin_not_allowed', 'the origin matches none that the self-signed token allows')
 
-/** Each non-empty list, the parent's and the child's, must hold the origin. */
+/** Each non-empty list, of parent and child, must contain the origin. */
 export function checkOrigin({ request, token, claims }: Question): Verdict {
   const narrowed = claims !== null && claims.origins.length > 0
   if (token.origins.length === 0 && !narrowed) return SKIP

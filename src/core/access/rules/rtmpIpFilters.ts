@@ -5,7 +5,7 @@ const SKIP_NO_FILTERS = skip('rtmpIpFilters', 'the token has no IP filters')
 const PASS = pass('rtmpIpFilters', 'the configuration has IP filters checked over RTMP')
 const FAIL = fail('rtmpIpFilters', 'ip_filters_not_supported', 'the token has IP filters, which RTMP does not support')
 
-/** By default a token with IP filters is not accepted over RTMP at all: refusing is safer than half a filter. */
+/** By default RTMP refuses a token with IP filters: that is safer than enforcing only some of them. */
 export function checkRtmpIpFilters(question: Question): Verdict {
   if (question.request.protocol !== 'rtmp') return SKIP_PROTOCOL
   if (!hasIpFilters(question)) return SKIP_NO_FILTERS

@@ -17,7 +17,10 @@ const OTHER_TRACKING = fail('token', 'invalid_token', 'the tracking id is not th
 const NOT_YET = fail('token', 'invalid_token', 'nbf lies more than 60 s in the future')
 const FROM_THE_FUTURE = fail('token', 'invalid_token', 'iat lies more than 60 s in the future')
 
-/** Is it a token for this kind of use on this account, and, if self-signed, one that its parent stands by? */
+/**
+ * Checks that the token is of the right kind and account, and that the parent of a self-signed token still vouches
+ * for it.
+ */
 export function checkToken({ request, token, claims, nowMs }: Question): Verdict {
   if (request.action === 'publish' && token.kind !== 'publish') return WRONG_KIND_PUBLISH
   if (request.action === 'view' && token.kind !== 'subscribe') return WRONG_KIND_VIEW

@@ -9,18 +9,18 @@ import type {
   TraceStep,
 } from '../types.ts'
 
-/** What every rule is asked: may the bearer of this token do what the request says, at this time? */
+/** The input of every rule: may the bearer of this token do what the request says, at this time? */
 export interface Question {
   readonly request: AccessRequest
   readonly policy: AccessPolicy
   readonly nowMs: number
   /** The presented token, or the parent of the self-signed one. */
   readonly token: TokenSnapshot
-  /** Set when the token is self-signed. Its rules hold as well as the parent's, never instead of them. */
+  /** Set when the token is self-signed. Its rules apply in addition to those of the parent, never instead of them. */
   readonly claims: SelfSignedClaims | null
 }
 
-/** The answer of one rule: a line of the trace and, when it failed, the refusal. */
+/** The result of one rule: a line of the trace and, on failure, the refusal. */
 export interface Verdict {
   readonly step: TraceStep
   readonly refusal: { readonly code: RefusalCode; readonly message: string } | null
@@ -44,10 +44,10 @@ export const fail = (check: CheckName, code: RefusalCode, detail: string, messag
   refusal: { code, message },
 })
 
-/** Lists of addresses, on the parent or on the child, and binding: what cannot be promised over RTMP by default. */
+/** Address lists of parent or child, and binding: the rules that RTMP cannot guarantee by default. */
 export const hasIpFilters = ({ token, claims }: Question): boolean =>
   token.bindLimit > 0 || token.addresses.length > 0 || (claims !== null && claims.addresses.length > 0)
 
-/** IP filters over RTMP are refused as a whole, so their single rules are not asked. */
+/** IP filters over RTMP are refused as a whole, so the single IP rules are skipped. */
 export const refusesIpFilters = (question: Question): boolean =>
   question.request.protocol === 'rtmp' && question.policy.rtmpIpFilters === 'refuse' && hasIpFilters(question)

@@ -1,15 +1,15 @@
 import type { ActiveStatus } from '../types.ts'
 
 /**
- * The life of an engine as a pure function: what happened and when goes in, the next state and what has to be done come
- * out. Whoever drives it writes the state and the events in one transaction, then acts.
+ * The state machine of an engine as a pure function: an event and its time in, the next state and its effects out.
+ * The caller writes the state and the events in one transaction, then executes the effects.
  */
 
-/** Who started or stopped a run. `id` names the credential, user or scheduler; empty where there is none. */
+/** The user, credential or scheduler that started or stopped a run. `id` is empty for other causes. */
 export interface Cause {
   readonly type: CauseType
   readonly id: string
-  /** What people called it then, where it has a name. */
+  /** Its name at that time, if it has one. */
   readonly name?: string
 }
 
@@ -20,37 +20,37 @@ export interface EngineState {
   readonly status: ActiveStatus
   /** Since when there has been no source, epoch milliseconds; null while there is one, or while it is stopped. */
   readonly idleSinceMs: number | null
-  /** Failures since it last played; the pause before the next try grows with them. */
+  /** Failures since it last played. The pause before the next attempt grows with them. */
   readonly failures: number
-  /** When the next try is due; null: none is. */
+  /** When the next attempt is due; null: none is. */
   readonly retryAtMs: number | null
-  /** Why it is in `error` or still `waiting`, or what is to be known of it while it plays; for people. */
+  /** Why it is in `error` or still `waiting`, or a notice while it plays; for people. */
   readonly message: string | null
 }
 
 export type EngineEvent =
   | { readonly kind: 'start'; readonly cause: Cause }
   | { readonly kind: 'stop'; readonly cause: Cause }
-  /** A node took it and is bringing its process up. */
+  /** A node took it and is starting its process. */
   | { readonly kind: 'launched' }
-  /** The process is up, and there is no source. */
+  /** The process is running, and there is no source. */
   | { readonly kind: 'ready' }
   /** Frames arrive. */
   | { readonly kind: 'source' }
   /** The manifest can be played. */
   | { readonly kind: 'manifest' }
   | { readonly kind: 'sourceLost' }
-  /** The process ended without having been told to. */
+  /** The process ended unexpectedly. */
   | { readonly kind: 'died'; readonly message: string }
-  /** The process is gone, as it was told. */
+  /** The process ended as requested. */
   | { readonly kind: 'ended' }
-  /** The node that ran it is gone, and with it the process. */
+  /** The node that ran it is gone, and the process with it. */
   | { readonly kind: 'lost' }
-  /** Why there is no source yet, or no more. */
+  /** Why there is no source yet, or no longer one. */
   | { readonly kind: 'waits'; readonly message: string }
-  /** What is to be known of one that is up; null: nothing any more. */
+  /** A notice about a running engine; null: the notice ends. */
   | { readonly kind: 'notice'; readonly message: string | null }
-  /** Time passes: a try may be due. */
+  /** Time passes: an attempt may be due. */
   | { readonly kind: 'tick' }
 
 export type EngineEffect =
@@ -58,7 +58,7 @@ export type EngineEffect =
   | { readonly do: 'kill' }
   | { readonly do: 'openRun'; readonly cause: Cause }
   | { readonly do: 'closeRun'; readonly cause: Cause }
-  /** To be told to webhooks as `engine.<status>`. */
+  /** Emit `engine.<status>` to webhooks. */
   | { readonly do: 'tell'; readonly status: ActiveStatus }
 
 export interface Step {
@@ -66,7 +66,7 @@ export interface Step {
   readonly effects: readonly EngineEffect[]
 }
 
-export const NEW_LIFE: EngineState = {
+export const INITIAL_STATE: EngineState = {
   status: 'stopped',
   idleSinceMs: null,
   failures: 0,
@@ -74,10 +74,10 @@ export const NEW_LIFE: EngineState = {
   message: null,
 }
 
-/** 1 s, 2 s, 4 s … 60 s: quick for a hiccup, quiet for what stays broken. */
+/** 1 s, 2 s, 4 s … 60 s: fast after a short failure, rare for a lasting one. */
 const retryAfterMs = (failures: number): number => Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6))
 
-/** The next state. What does not fit the present one changes nothing: messages of processes come late. */
+/** The next state. An event that does not fit the current state changes nothing: messages of processes arrive late. */
 export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: number): Step {
   switch (event.kind) {
     case 'start':
@@ -85,7 +85,7 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
     case 'stop':
       return stop(state, event.cause)
     case 'ended':
-      return state.status === 'stopping' ? moved(NEW_LIFE, 'stopped') : unchanged(state)
+      return state.status === 'stopping' ? moved(INITIAL_STATE, 'stopped') : unchanged(state)
     case 'lost':
       return lost(state)
     case 'tick':
@@ -114,8 +114,8 @@ export function advanceEngine(state: EngineState, event: EngineEvent, nowMs: num
 }
 
 /**
- * Whether a channel stops by itself: none of its engines has a source, and the last one was lost `timeoutSeconds` ago or
- * never came. 0: never.
+ * Whether a channel stops by itself: none of its engines has a source, and the last one was lost `timeoutSeconds`
+ * ago or never arrived. 0: never.
  */
 export function isTimedOut(engines: readonly EngineState[], timeoutSeconds: number, nowMs: number): boolean {
   const running = engines.filter(({ status }) => status !== 'stopped' && status !== 'stopping')
@@ -133,22 +133,22 @@ function moved(state: EngineState, status: ActiveStatus, ...effects: EngineEffec
   return { state: { ...state, status }, effects: [{ do: 'tell', status }, ...effects] }
 }
 
-/** Frames in `error` are of another source than the one that it failed with, so its failures count no more. */
+/** In `error`, frames come from a source other than the one that failed, so its failures no longer count. */
 function sourceCame(state: EngineState): Step {
-  if (state.status === 'error') return moved(NEW_LIFE, 'ingesting')
+  if (state.status === 'error') return moved(INITIAL_STATE, 'ingesting')
   return hasNoSource(state) ? moved({ ...state, idleSinceMs: null, message: null }, 'ingesting') : unchanged(state)
 }
 
-/** One that is being stopped is started anew: the old process is told to end already, and a new run begins. */
+/** An engine that is stopping starts again: its old process already has the request to end, and a new run begins. */
 function start(state: EngineState, cause: Cause, nowMs: number): Step {
   if (state.status !== 'stopped' && state.status !== 'stopping') return unchanged(state)
-  return moved({ ...NEW_LIFE, idleSinceMs: nowMs }, 'deploying', { do: 'openRun', cause }, { do: 'launch' })
+  return moved({ ...INITIAL_STATE, idleSinceMs: nowMs }, 'deploying', { do: 'openRun', cause }, { do: 'launch' })
 }
 
-/** What was in `error` has no process left to wait for. */
+/** In `error` there is no process left to wait for. */
 function stop(state: EngineState, cause: Cause): Step {
   if (state.status === 'stopped' || state.status === 'stopping') return unchanged(state)
-  if (state.status === 'error') return moved(NEW_LIFE, 'stopped', { do: 'closeRun', cause }, { do: 'kill' })
+  if (state.status === 'error') return moved(INITIAL_STATE, 'stopped', { do: 'closeRun', cause }, { do: 'kill' })
   const stopping = { ...state, idleSinceMs: null, retryAtMs: null, message: null }
   return moved(stopping, 'stopping', { do: 'closeRun', cause }, { do: 'kill' })
 }
@@ -162,8 +162,8 @@ function died(state: EngineState, message: string, nowMs: number): Step {
 /** The run ended with the node, whenever that was. */
 function lost(state: EngineState): Step {
   if (state.status === 'stopped') return unchanged(state)
-  if (state.status === 'stopping') return moved(NEW_LIFE, 'stopped')
-  return moved(NEW_LIFE, 'stopped', { do: 'closeRun', cause: { type: 'error', id: '' } })
+  if (state.status === 'stopping') return moved(INITIAL_STATE, 'stopped')
+  return moved(INITIAL_STATE, 'stopped', { do: 'closeRun', cause: { type: 'error', id: '' } })
 }
 
 function retry(state: EngineState): Step {

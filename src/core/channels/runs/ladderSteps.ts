@@ -1,29 +1,29 @@
 import type { Pace } from './pace.ts'
 import { heavier, lighter, megapixelsOf, type Rung, sumOf, weigh } from './rungs.ts'
 
-/** Frames a second of a rung as they are made; null: not counted yet. */
+/** Encoded frames per second of a rung; null: not counted yet. */
 export type CountedFrames = (index: number) => number | null
 
 const UP_AFTER_MS = 600_000
 const UP_AFTER_MAX_MS = 16 * UP_AFTER_MS
 
 /**
- * Which rungs of its ladder an engine makes. It steps down when it is overloaded, to what it has shown that it can do, and up
- * again when it has kept up for ten minutes and there is room. A step up that leads to an overload within that time makes
- * the next one wait twice as long, up to 160 minutes.
+ * Chooses the rungs of its ladder that an engine encodes. On overload it steps down to the rate that it has proved
+ * to sustain. It steps up again when it has kept up for ten minutes and the machine has capacity. If a step up leads
+ * to an overload within that time, the next one waits twice as long, up to 160 minutes.
  */
 export class LadderSteps {
   readonly #full: readonly Rung[]
   readonly #stepsDown: boolean
   #rungs: readonly Rung[]
-  /** Of the last step or overload; null: there was none. */
+  /** When the last step or overload was; null: there was none. */
   #calmSinceMs: number | null = null
   #steppedUpAtMs: number | null = null
   #waitMs = UP_AFTER_MS
-  /** The most frames a second that were counted before a step down: what is not made cannot be counted. */
+  /** The highest frame rate that was counted before a step down: rungs that are not encoded cannot be counted. */
   #mostFrames: number | null = null
 
-  /** @param stepsDown false: the whole ladder is made, whatever comes of it */
+  /** @param stepsDown false: always encode the whole ladder */
   constructor(full: readonly Rung[], stepsDown: boolean) {
     this.#full = full
     this.#stepsDown = stepsDown
@@ -34,7 +34,7 @@ export class LadderSteps {
     return this.#rungs
   }
 
-  /** True: other rungs are to be made, so that the process has to be started again. */
+  /** True: the rungs have changed, so restart the process. */
   look(pace: Pace, counted: CountedFrames, nowMs: number, fits: (megapixels: number) => boolean): boolean {
     if (!this.#stepsDown || !pace.isSettled) return false
     if (pace.isOverloaded) return this.#down(pace, counted, nowMs)
@@ -42,14 +42,14 @@ export class LadderSteps {
     return nowMs - (this.#calmSinceMs ?? nowMs) >= this.#waitMs && this.#up(nowMs, fits)
   }
 
-  /** Labels of what is not made. */
+  /** Labels of the rungs that are left out. */
   get leftOut(): string[] {
     const gone = this.#full.filter(({ index }) => this.#rungs.every((rung) => rung.index !== index))
     const thinned = this.#rungs.filter((rung) => !this.#full.includes(rung))
     return [...gone.map(({ label }) => label), ...thinned.map(({ label }) => `every second frame of ${label}`)]
   }
 
-  /** The same as a sentence; null: all is made. */
+  /** The same as a sentence; null: none is left out. */
   get notice(): string | null {
     const { leftOut } = this
     if (leftOut.length === 0) return null
@@ -79,7 +79,7 @@ export class LadderSteps {
     return true
   }
 
-  /** The whole ladder is made: after a while a step up has proved itself. */
+  /** The whole ladder is encoded. After a while the last step up counts as a success. */
   #rest(nowMs: number): false {
     if (this.#steppedUpAtMs !== null && nowMs - this.#steppedUpAtMs >= this.#waitMs) {
       this.#steppedUpAtMs = null
@@ -92,7 +92,7 @@ export class LadderSteps {
 const maxOf = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b)
 
-/** Processors that encode a megapixel a second, as far as they were measured. */
+/** Processors per encoded megapixel per second, where it was measured. */
 export const coresPerMegapixel = (pace: Pace, rungs: readonly Rung[], counted: CountedFrames): number | null => {
   const { cores, speed } = pace
   if (!pace.isSettled || cores === null || speed === null || rungs.some(({ index }) => counted(index) === null))

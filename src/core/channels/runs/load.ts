@@ -2,39 +2,39 @@ import type { Pace, PaceSample } from './pace.ts'
 import type { Rung } from './rungs.ts'
 import type { TranscodeJob, TranscodeLog } from './transcoder.ts'
 
-/** What has come of a look at the process of an engine. */
+/** The result of one sample of an engine's process. */
 export interface LoadVerdict {
-  /** To be told; null: nothing has changed. */
+  /** An entry for the log; null: nothing has changed. */
   readonly log: Omit<TranscodeLog, 'kind'> | null
-  /** The process has to be started again, because `rungs` are others now. */
+  /** Restart the process, because `rungs` have changed. */
   readonly restart: boolean
 }
 
-/** Decides what the processes of one engine make, from its start to its end. */
+/** Decides which rungs the processes of one engine encode, from its start to its end. */
 export interface LoadControl {
-  /** What the next process is to make. */
+  /** The rungs of the next process. */
   readonly rungs: readonly Rung[]
-  /** What is to be said of the engine as long as it is so; null: nothing. */
+  /** A notice to show as long as it applies; null: none. */
   readonly notice: string | null
-  /** A process begins. */
+  /** A process has started. */
   begun(): void
-  /** Frames a second in the latest segment of a rung. */
+  /** Frames per second in the latest segment of a rung. */
   counted(index: number, framesPerSecond: number): void
-  /** To be called once a second while there is a process. */
+  /** Call once a second while the process runs. */
   look(sample: Omit<PaceSample, 'idleCores'>): LoadVerdict
-  /** The process is gone. */
+  /** The process has ended. */
   over(): void
   /** The engine is stopped. */
   ended(): void
 }
 
-/** The load that the engines of a node are. */
+/** The load of the engines of a node. */
 export interface EngineLoad {
   control(job: Pick<TranscodeJob, 'engineId' | 'ladder'>): LoadControl
 }
 
-/** How the process of an engine is, for those who watch over it. */
+/** The pace of an engine's process, for monitoring. */
 export interface EnginePace extends Pace {
-  /** Labels of what is not made so that the rest keeps up. */
+  /** Labels of the rungs that are left out so that the others keep up. */
   readonly leftOut: readonly string[]
 }

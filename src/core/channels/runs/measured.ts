@@ -1,29 +1,32 @@
-/** What is measured of ingests and engines while they are at work, by the node that has them. */
+/** Measurements of active ingests and engines, by the node that runs them. */
 
 /** A segment of a rendition. */
 export interface RenditionSample {
   /** When it was complete, epoch milliseconds. */
   readonly atMs: number
-  /** Pictures a second; null where they could not be counted. */
+  /** Frames per second; null where they could not be counted. */
   readonly framerate: number | null
-  /** Bits a second, sound included. */
+  /** Bits per second, including audio. */
   readonly bitrate: number
 }
 
-/** What came on a connection since the sample before. */
+/** The data received on a connection since the previous sample. */
 export interface IngestSample {
   readonly atMs: number
-  /** Bits a second. */
+  /** Bits per second. */
   readonly bitrate: number
-  /** The encoder's address; null where it has none that can be read. */
+  /** The encoder's address; null when it is unknown. */
   readonly address: string | null
 }
 
-/** Takes what is measured. */
+/** Receives measurements. */
 export interface MeterReading {
-  /** A segment of an engine is complete. @param index of its rendition in the ladder */
+  /**
+   * A segment of an engine is complete.
+   * @param index of its rendition in the ladder
+   */
   segment(engineId: string, rendition: { index: number; name: string }, sample: RenditionSample): void
-  /** The source of an ingest answers; to be told of what is received, in bytes so far, where that is known. */
+  /** The source of an ingest has answered. Report its received bytes so far to the result, where they are known. */
   connected(ingestId: string, address: string | null): MeteredConnection
 }
 
@@ -32,5 +35,5 @@ export interface MeteredConnection {
   readonly ended: () => void
 }
 
-/** So long it is kept, milliseconds. */
+/** How long measurements are kept, milliseconds. */
 export const MEASURED_MS = 300_000

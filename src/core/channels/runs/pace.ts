@@ -1,60 +1,60 @@
-/** How fast the process of an engine encodes. Pure: what was seen goes in, the pace comes out. */
+/** Measures how fast the process of an engine encodes. Pure: samples in, pace out. */
 
-/** One look at a process; about one a second. */
+/** One sample of a process; taken about once a second. */
 export interface PaceSample {
   /** Monotonic, milliseconds. */
   readonly atMs: number
   /** Media that its source has sent since the process began, milliseconds; null: the process reads the source itself. */
   readonly inMs: number | null
-  /** Media that it has encoded, milliseconds. */
+  /** Encoded media, milliseconds. */
   readonly outMs: number
-  /** Frames of the source that were left out so far because the process could not take them. */
+  /** Frames of the source that were dropped so far because the process could not take them. */
   readonly droppedFrames: number
   /** The media time of those frames, milliseconds. */
   readonly droppedMs: number
-  /** Processor time that it has used so far, milliseconds; null: the system does not say. */
+  /** Processor time used so far, milliseconds; null: the system does not report it. */
   readonly cpuMs: number | null
-  /** Processors of the machine that are idle; null: not known. */
+  /** Idle processors of the machine; null: unknown. */
   readonly idleCores: number | null
 }
 
 export interface Pace {
-  /** Seconds of media encoded in a second, over the last ten; null in the first two seconds. */
+  /** Seconds of media encoded per second, averaged over the last ten; null in the first two seconds. */
   readonly speed: number | null
-  /** How far it is behind what its source has sent, milliseconds; null: not known. */
+  /** How far it lags behind the media that its source has sent, milliseconds; null: unknown. */
   readonly lagMs: number | null
-  /** Frames that this process has lost, so far. */
+  /** Frames that this process has dropped so far. */
   readonly droppedFrames: number
-  /** Processors that it keeps busy; null: the system does not say. */
+  /** Processors that it uses; null: the system does not report it. */
   readonly cores: number | null
-  /** It looked at ten seconds. */
+  /** The average covers ten seconds. */
   readonly isSettled: boolean
-  /** It is too slow for its source, for ten seconds or more. */
+  /** It has been too slow for its source for ten seconds or more. */
   readonly isOverloaded: boolean
 }
 
 const WINDOW_MS = 10_000
 const SHORTEST_MS = 2000
-/** Real time is 1. Below this it falls behind for good; above it, a look may have come a little late. */
+/** Real time is 1. Below this it falls behind for good; between this and 1, a sample may just have been late. */
 const SLOW = 0.95
-/** Of a source that ffmpeg reads itself the network jitters too. */
+/** For a source that ffmpeg reads itself, allow for network jitter too. */
 const SLOW_PULL = 0.9
-/** A healthy process is behind by what it reports late (a second) and by what it works on. */
+/** The lag of a healthy process: its reporting delay (a second) and the media that it works on. */
 const LAG_MS = 2000
-/** A process that keeps up again has to do so for this long. */
+/** A process that keeps up again must do so for this long. */
 const RECOVERY_MS = 20_000
-/** Where ffmpeg reads its source, a slow source looks like a slow machine; these tell them apart. */
+/** Where ffmpeg reads its source, a slow source looks like a slow machine. These thresholds distinguish them. */
 const BUSY_CORES = 0.9
 const IDLE_CORES = 0.25
 
-/** Watches one process from its beginning to its end. */
+/** Watches one process from its start to its end. */
 export class PaceWatch {
   #samples: PaceSample[] = []
   #slowAtMs: number | null = null
 
   look(sample: PaceSample): Pace {
     this.#samples.push(sample)
-    // The window begins with the latest look that is ten seconds old.
+    // The window begins with the latest sample that is at least ten seconds old.
     const begins = this.#samples.findLastIndex(({ atMs }) => sample.atMs - atMs >= WINDOW_MS)
     this.#samples.splice(0, Math.max(0, begins))
     const first = this.#samples[0] ?? sample
@@ -73,7 +73,7 @@ export class PaceWatch {
 
 const lagOf = ({ inMs, outMs }: PaceSample): number | null => (inMs === null ? null : Math.max(0, inMs - outMs))
 
-/** What was left out is a gap in the media, which passes in no time: it was not encoded. */
+/** Dropped media is a gap that takes no time to encode, so it does not count as encoded. */
 function speedOf(first: PaceSample, last: PaceSample): number | null {
   const wallMs = last.atMs - first.atMs
   if (wallMs < SHORTEST_MS) return null
@@ -87,7 +87,7 @@ function coresOf(first: PaceSample, last: PaceSample): number | null {
   return Math.max(0, last.cpuMs - first.cpuMs) / wallMs
 }
 
-/** Slow by its own fault: a source that pauses or comes late is none of it. */
+/** Whether the process itself is too slow. A source that pauses or is late does not count. */
 function isSlow(samples: readonly PaceSample[], first: PaceSample, last: PaceSample): boolean {
   const speed = speedOf(first, last) ?? 1
   if (last.inMs === null || first.inMs === null) return speed < SLOW_PULL && lacksProcessor(first, last)
@@ -103,7 +103,7 @@ function lacksProcessor(first: PaceSample, last: PaceSample): boolean {
   return (cores ?? 0) >= BUSY_CORES || (last.idleCores ?? Number.POSITIVE_INFINITY) < IDLE_CORES
 }
 
-/** For the person who looks after the engine. */
+/** For the person who operates the engine. */
 export function overloadText({ speed, lagMs, droppedFrames }: Pace): string {
   const facts = [
     `it encodes ${(speed ?? 0).toFixed(2)} seconds of media a second`,

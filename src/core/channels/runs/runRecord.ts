@@ -54,7 +54,7 @@ export function toRunRecord({ id, engineId, config, start, stop, keptBy, started
     engineId,
     start: new Date(startedAtMs).toISOString(),
     ...(endedAtMs === null ? {} : { end: new Date(endedAtMs).toISOString() }),
-    // Earlier versions kept more of the ingest.
+    // Earlier versions stored more of the ingest.
     config: { ...config, ingest: { type: config.ingest.type } },
     startType: start.type,
     startId: start.id,

@@ -1,51 +1,51 @@
 import type { Rendition } from '../types.ts'
 
-/** A rendition of a ladder, with its place there: what names its folder, whatever else is made beside it. */
+/** A rendition with its index in the ladder. The index names its folder, whichever other renditions are encoded. */
 export interface Rung extends Rendition {
   readonly index: number
 }
 
-/** A rung and what it costs. */
+/** A rung and its encoding cost. */
 export interface WeighedRung {
   readonly rung: Rung
-  /** Frames a second, as counted, or as they are expected to be. */
+  /** Frames per second, counted or expected. */
   readonly framesPerSecond: number
 }
 
-/** What sources have mostly, where neither the ladder nor a source says. */
+/** The usual frame rate, where neither the ladder nor the source gives one. */
 const EXPECTED_FRAMES = 30
-/** Below this, half of the frames is no moving picture any more. */
+/** Below this rate, half of the frames no longer look like motion. */
 const HALVED_FROM = 24
-/** What is kept back of what was measured. */
+/** The share of the measured capacity that may be used. */
 const MARGIN = 0.9
 
 export const rungsOf = (video: readonly Rendition[]): Rung[] =>
   video.map((rendition, index) => ({ ...rendition, index }))
 
-/** @param counted frames a second as they were made; null: not yet */
+/** @param counted encoded frames per second; null: not counted yet */
 export const weigh = (rung: Rung, counted: number | null): WeighedRung => ({
   rung,
   framesPerSecond: counted ?? (rung.frameRate === null ? EXPECTED_FRAMES : rung.frameRate.value / rung.frameRate.scale),
 })
 
-/** Megapixels that have to be encoded in a second of media. */
+/** Megapixels to encode per second of media. */
 export const megapixelsOf = ({ rung, framesPerSecond }: WeighedRung): number =>
   (rung.width * rung.height * framesPerSecond) / 1e6
 
 export const sumOf = (rungs: readonly WeighedRung[]): number => rungs.reduce((sum, rung) => sum + megapixelsOf(rung), 0)
 
 /**
- * What is left of some rungs when the largest go, as many as have to: at least one goes, and one stays. Of a single one
- * every second frame goes. Null: nothing can be spared.
- * @param capacity what can be encoded, megapixels a second
+ * The rungs that remain when the largest are dropped, as many as necessary: at least one is dropped and one stays.
+ * From a single one every second frame is dropped. Null: nothing can be dropped.
+ * @param capacity megapixels per second that can be encoded
  */
 export function lighter(rungs: readonly WeighedRung[], capacity: number): Rung[] | null {
   const [only, ...others] = rungs.toSorted((a, b) => megapixelsOf(b) - megapixelsOf(a))
   if (only === undefined) return null
   if (others.length === 0) return halved(only)
   const over = others.findIndex((_, at) => sumOf(others.slice(at)) <= MARGIN * capacity)
-  const kept = over < 0 ? others.slice(-1) : others.slice(over)
-  return inOrder(kept.map(({ rung }) => rung))
+  const remaining = over < 0 ? others.slice(-1) : others.slice(over)
+  return inOrder(remaining.map(({ rung }) => rung))
 }
 
 function halved({ rung, framesPerSecond }: WeighedRung): Rung[] | null {
@@ -54,8 +54,8 @@ function halved({ rung, framesPerSecond }: WeighedRung): Rung[] | null {
 }
 
 /**
- * Some rungs and those of the full ladder that fit beside them, the smallest first. Null: none fits.
- * @param fits whether there is room for so many megapixels a second more
+ * The current rungs plus those of the full ladder that fit beside them, the smallest first. Null: none fits.
+ * @param fits whether there is capacity for this many more megapixels per second
  */
 export function heavier(
   full: readonly WeighedRung[],

@@ -2,26 +2,26 @@ import type { Result } from '../../../base/result.ts'
 import type { Dialled } from '../dialled.ts'
 import type { AbrLadder } from '../types.ts'
 
-/** What an engine is to do, from the record that it was started with. */
+/** The work of an engine, from the record that it was started with. */
 export interface TranscodeJob {
   readonly engineId: string
   /** For the log. */
   readonly name: string
   readonly source:
     | { readonly kind: 'push'; readonly ingestId: string }
-    /** `url` may hold a passphrase. */
+    /** `url` may contain a passphrase. */
     | { readonly kind: 'pull'; readonly ingestId: string; readonly url: string }
   readonly ladder: Pick<AbrLadder, 'video' | 'audioKbps'>
 }
 
-/** What a process tells of itself; see the events of an engine's life. */
+/** An event of a process; see the events of an engine in `engine.ts`. */
 export type TranscodeEvent =
   | { readonly kind: 'ready' | 'source' | 'manifest' | 'sourceLost' }
   | { readonly kind: 'died'; readonly message: string }
-  /** What is to be known of it while it works; null: nothing any more. Without secrets. */
+  /** A notice about a working process; null: the notice ends. Without secrets. */
   | { readonly kind: 'notice'; readonly message: string | null }
 
-/** Something that a person who looks after an engine wants to know, and that changes nothing. */
+/** A log entry for the operator of an engine. It changes no state. */
 export interface TranscodeLog {
   readonly kind: 'log'
   readonly level: 'info' | 'warn'
@@ -29,13 +29,16 @@ export interface TranscodeLog {
   readonly message: string
 }
 
-/** Makes renditions of sources. One job an engine, at most. */
+/** Makes renditions of sources. At most one job per engine. */
 export interface Transcoder {
-  /** Begins; what happens is told until `kill`, or until it has died. Does nothing when it runs already. */
-  launch(job: TranscodeJob, tell: (event: TranscodeEvent | TranscodeLog) => void): void
   /**
-   * Ends it and removes what it wrote, unless it is to go on: then playlists go on too. Resolves when it is gone; resolves
-   * too when there is none.
+   * Starts a job. Events are reported until `kill`, or until the process has died. Does nothing if the job already
+   * runs.
+   */
+  launch(job: TranscodeJob, notify: (event: TranscodeEvent | TranscodeLog) => void): void
+  /**
+   * Ends the job and removes its output. With `goesOn` it keeps the output, so that the next launch continues the
+   * playlists. Resolves when the process is gone, or at once when there is none.
    */
   kill(engineId: string, goesOn?: boolean): Promise<void>
   isRunning(engineId: string): boolean
@@ -43,14 +46,14 @@ export interface Transcoder {
 
 /** A source that ffmpeg may dial now. */
 export interface Reached extends Dialled {
-  /** It is not dialled any more, or not again. */
+  /** The source is not dialled any more. */
   close(): void
 }
 
 /**
- * Finds where a source is and whether it may be dialled, anew for each time. The error is a sentence; `isForbidden`: it
- * leads to where nothing may be dialled, else it may be there the next time.
- * @param attempt counts those in a row that came to nothing, so that each tries another address
+ * Resolves a source and checks whether it may be dialled, each time again. The error is a sentence. `isForbidden`:
+ * its address must never be dialled; otherwise the next attempt may succeed.
+ * @param attempt the number of consecutive failed attempts, so that each tries another address
  */
 export type ReachSource = (
   url: string,

@@ -1,27 +1,33 @@
 import { nextOccurrence, type Occurrence, occurrencesFrom, type SchedulePlan } from './plan.ts'
 
-/** Where a scheduler stands. `seenUntilMs`: what begins up to then has been begun or skipped, and is not looked at again. */
+/**
+ * The state of a scheduler. Occurrences that begin up to `seenUntilMs` have been started or skipped, and are not
+ * considered again.
+ */
 export interface SchedulerState {
   readonly status: 'idle' | 'active' | 'terminated'
-  /** What is under way; null unless active. Begun by hand, it lies ahead. */
+  /** The active occurrence; null when there is none. One that was started by hand may begin in the future. */
   readonly occurrence: Occurrence | null
   readonly seenUntilMs: number
 }
 
 export interface Advance {
   readonly state: SchedulerState
-  /** In their order: an occurrence's channels are to be started, or stopped. */
+  /** In order: start or stop the channels of an occurrence. */
   readonly steps: readonly { readonly do: 'begin' | 'end'; readonly occurrence: Occurrence }[]
-  /** Occurrences that nobody will see, because the server was down or the scheduler disabled; the latest of them. */
+  /** Occurrences that did not run because the server was down or the scheduler disabled; only the latest of them. */
   readonly skipped: readonly Occurrence[]
-  /** When to ask again; null: never. */
+  /** When to call again; null: never. */
   readonly nextMs: number | null
 }
 
-/** What is kept of a long absence. A minute's rule does not exist, so this is at least a hundred days. */
-const SKIPPED_KEPT = 100
+/**
+ * The most skipped occurrences that are reported after a long absence. No rule repeats within a day, so they cover
+ * at least a hundred days.
+ */
+const SKIPPED_MAX = 100
 
-/** What has to happen at `nowMs`, be it on time or late: an occurrence that is still under way is joined. */
+/** What to do at `nowMs`, on time or late. An occurrence that has not ended yet is started late. */
 export function advance(plan: SchedulePlan, enabled: boolean, state: SchedulerState, nowMs: number): Advance {
   if (state.status === 'terminated') return { state, steps: [], skipped: [], nextMs: null }
   const { latest, before } = begunBy(plan, state.seenUntilMs, nowMs)
@@ -29,7 +35,7 @@ export function advance(plan: SchedulePlan, enabled: boolean, state: SchedulerSt
   let occurrence = state.occurrence
   const running = latest !== null && enabled && !isOver(latest, nowMs)
   if (occurrence !== null && (isOver(occurrence, nowMs) || running)) {
-    // One that follows without a pause takes over: nothing is stopped only to be started again.
+    // An occurrence that follows without a gap takes over: its channels are not stopped and started again.
     if (!running) steps.push({ do: 'end', occurrence })
     occurrence = null
   }
@@ -41,7 +47,7 @@ export function advance(plan: SchedulePlan, enabled: boolean, state: SchedulerSt
   return { ...reconcile(plan, { occurrence, seenUntilMs: Math.max(nowMs, state.seenUntilMs) }), steps, skipped }
 }
 
-/** Begins by hand what would come next, before its time; without an end of its own it runs until it is stopped. */
+/** Starts the next occurrence by hand, before its time. Without an end of its own it runs until it is stopped. */
 export function beginByHand(
   plan: SchedulePlan,
   state: SchedulerState,
@@ -51,7 +57,7 @@ export function beginByHand(
   return reconcile(plan, { occurrence: next, seenUntilMs: Math.max(next.startMs, state.seenUntilMs) })
 }
 
-/** Ends by hand what is under way; it is not begun again. */
+/** Ends the active occurrence by hand. It does not start again. */
 export function endByHand(
   plan: SchedulePlan,
   state: SchedulerState,
@@ -62,7 +68,7 @@ export function endByHand(
 
 const isOver = ({ endMs }: Occurrence, nowMs: number): boolean => endMs !== null && endMs <= nowMs
 
-/** The last occurrence that began behind `seenUntilMs` and by `nowMs`, and those before it. */
+/** The last occurrence that began after `seenUntilMs` and by `nowMs`, and those before it. */
 function begunBy(
   plan: SchedulePlan,
   seenUntilMs: number,
@@ -73,12 +79,12 @@ function begunBy(
     if (one.startMs > nowMs) break
     if (one.startMs <= seenUntilMs) continue
     begun.push(one)
-    if (begun.length > SKIPPED_KEPT) begun.shift()
+    if (begun.length > SKIPPED_MAX) begun.shift()
   }
   return { latest: begun.at(-1) ?? null, before: begun.slice(0, -1) }
 }
 
-/** With nothing under way and nothing to come, a scheduler is through. */
+/** A scheduler without an active or future occurrence is terminated. */
 export function reconcile(
   plan: SchedulePlan,
   { occurrence, seenUntilMs }: Omit<SchedulerState, 'status'>,

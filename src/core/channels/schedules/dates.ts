@@ -2,19 +2,19 @@ import { dateOf, firstDayOf, LAST_DAY, lengthOf, monthOf, weekdayOf } from './da
 import type { ByDay, Recurrence } from './recurrence.ts'
 
 /**
- * Periods looked at in one question. The slowest rules that do happen come once in eight years (29 February, every
- * twelfth month, over 2100); a rule that never happens costs this many steps and no more.
+ * The most periods per search. The slowest possible rules match once in eight years (29 February, every twelfth
+ * month, across 2100). A rule that never matches costs this many steps.
  */
 const PERIODS_MAX = 50_000
 
 /**
- * The days of a rule, rising, from about `fromDay` on: days before it may come first, none behind it is left out. The
- * first period is the one that `startDay` is in; days before `startDay` are none of the rule's (RFC 5545 section
- * 3.3.10, with DTSTART as the bound and not as an occurrence of its own).
+ * The days of a rule in ascending order, from about `fromDay` on: a few earlier days may come first, but no later
+ * day is left out. The first period is the one with `startDay`; days before `startDay` are excluded (RFC 5545
+ * section 3.3.10, with DTSTART as the bound and not as an occurrence of its own).
  */
 export function* daysOf(rule: Recurrence, startDay: number, fromDay: number): Generator<number> {
   const period = PERIODS[rule.freq](rule, startDay)
-  // COUNT counts from the beginning, so the beginning has to be walked.
+  // COUNT counts from the start, so the search must begin there.
   const first = rule.count === null ? Math.max(0, period.indexNear(fromDay)) : 0
   let left = rule.count ?? Number.POSITIVE_INFINITY
   for (let index = first; index < first + PERIODS_MAX; index += 1) {
@@ -28,9 +28,9 @@ export function* daysOf(rule: Recurrence, startDay: number, fromDay: number): Ge
   }
 }
 
-/** The periods of a frequency, `interval` apart, as days that rise. */
+/** The periods of a frequency, `interval` apart, as ascending days. */
 interface Periods {
-  /** A period that does not begin behind this day. */
+  /** The index of a period that begins on this day or earlier. */
   indexNear(day: number): number
   firstDay(index: number): number
   days(index: number): number[]
@@ -65,7 +65,10 @@ const PERIODS: Readonly<Record<Recurrence['freq'], (rule: Recurrence, startDay: 
 
 const sinceWeekStart = ({ weekStart }: Recurrence, weekday: number): number => (weekday - weekStart + 7) % 7
 
-/** BYMONTHDAY names days and BYDAY narrows them; alone, BYDAY names them; without either it is the day of the start. */
+/**
+ * BYMONTHDAY selects days and BYDAY restricts them. BYDAY alone selects days. Without either it is the day of the
+ * start.
+ */
 function daysOfMonth(rule: Recurrence, startDay: number, month: number): number[] {
   const [first, length] = [firstDayOf(month), lengthOf(month)]
   const inMonth = (day: number): boolean => day >= 1 && day <= length

@@ -1,6 +1,6 @@
 /**
- * Calendar days as whole numbers, 0 = 1970-01-01 in the proleptic Gregorian calendar, so that rules can count them. A day
- * here is a date on the wall; zones come later.
+ * Calendar days as whole numbers, 0 = 1970-01-01 in the proleptic Gregorian calendar, so that rules can count them.
+ * A day here is a local date; the zone is applied later.
  */
 
 const DAY_MS = 86_400_000
@@ -12,7 +12,7 @@ export interface CalendarDate {
   readonly day: number
 }
 
-/** `month` may lie outside 1 to 12: the year moves along. */
+/** `month` may lie outside 1 to 12: the year changes accordingly. */
 const dayOf = ({ year, month, day }: CalendarDate): number => Date.UTC(year, month - 1, day) / DAY_MS
 
 export function dateOf(day: number): CalendarDate {
@@ -33,10 +33,10 @@ export const firstDayOf = (month: number): number => dayOf({ year: 1970, month: 
 
 export const lengthOf = (month: number): number => firstDayOf(month + 1) - firstDayOf(month)
 
-/** Nothing is planned behind this day. */
+/** Nothing is scheduled after this day. */
 export const LAST_DAY = dayOf({ year: 9999, month: 12, day: 31 })
 
-/** A date as `YYYY-MM-DD`; undefined for anything else and for days that do not exist. Years 1970 to 9999. */
+/** Parses a date as `YYYY-MM-DD`; undefined for other text and for days that do not exist. Years 1970 to 9999. */
 export function parseDate(text: string): number | undefined {
   const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (!parts) return undefined

@@ -4,13 +4,13 @@ import { parseDate, parseTime } from './days.ts'
 import { parseRecurrence, type Recurrence } from './recurrence.ts'
 import { dayAt, instantOf, isZone } from './zone.ts'
 
-/** When a scheduler acts, as people write it: the clock on the wall of a zone. */
+/** When a scheduler runs, as users write it: local dates and times of a zone. */
 export interface Timing {
   /** `YYYY-MM-DD` */
   readonly startDate: string
   /** `HH:mm` */
   readonly startTime: string
-  /** Once: the day of the end. Again and again: the last day on which it may begin. */
+  /** Without a recurrence: the day of the end. With one: the last day on which an occurrence may begin. */
   readonly endDate: string | null
   /** Null: it ends by hand. */
   readonly endTime: string | null
@@ -19,29 +19,32 @@ export interface Timing {
   readonly timeZone: string
 }
 
-/** A timing that makes sense, ready to be asked. */
+/** A valid timing, ready to compute occurrences. */
 export interface SchedulePlan {
   readonly zone: string
   readonly startDay: number
   /** Minutes after midnight. */
   readonly startMinutes: number
   readonly endMinutes: number | null
-  /** Days from the beginning of an occurrence to its end. */
+  /** Days from the start of an occurrence to its end. */
   readonly endsDaysLater: number
   readonly lastDay: number | null
   readonly rule: Recurrence | null
 }
 
-/** From when until when, epoch milliseconds; `endMs` null: until somebody stops it, or the next one begins. */
+/**
+ * From when until when, epoch milliseconds. `endMs` null: until it is stopped by hand, or the next occurrence
+ * begins.
+ */
 export interface Occurrence {
   readonly startMs: number
   readonly endMs: number | null
 }
 
-/** Field -> sentences, for whoever wrote the timing. */
+/** Sentences by field, for the author of the timing. */
 export type TimingProblems = Partial<Record<keyof Timing, string[]>>
 
-/** Reads a timing; every mistake at once. */
+/** Parses a timing. All errors at once. */
 export function planOf(timing: Timing): Result<SchedulePlan, TimingProblems> {
   const problems: TimingProblems = {}
   const wrong = (field: keyof Timing, text: string): void => void (problems[field] = [text])
@@ -71,7 +74,10 @@ export function planOf(timing: Timing): Result<SchedulePlan, TimingProblems> {
   return ok({ zone, startDay, startMinutes, endMinutes, endsDaysLater, lastDay, rule: rule.value })
 }
 
-/** Once: as the dates say, or the first such time behind the start. Again and again: the same day or, over midnight, the next. */
+/**
+ * Without a recurrence: from the dates, or the first such time after the start. With one: the same day or, past
+ * midnight, the next.
+ */
 function daysToEnd(
   of: { startDay: number; startMinutes: number; lastDay: number | null; endMinutes: number | null },
   once: boolean,
@@ -83,9 +89,9 @@ function daysToEnd(
   return days === 0 && overMidnight === 1 ? -1 : days
 }
 
-/** Occurrences by their beginning, rising; the first is one that may still be under way at `fromMs`, or begins later. */
+/** Occurrences by their start, ascending. The first may still be active at `fromMs`, or begins later. */
 export function* occurrencesFrom(plan: SchedulePlan, fromMs: number): Generator<Occurrence> {
-  // One day for the zone's own leaps, one for an end behind midnight, and one because that is cheaper than to be wrong.
+  // One day for the zone's own offsets, one for an end past midnight, and one as a cheap margin.
   const fromDay = dayAt(plan.zone, fromMs) - 3 - plan.endsDaysLater
   let last = Number.NEGATIVE_INFINITY
   for (const day of plan.rule === null ? [plan.startDay] : daysOf(plan.rule, plan.startDay, fromDay)) {
@@ -93,7 +99,7 @@ export function* occurrencesFrom(plan: SchedulePlan, fromMs: number): Generator<
     if (day < fromDay && plan.rule !== null) continue
     const startMs = instantOf(plan.zone, day, plan.startMinutes)
     if (isBehind(plan, day, startMs)) return
-    // Where a zone leaps over a whole day, that day's occurrence falls on the next one's.
+    // Where a zone skips a whole day, the occurrence of that day coincides with the one of the next day.
     if (startMs > last) yield { startMs, endMs: endOf(plan, day, startMs) }
     last = startMs
   }
@@ -107,7 +113,7 @@ function isBehind({ rule, startMinutes }: SchedulePlan, day: number, startMs: nu
   return startMinutes * 60 > until.seconds
 }
 
-/** A leap of the zone can bring the end before the beginning; then the length on the wall counts. */
+/** A gap of the zone can put the end before the start. Then the length in local time counts. */
 function endOf(plan: SchedulePlan, day: number, startMs: number): number | null {
   if (plan.endMinutes === null) return null
   const endMs = instantOf(plan.zone, day + plan.endsDaysLater, plan.endMinutes)
@@ -115,7 +121,7 @@ function endOf(plan: SchedulePlan, day: number, startMs: number): number | null 
   return endMs > startMs ? endMs : startMs + minutes * 60_000
 }
 
-/** The first occurrence that begins behind `afterMs`; undefined: none will. */
+/** The first occurrence that begins after `afterMs`; undefined: there is none. */
 export function nextOccurrence(plan: SchedulePlan, afterMs: number): Occurrence | undefined {
   for (const one of occurrencesFrom(plan, afterMs)) if (one.startMs > afterMs) return one
   return undefined

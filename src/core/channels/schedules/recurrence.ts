@@ -3,8 +3,8 @@ import { realDay } from './days.ts'
 
 /**
  * The part of RFC 5545 section 3.3.10 that schedules need: FREQ DAILY, WEEKLY and MONTHLY with INTERVAL, BYDAY,
- * BYMONTHDAY, COUNT, UNTIL and WKST. Everything else is refused by name, because a rule that is understood by half
- * starts a channel on the wrong day.
+ * BYMONTHDAY, COUNT, UNTIL and WKST. Every other part is refused by name, because a half-understood rule starts a
+ * channel on the wrong day.
  */
 export interface Recurrence {
   readonly freq: 'DAILY' | 'WEEKLY' | 'MONTHLY'
@@ -21,11 +21,11 @@ export interface Recurrence {
 export interface ByDay {
   /** 0 = Monday */
   readonly weekday: number
-  /** The nth of the month, from the end when negative; null: every one. */
+  /** The nth weekday of the month, from the end when negative; null: every one. */
   readonly nth: number | null
 }
 
-/** The last moment, inclusive, of an occurrence's beginning: a day or a minute on the wall, or an instant. */
+/** The last moment, inclusive, at which an occurrence may begin: a local day or minute, or an instant. */
 export type Until =
   | { readonly kind: 'day'; readonly day: number }
   | { readonly kind: 'wall'; readonly day: number; readonly seconds: number }
@@ -37,7 +37,7 @@ const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU']
 const FREQUENCIES = ['DAILY', 'WEEKLY', 'MONTHLY'] as const
 const NAMES = ['FREQ', 'INTERVAL', 'BYDAY', 'BYMONTHDAY', 'COUNT', 'UNTIL', 'WKST']
 
-/** A rule with or without its `RRULE:` in front. The refusal is a sentence for whoever wrote it. */
+/** Parses a rule with or without its `RRULE:` prefix. The refusal is a sentence for its author. */
 export function parseRecurrence(text: string): Result<Recurrence, string> {
   if (text.length > LIMITS.text) return err(`must have at most ${LIMITS.text} characters`)
   const parts = new Map<string, string>()
@@ -57,7 +57,7 @@ export function parseRecurrence(text: string): Result<Recurrence, string> {
   }
 }
 
-/** Inside this file only: reading several parts, the first that is wrong ends it. */
+/** Internal to this file: when several parts are parsed, the first invalid one ends the parsing. */
 class Unreadable extends Error {}
 
 function read(parts: ReadonlyMap<string, string>): Recurrence {
@@ -74,7 +74,7 @@ function read(parts: ReadonlyMap<string, string>): Recurrence {
   }
 }
 
-/** What parts may not stand beside one another. */
+/** Refuses parts that exclude each other. */
 function together(read: { ok: true; value: Recurrence }): Result<Recurrence, string> {
   const { freq, byDay, byMonthDay, count, until } = read.value
   if (count !== null && until !== null) return err('COUNT and UNTIL exclude each other')

@@ -14,33 +14,33 @@ export interface ScheduleTarget {
   engineIds?: readonly string[]
 }
 
-/** What the owner of a scheduler decides. */
+/** The settings of a scheduler that its owner chooses. */
 export interface SchedulerRules extends Timing {
   name: string
   enabled: boolean
   channels: readonly ScheduleTarget[]
 }
 
-/** Reads the body of a create, whatever it is; all errors at once. */
+/** Parses the body of a create. All errors at once. */
 export function readCreateScheduler(
   body: unknown,
   nowMs: number,
 ): Result<{ rules: SchedulerRules; plan: SchedulePlan }, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateScheduler, body, problems)
-  const channels = readTargets(sound)
+  const reader = readShape(CreateScheduler, body, problems)
+  const channels = readTargets(reader)
   if (channels === undefined && !problems.touches('channels') && !problems.touches('channelIds')) {
     problems.add('channels', 'is required: what the scheduler starts')
   }
   const rules = {
-    name: readName(sound) ?? '',
-    enabled: sound.value('enabled') ?? true,
-    startDate: sound.value('startDate') ?? '',
-    startTime: sound.value('startTime') ?? '',
-    endDate: sound.value('endDate') ?? null,
-    endTime: sound.value('endTime') ?? null,
-    recurrence: sound.value('recurrence') ?? null,
-    timeZone: sound.value('timeZone') ?? 'UTC',
+    name: readName(reader) ?? '',
+    enabled: reader.value('enabled') ?? true,
+    startDate: reader.value('startDate') ?? '',
+    startTime: reader.value('startTime') ?? '',
+    endDate: reader.value('endDate') ?? null,
+    endTime: reader.value('endTime') ?? null,
+    recurrence: reader.value('recurrence') ?? null,
+    timeZone: reader.value('timeZone') ?? 'UTC',
     channels: channels ?? [],
   }
   const shaped = problems.settle(rules)
@@ -49,7 +49,7 @@ export function readCreateScheduler(
   return plan.ok ? ok({ rules, plan: plan.value }) : plan
 }
 
-/** The plan of a timing that begins in the future. */
+/** The plan of a timing; refused unless it begins in the future. */
 export function futurePlan(timing: Timing, nowMs: number): Result<SchedulePlan, FieldErrors> {
   const plan = validPlan(timing)
   if (!plan.ok) return plan
@@ -63,21 +63,21 @@ export function validPlan(timing: Timing): Result<SchedulePlan, FieldErrors> {
   return plan.ok ? plan : err(Object.fromEntries(Object.entries(plan.error)))
 }
 
-/** Reads the body of an update: what it names. */
+/** Parses the body of an update: only the fields that it contains. */
 export function readUpdateScheduler(body: unknown): Result<Partial<SchedulerRules>, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateScheduler, body, problems)
-  const cleared = (field: 'endDate' | 'endTime' | 'recurrence') => (sound.clears(field) ? null : sound.value(field))
+  const reader = readShape(UpdateScheduler, body, problems)
+  const cleared = (field: 'endDate' | 'endTime' | 'recurrence') => (reader.clears(field) ? null : reader.value(field))
   const named = {
-    name: readName(sound),
-    enabled: sound.value('enabled'),
-    startDate: sound.value('startDate'),
-    startTime: sound.value('startTime'),
+    name: readName(reader),
+    enabled: reader.value('enabled'),
+    startDate: reader.value('startDate'),
+    startTime: reader.value('startTime'),
     endDate: cleared('endDate'),
     endTime: cleared('endTime'),
     recurrence: cleared('recurrence'),
-    timeZone: sound.value('timeZone'),
-    channels: readTargets(sound),
+    timeZone: reader.value('timeZone'),
+    channels: readTargets(reader),
   }
   const entries = Object.entries(named).filter(([, value]) => value !== undefined)
   return problems.settle<Partial<SchedulerRules>>(Object.fromEntries(entries))
@@ -105,7 +105,7 @@ export interface SchedulerFilters {
   sortDirection: 'asc' | 'desc'
 }
 
-/** Reads the query of the list. */
+/** Parses the query of the list. */
 export function readSchedulerQuery(
   query: Record<string, unknown>,
 ): Result<PageRequest & { filters: Partial<SchedulerFilters> }, ChannelFailure> {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { closed, date, name, nullable, optional, word } from '../fields.ts'
 
-/** All that hosted services know; `starting` and `stopping` take no time here. */
+/** All states of hosted services. `starting` and `stopping` take no time here. */
 export const SCHEDULER_STATUSES = ['idle', 'starting', 'active', 'stopping', 'terminated'] as const
 
 const CHANNELS_MAX = 50

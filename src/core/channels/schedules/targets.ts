@@ -1,6 +1,9 @@
 import type { ScheduleTarget } from './requests.ts'
 
-/** What a scheduler starts, without a channel, or without one of its engines: a channel with none of those named is no target. */
+/**
+ * Removes a channel, or one of its engines, from what a scheduler starts. A channel whose named engines are all
+ * removed is removed too.
+ */
 export function withoutTarget(
   targets: readonly ScheduleTarget[],
   gone: { readonly channelId: string; readonly engineId?: string },

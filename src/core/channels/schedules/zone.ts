@@ -1,10 +1,10 @@
 const DAY_MS = 86_400_000
 
-/** One for each zone that was asked for; making one costs more than a hundred questions to it. */
+/** One per requested zone: creating a formatter costs more than a hundred uses of it. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 const CLOCKS_MAX = 64
 
-/** True for the name of a zone of the IANA database, such as `Europe/Vienna` or `UTC`. Bare offsets are no zones. */
+/** True for a zone name of the IANA database, such as `Europe/Vienna` or `UTC`. Bare offsets are not zones. */
 export function isZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9+_/-]{0,63}$/.test(name)) return false
   try {
@@ -16,9 +16,9 @@ export function isZone(name: string): boolean {
 }
 
 /**
- * When a clock on the wall of the zone shows this time, epoch milliseconds. A time that the zone leaps over moves forward
- * by the length of the leap; of one that comes twice it is the first ("compatible" in the words of RFC 5545). By `Intl`,
- * because a library for this takes seven megabytes of every server; a test holds it against one.
+ * The instant at which wall clocks of the zone show this time, epoch milliseconds. A time that the zone skips moves
+ * forward by the length of the gap; of a repeated time it is the first ("compatible" in the words of RFC 5545). Uses
+ * `Intl`, because a library for this takes seven megabytes of every server; a test compares the results with one.
  */
 export function instantOf(zone: string, day: number, minutes: number): number {
   const wall = day * DAY_MS + minutes * 60_000
@@ -28,10 +28,10 @@ export function instantOf(zone: string, day: number, minutes: number): number {
   return shown.length > 0 ? Math.min(...shown) : before
 }
 
-/** The day on the wall of the zone at an instant. */
+/** The local day in the zone at an instant. */
 export const dayAt = (zone: string, atMs: number): number => Math.floor((atMs + offsetAt(zone, atMs)) / DAY_MS)
 
-/** How far the zone's clocks are ahead of UTC, milliseconds. */
+/** The zone's offset from UTC, milliseconds. */
 function offsetAt(zone: string, atMs: number): number {
   const shown = new Map(
     clockOf(zone)
@@ -44,8 +44,8 @@ function offsetAt(zone: string, atMs: number): number {
 }
 
 function clockOf(zone: string): Intl.DateTimeFormat {
-  const known = clocks.get(zone)
-  if (known) return known
+  const cached = clocks.get(zone)
+  if (cached) return cached
   const digits = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
   const made = new Intl.DateTimeFormat('en-US', { ...digits, second: 'numeric', hourCycle: 'h23', timeZone: zone })
   if (clocks.size >= CLOCKS_MAX) clocks.clear()

@@ -1,4 +1,4 @@
-/** What the webhooks of the live interface can be told, and how it reads on the wire. */
+/** The events of channel webhooks and their wire format. */
 
 const names = <G extends string, N extends string>(group: G, list: readonly N[]): readonly `${G}.${N}`[] =>
   list.map((name) => `${group}.${name}` as const)
@@ -6,7 +6,7 @@ const names = <G extends string, N extends string>(group: G, list: readonly N[])
 const ENGINE_STATES = ['deploying', 'waiting', 'starting', 'ingesting', 'playing', 'stopping', 'stopped'] as const
 const SECURITY = ['security.key.added', 'security.key.deleted', 'security.keys.deleted'] as const
 
-/** Every event, by what it is about. */
+/** Every event, by its subject. */
 export const CHANNEL_EVENTS = [
   ...names('channel', ['created', 'updated', 'deploying', 'stopped', 'deleted']),
   ...names('engine', ['created', 'updated', ...ENGINE_STATES, 'deleting', 'deleted']),
@@ -23,10 +23,10 @@ const NAMES: ReadonlySet<string> = new Set(CHANNEL_EVENTS)
 
 export const isChannelEvent = (name: string): name is ChannelEventName => NAMES.has(name)
 
-/** All events, when a webhook asks for it. */
+/** Stands for all events in the list of a webhook. */
 export const ALL_EVENTS = '*'
 
-/** Marks rows of the outbox and of deliveries that belong to this interface. */
+/** Marks rows of the outbox and of deliveries that belong to the channels API. The database stores this value. */
 export const CHANNEL_EVENT_TYPE = 'live'
 
 export interface EventObject {
@@ -40,19 +40,19 @@ export interface EventObject {
 export interface ChannelWebhookEvent {
   readonly name: ChannelEventName
   readonly object: EventObject
-  /** What belongs to the event; null: nothing does. */
+  /** The data of the event; null: it has none. */
   readonly data: Readonly<Record<string, unknown>> | null
 }
 
-/** What the outbox keeps of an event, beside its name and time. */
+/** The stored part of an event in the outbox, beside its name and time. */
 export interface StoredChannelEvent {
   readonly object: EventObject
   readonly data: ChannelWebhookEvent['data']
-  /** When it happened. Absent: an earlier version wrote it, and its row tells. */
+  /** When it happened. Absent: an earlier version wrote the event, and the time is in its row. */
   readonly atMs?: number
 }
 
-/** The id of an event as receivers see it, from that of its deliveries: in `webhook-id`, and in the list of events. */
+/** The public id of an event, from that of its deliveries: in `webhook-id`, and in the list of events. */
 export const eventIdOf = (id: string): string => `ev_${id}`
 
 export const wantsChannelEvent = ({ events }: { readonly events: readonly string[] }, name: string): boolean =>
@@ -67,8 +67,8 @@ export function channelEventBody(
   return JSON.stringify({ type: event.name, created: Math.floor(event.atMs / 1000), object, data: event.data })
 }
 
-/** No channel or part of one has this id, so that a receiver which looks it up finds nothing. */
-const NOBODY = '1'.repeat(22)
+/** No channel or part has this id, so a receiver that looks it up finds nothing. */
+const EXAMPLE_ID = '1'.repeat(22)
 
 const PREFIXES: Readonly<Record<EventObject['type'], string>> = {
   channel: 'ch',
@@ -81,13 +81,13 @@ const PREFIXES: Readonly<Record<EventObject['type'], string>> = {
 
 const PARTS: readonly string[] = ['ingest', 'engine', 'distribution'] satisfies EventObject['type'][]
 
-/** What a test of a webhook sends in place of a real event of this name. */
+/** The example event of this name that a test of a webhook sends. */
 export function exampleOf(name: string): StoredChannelEvent {
   const type = (Object.keys(PREFIXES) as EventObject['type'][]).find((one) => name.startsWith(`${one}.`)) ?? 'channel'
-  const parent = { type: 'channel' as const, id: `ch_${NOBODY}`, name: 'Example' }
+  const parent = { type: 'channel' as const, id: `ch_${EXAMPLE_ID}`, name: 'Example' }
   const object = {
     type,
-    id: `${PREFIXES[type]}_${NOBODY}`,
+    id: `${PREFIXES[type]}_${EXAMPLE_ID}`,
     name: 'Example',
     ...(PARTS.includes(type) ? { parent } : {}),
   }
@@ -97,5 +97,5 @@ export function exampleOf(name: string): StoredChannelEvent {
 /** Pauses before the second, third … attempt, milliseconds. */
 const RETRY_PAUSES_MS = [5000, 30_000, 120_000, 600_000, 3_600_000]
 
-/** When an event is tried again after this many attempts have failed; null: not any more. */
+/** Milliseconds until the next attempt after this many failed ones; null: no further attempt. */
 export const retryAfterMs = (attempt: number): number | null => RETRY_PAUSES_MS[attempt - 1] ?? null

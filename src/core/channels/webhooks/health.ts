@@ -1,12 +1,12 @@
 import { isPaused } from '../../webhooks/route.ts'
 import { type Health, WEBHOOK_LIMITS } from '../../webhooks/types.ts'
 
-/** How an attempt to deliver an event ended. `given_up`: it failed and was the last attempt of its event. */
+/** The result of one attempt to deliver an event. `given_up`: it failed and was the last attempt of its event. */
 export type AttemptResult = 'delivered' | 'to_be_retried' | 'given_up'
 
 /**
- * The health of a webhook of the live interface after an attempt. Events that are given up count, not attempts: a hundred
- * in a row pause the webhook for an hour. Any delivery, a probe above all, ends the count and the pause.
+ * The health of a channel webhook after an attempt. Events that are given up count, not attempts: a hundred in a row
+ * pause the webhook for an hour. Any successful delivery, including a probe, ends the count and the pause.
  * @param failure why it failed; null when it was delivered
  */
 export function afterChannelAttempt(
@@ -23,9 +23,12 @@ export function afterChannelAttempt(
   return { failuresInRow: 0, disabled: { untilMs: nowMs + WEBHOOK_LIMITS.pauseMs, reason } }
 }
 
-/** How often a paused webhook is tried with one event. */
+/** How often one event is sent to a paused webhook as a probe. */
 export const PROBE_EVERY_MS = 60_000
 
-/** @param probedAtMs when a paused webhook was probed last, or paused; absent: a server of an earlier version paused it */
+/**
+ * @param probedAtMs when a paused webhook was last probed, or paused; absent: a server of an earlier version paused
+ * it
+ */
 export const isProbeDue = (probedAtMs: number | undefined, nowMs: number): boolean =>
   probedAtMs === undefined || nowMs - probedAtMs >= PROBE_EVERY_MS

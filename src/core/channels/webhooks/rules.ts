@@ -17,38 +17,38 @@ export interface ChannelWebhookRules {
   active: boolean
 }
 
-/** Reads the body of a create, whatever it is; all errors at once. */
+/** Parses the body of a create. All errors at once. */
 export function readCreateChannelWebhook(body: unknown, checkUrl: CheckUrl): Result<ChannelWebhookRules, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(CreateChannelWebhook, body, problems)
+  const reader = readShape(CreateChannelWebhook, body, problems)
   return problems.settle({
-    name: readName(sound) ?? '',
-    url: readUrl(sound, checkUrl) ?? '',
-    events: readEvents(sound) ?? [],
-    description: readDescription(sound) ?? null,
-    active: sound.value('active') ?? false,
+    name: readName(reader) ?? '',
+    url: readUrl(reader, checkUrl) ?? '',
+    events: readEvents(reader) ?? [],
+    description: readDescription(reader) ?? null,
+    active: reader.value('active') ?? false,
   })
 }
 
-/** Reads the body of an update: what it names. */
+/** Parses the body of an update: only the fields that it contains. */
 export function readUpdateChannelWebhook(
   body: unknown,
   checkUrl: CheckUrl,
 ): Result<Partial<ChannelWebhookRules>, FieldErrors> {
   const problems = new Problems()
-  const sound = readShape(UpdateChannelWebhook, body, problems)
+  const reader = readShape(UpdateChannelWebhook, body, problems)
   const named = {
-    name: readName(sound),
-    url: readUrl(sound, checkUrl),
-    events: readEvents(sound),
-    description: sound.clears('description') ? null : readDescription(sound),
-    active: sound.value('active'),
+    name: readName(reader),
+    url: readUrl(reader, checkUrl),
+    events: readEvents(reader),
+    description: reader.clears('description') ? null : readDescription(reader),
+    active: reader.value('active'),
   }
   const entries = Object.entries(named).filter(([, value]) => value !== undefined)
   return problems.settle<Partial<ChannelWebhookRules>>(Object.fromEntries(entries))
 }
 
-/** Reads the body of a test; there may be none. */
+/** Parses the body of a test. It may be absent. */
 export function readChannelWebhookTest(body: unknown): Result<{ type?: string }, FieldErrors> {
   const problems = new Problems()
   const type = readShape(TestChannelWebhook, body ?? {}, problems).value('type')
@@ -64,7 +64,7 @@ function readUrl(body: Body, checkUrl: CheckUrl): string | undefined {
   return checked?.ok ? checked.value.href : undefined
 }
 
-/** Everything covers whatever stands beside it. */
+/** "All events" covers every other entry of the list. */
 function readEvents(body: Body): readonly string[] | undefined {
   const events = body.value('events')
   if (events === undefined) return undefined
@@ -83,7 +83,7 @@ interface Stored extends ChannelWebhookRules, Health {
   readonly updatedAtMs: number
 }
 
-/** @param whole false: of the URL, only where it leads. What comes behind the host often holds a key of the receiver. */
+/** @param whole false: only scheme and host of the URL. The rest often contains a key of the receiver. */
 export function toChannelWebhookRecord(webhook: Stored, nowMs: number, whole = true): ChannelWebhookRecord {
   const { id, name, events, description, active, disabled } = webhook
   const isPaused = disabled !== null && nowMs < disabled.untilMs

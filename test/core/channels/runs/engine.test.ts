@@ -5,14 +5,14 @@ import {
   type EngineEvent,
   type EngineState,
   isTimedOut,
-  NEW_LIFE,
+  INITIAL_STATE,
 } from '../../../../src/core/channels/runs/engine.ts'
 import { ACTIVE_STATUSES, statusOf } from '../../../../src/core/channels/types.ts'
 
 const API = { type: 'api', id: 'credential:1' } as const
 
 /** The states that these events lead through, one second apart. */
-function through(events: EngineEvent[], from: EngineState = NEW_LIFE): { state: EngineState; words: string[] } {
+function through(events: EngineEvent[], from: EngineState = INITIAL_STATE): { state: EngineState; words: string[] } {
   let state = from
   const words: string[] = []
   for (const [index, event] of events.entries()) {
@@ -33,7 +33,7 @@ describe('an engine', () => {
     const { state, words } = through([...PLAYING, STOP, { kind: 'ended' }])
     const up = ['deploying', 'openRun', 'launch', 'starting', 'waiting', 'ingesting', 'playing']
     expect(words).toEqual([...up, 'stopping', 'closeRun', 'kill', 'stopped'])
-    expect(state).toEqual(NEW_LIFE)
+    expect(state).toEqual(INITIAL_STATE)
   })
 
   test('is not changed by a start while it runs, nor by a stop while it is stopped', () => {
@@ -95,7 +95,7 @@ describe('an engine', () => {
     ) as fc.Arbitrary<EngineEvent>
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
-        let [state, open, nowMs] = [NEW_LIFE, false, 0]
+        let [state, open, nowMs] = [INITIAL_STATE, false, 0]
         for (const one of events) {
           const step = advanceEngine(state, one, (nowMs += 10_000))
           for (const effect of step.effects) {
@@ -123,8 +123,8 @@ describe('a channel', () => {
   test('stops by itself when no engine has had a source for the timeout, and never with timeout 0', () => {
     const waiting = through(UP).state
     const playing = through(PLAYING).state
-    expect(isTimedOut([waiting, NEW_LIFE], 60, 59_999)).toBe(false)
-    expect(isTimedOut([waiting, NEW_LIFE], 60, 60_000)).toBe(true)
+    expect(isTimedOut([waiting, INITIAL_STATE], 60, 59_999)).toBe(false)
+    expect(isTimedOut([waiting, INITIAL_STATE], 60, 60_000)).toBe(true)
     expect(isTimedOut([waiting, playing], 60, 600_000)).toBe(false)
     expect(isTimedOut([waiting], 0, 600_000)).toBe(false)
     expect(isTimedOut([], 60, 600_000)).toBe(false)
