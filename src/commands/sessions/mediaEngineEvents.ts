@@ -5,8 +5,8 @@ import { countBytes } from './count.ts'
 import { goLive } from './goLive.ts'
 
 /**
- * Keeps the record of sessions true to what the media engine reports: a publisher whose transport is up goes live, bytes
- * are counted, who is gone is closed. Returns the function that stops it.
+ * Applies the media engine's events to sessions. It puts a publisher on the air when its media arrives, counts bytes,
+ * and closes sessions that ended. Returns the function that stops it.
  */
 export function followEngine(ctx: Context, engine: MediaEngine): () => void {
   const inOrder = perSession(ctx)
@@ -27,7 +27,7 @@ export function followEngine(ctx: Context, engine: MediaEngine): () => void {
   })
 }
 
-/** A feed that cannot be put on record is not on the air: its publisher is let go, and will come again. */
+/** A feed that cannot be recorded is not on the air: Sluice ends its session, and the publisher will reconnect. */
 async function connected(ctx: Context, engine: MediaEngine, sessionId: string): Promise<void> {
   if (ctx.sessions.get(sessionId)?.session.action !== 'publish') return
   try {
@@ -40,7 +40,7 @@ async function connected(ctx: Context, engine: MediaEngine, sessionId: string): 
 
 type Step = () => Promise<void>
 
-/** Runs the steps of a session one after the other: who leaves while going live has gone live first. */
+/** Runs the steps of a session in sequence, so that a session that ends while going live has gone live first. */
 function perSession(ctx: Context): (sessionId: string, step: Step) => void {
   const last = new Map<string, Promise<void>>()
   return (sessionId, step) => {

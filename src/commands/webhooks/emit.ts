@@ -3,11 +3,11 @@ import type { Notification } from '../../core/webhooks/examples.ts'
 import type { OutboxEvent, Tx } from '../../store/store.ts'
 
 /**
- * How events come to webhooks: each of these appends one row to the outbox, in the transaction of the change that it
- * tells of, so that there is never one without the other. What is sent, when and to whom is decided later.
+ * Emits events for webhooks. Each function appends one row to the outbox, in the transaction of the change, so that
+ * change and event are written together or not at all. Delivery decides later what is sent, when and to which webhook.
  */
 
-/** Whose event it is, and when it happened, epoch milliseconds. */
+/** The account of an event, and when it happened, in epoch milliseconds. */
 export interface Occasion {
   readonly accountId: string
   readonly atMs: number
@@ -16,25 +16,25 @@ export interface Occasion {
 /** An event of one family: its name with the data that belongs to it. */
 type EventOf<T extends JsonHookType> = Extract<WebhookEvent, { type: T }>
 
-/** A stream began or ceased to be published. */
+/** A stream started or ended. */
 export const emitFeed = (tx: Tx, on: Occasion, event: EventOf<'feeds'>): Promise<number> => append(tx, on, event)
 
 /** A recording began, is complete, failed or was deleted. */
 export const emitRecording = (tx: Tx, on: Occasion, event: EventOf<'recording'>): Promise<number> =>
   append(tx, on, event)
 
-/** A transcoder was started, was stopped or failed. */
+/** A transcoder started, stopped or failed. */
 export const emitTranscoder = (tx: Tx, on: Occasion, event: EventOf<'transcoder'>): Promise<number> =>
   append(tx, on, event)
 
 /**
- * Somebody tried to view, the first viewer came, or none has been there for a while. How often is the caller's to
- * decide.
+ * A viewer was refused for lack of a stream, the first viewer came, or a stream has had no viewers for a while. The
+ * caller limits how often.
  */
 export const emitViewerConnection = (tx: Tx, on: Occasion, event: EventOf<'viewerConnection'>): Promise<number> =>
   append(tx, on, event)
 
-/** An image of a live stream. */
+/** A thumbnail of a stream on the air. */
 export function emitThumbnail(
   tx: Tx,
   on: Occasion,
@@ -44,7 +44,7 @@ export function emitThumbnail(
   return tx.outbox.append({ ...rowOf(on), type: 'thumbnail', event: 'captured', subject, data })
 }
 
-/** Any of them. */
+/** An event of any family. */
 export const emit = (tx: Tx, on: Occasion, notification: Notification): Promise<number> =>
   notification.kind === 'thumbnail' ? emitThumbnail(tx, on, notification) : append(tx, on, notification.event)
 

@@ -15,7 +15,7 @@ declare module 'fastify' {
 
 const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
-/** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
+/** Admits only requests with a valid API secret (RFC 6750 section 2.1). Runs before the body is read. */
 export function requireSecret(ctx: Context, limits: RequestLimits) {
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const presented = bearer(request.headers.authorization)
@@ -53,13 +53,13 @@ export function bearer(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header)?.[1] ?? null
 }
 
-/** The account that asks. Throws when the route forgot to require a secret. */
+/** The account of the API secret. Throws when the route forgot to require a secret. */
 export function accountOf(request: FastifyRequest): string {
   if (!request.secret) throw new Error(`${request.url} does not require a secret`)
   return request.secret.accountId
 }
 
-/** Who asks, and from where, for the audit row. */
+/** The actor for the audit row, with its address. */
 export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
   return {
     accountId: accountOf(request),

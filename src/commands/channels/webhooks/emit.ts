@@ -6,8 +6,8 @@ import {
 import type { Tx } from '../../../store/store.ts'
 
 /**
- * Tells the account's webhooks of the live interface: one row in the outbox, in the transaction of the change that it
- * is about, so that there is never one without the other.
+ * Emits an event for the account's webhooks of the channels interface: one row in the outbox, in the transaction of the
+ * change. So change and event are written together or not at all.
  */
 export async function emitChannelEvent(
   tx: Tx,

@@ -23,7 +23,7 @@ type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'engines'
 
-/** Engines: of a channel, of an ingest, and one by one. */
+/** Engines: lists by channel and by ingest, and single engines. */
 export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
   ofChannel(app, api)
   ofIngest(app, api)

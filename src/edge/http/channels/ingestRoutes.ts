@@ -21,7 +21,7 @@ type Asked = { Querystring: Record<string, unknown> }
 
 const TAG = 'ingests'
 
-/** Ingests: of a channel, and one by one. */
+/** Ingests: lists by channel, and single ingests. */
 export function ingestRoutes(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   const answer = one(IngestRecord)
   app.get<OfChannel & Asked>(

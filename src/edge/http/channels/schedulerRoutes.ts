@@ -22,7 +22,7 @@ type Asked = { Querystring: Record<string, unknown> }
 const TAG = 'schedulers'
 const PATH = '/schedulers/:schedulerId'
 
-/** Schedulers, and their start and stop by hand. */
+/** Schedulers, and their manual start and stop. */
 export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx, actorOf } = api
   const answer = one(SchedulerRecord)

@@ -25,7 +25,7 @@ type Asked = { Querystring: Record<string, unknown> }
 const TAG = 'webhooks'
 const PATH = '/webhooks/:webhookId'
 
-/** Webhooks of the live interface, their secrets and their logs. */
+/** Webhooks of the channels interface, their secrets and their logs. */
 export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx, actorOf } = api
   const {
@@ -50,7 +50,7 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
   lists(app, api)
 }
 
-/** What a person does by hand: try a webhook out, send something again, change the secret. */
+/** Manual actions: test a webhook, send an event again, rotate the secret. */
 function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   const answer = one(schema.SentEntry)
   app.post<ById>(

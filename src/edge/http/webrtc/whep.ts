@@ -8,7 +8,7 @@ export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): Si
   return {
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
-    // However many viewers come at once, a publisher is not told that the server is busy.
+    // Leaves room for publishers: a crowd of viewers must not make the server busy for them.
     pendingShare: 7 / 8,
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
