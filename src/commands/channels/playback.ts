@@ -9,7 +9,7 @@ import { isId } from './shared.ts'
 
 /** The longest delay until this node sees a change by another process. */
 const FRESH_MS = 1000
-const KEPT_MAX = 10_000
+const RULES_MAX = 10_000
 
 interface CachedPlayback {
   readonly rules: Promise<PlaybackRules | null>
@@ -29,16 +29,16 @@ export class Playbacks {
 
   /** The result of `find` if it is in memory, else undefined. */
   peek(id: string): PlaybackRules | null | undefined {
-    const kept = this.#cached.get(id)
-    return kept && this.#ctx.clock.monotonic() - kept.atMs < FRESH_MS ? kept.settled : undefined
+    const cached = this.#cached.get(id)
+    return cached && this.#ctx.clock.monotonic() - cached.atMs < FRESH_MS ? cached.settled : undefined
   }
 
   /** Null: no such distribution. */
   find(id: string): Promise<PlaybackRules | null> {
     const nowMs = this.#ctx.clock.monotonic()
-    const kept = this.#cached.get(id)
-    if (kept && nowMs - kept.atMs < FRESH_MS) return kept.rules
-    if (this.#cached.size >= KEPT_MAX) this.#cached.clear()
+    const cached = this.#cached.get(id)
+    if (cached && nowMs - cached.atMs < FRESH_MS) return cached.rules
+    if (this.#cached.size >= RULES_MAX) this.#cached.clear()
     const rules = isId(id) ? this.#load(id) : Promise.resolve(null)
     const entry: CachedPlayback = { rules, atMs: nowMs }
     this.#cached.set(id, entry)
@@ -86,7 +86,7 @@ const MAC_BYTES = 16
 /** Room for a tracking id of 128 characters and all countries that a token may name. */
 const TICKET_MAX = 2304
 /** Cached tickets; each takes at most 2.5 kB. */
-const KNOWN_MAX = 2000
+const TICKETS_MAX = 2000
 
 /**
  * Signs the URLs in playlists for players and caches that cannot send a header. A ticket carries the whole grant of its
@@ -98,7 +98,7 @@ const KNOWN_MAX = 2000
 export class PlaybackTickets {
   readonly #key: KeyObject
   /** Tickets with a checked signature: the check costs as much as the rest of an answer. */
-  readonly #known = new Map<string, Grant>()
+  readonly #cached = new Map<string, Grant>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -121,14 +121,14 @@ export class PlaybackTickets {
   /** The grant in a genuine ticket, else null. All viewers with the same token send the same ticket. */
   #genuine(ticket: string, opens: string, distributionId: string): Grant | null {
     const name = `${distributionId} ${opens} ${ticket}`
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
+    const cached = this.#cached.get(name)
+    if (cached !== undefined) return cached
     const end = ticket.lastIndexOf('.')
     const body = ticket.slice(0, end)
     if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(opens, distributionId, body))) return null
     const grant = readGrant(body)
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(name, grant)
+    if (this.#cached.size >= TICKETS_MAX) this.#cached.clear()
+    this.#cached.set(name, grant)
     return grant
   }
 

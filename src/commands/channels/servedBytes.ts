@@ -28,8 +28,8 @@ export class ServedBytesCounter {
     this.#viewers.took(served.distributionId, served.viewedMs)
     const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
-    const known = this.#waiting.get(key)
-    if (known) add(known, served)
+    const waiting = this.#waiting.get(key)
+    if (waiting) add(waiting, served)
     else this.#waiting.set(key, { ...served, slotMs })
     if (this.#waiting.size >= WAITING_MAX) void this.flush()
   }
@@ -49,7 +49,10 @@ export class ServedBytesCounter {
     try {
       await this.#ctx.store.transaction((tx) => tx.served.add(rows))
     } catch (error) {
-      this.#ctx.log.warn({ rows: rows.length, reason: String(error) }, 'served bytes cannot be written now')
+      this.#ctx.log.warn(
+        { rows: rows.length, reason: String(error) },
+        'served bytes could not be written; trying again',
+      )
       this.#putBack(rows)
     }
   }
@@ -57,8 +60,8 @@ export class ServedBytesCounter {
   #putBack(rows: readonly Row[]): void {
     for (const row of rows) {
       const key = keyOf(row, row.slotMs)
-      const known = this.#waiting.get(key)
-      if (known) add(known, row)
+      const waiting = this.#waiting.get(key)
+      if (waiting) add(waiting, row)
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }

@@ -4,7 +4,7 @@ const SLOT_MS = 5000
 /** A player fetches segments of two seconds or more, and several of them at the start. */
 const SLOTS = 6
 /** The last slot is still filling and does not count. */
-const KEPT = SLOTS + 1
+const SLOTS_MAX = SLOTS + 1
 
 /**
  * Counts the viewers of each distribution by the media that Sluice serves: a viewer takes one second of media per
@@ -42,9 +42,9 @@ export class Viewers {
 
   #turn(): void {
     const slot = Math.floor(this.#clock.monotonic() / SLOT_MS)
-    const passed = Math.min(KEPT, slot - this.#slot)
+    const passed = Math.min(SLOTS_MAX, slot - this.#slot)
     for (let count = 0; count < passed; count += 1) this.#slots.push(new Map())
-    this.#slots = this.#slots.slice(-KEPT)
+    this.#slots = this.#slots.slice(-SLOTS_MAX)
     this.#slot = slot
   }
 }

@@ -96,7 +96,9 @@ class HoldingNode implements ServingNode {
   #lost(): void {
     this.#isLost = true
     // The next `reconcile` retries a failed restart.
-    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ reason: String(error) }, 'this node is lost still'))
+    this.#restart().catch((error: unknown) =>
+      this.#ctx.log.warn({ reason: String(error) }, 'this node could not register again; trying again'),
+    )
   }
 
   #restart(): Promise<void> {
@@ -109,7 +111,7 @@ class HoldingNode implements ServingNode {
   /** Other nodes gave this node up and ended its sessions in the store, so they must end here as well. */
   async #restartOnce(): Promise<void> {
     if (this.#stopped) return
-    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'this process was taken for dead: its sessions are ended')
+    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'other nodes gave this node up: its sessions are ended')
     await endAll(this.#ctx, 'lost')
     if (!this.#stopped) await this.register()
   }
@@ -117,9 +119,9 @@ class HoldingNode implements ServingNode {
   async #judge(node: Node): Promise<void> {
     const { place, pid, isRunning, leaseMs } = this.#options
     // On the own host this needs no lease. A node with this process id was an earlier process.
-    const isKnownDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
-    if (isKnownDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
-      await giveUp(this.#ctx, node.id, isKnownDead)
+    const isSurelyDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    if (isSurelyDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
+      await giveUp(this.#ctx, node.id, isSurelyDead)
     }
   }
 }
@@ -142,11 +144,11 @@ async function leave(ctx: Context): Promise<void> {
  * nodes sweep. Further transactions end the other sessions, so that none takes long. After the first one the node
  * cannot come back. Its row stays until the last, so that another node can continue if this one dies.
  */
-async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<void> {
+async function giveUp(ctx: Context, id: string, isSurelyDead: boolean): Promise<void> {
   const sum = { feeds: 0, sessions: 0 }
   for (let isOver = false; !isOver; ) {
     const ended = await ctx.store.transaction(async (tx) => {
-      const seenAtMs = await tx.nodes.giveUp(id, isKnownDead)
+      const seenAtMs = await tx.nodes.giveUp(id, isSurelyDead)
       if (seenAtMs === undefined) return null
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
       for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
@@ -160,5 +162,5 @@ async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<v
     sum.sessions += ended.sessions
     isOver = ended.sessions < GIVEN_UP_AT_ONCE
   }
-  ctx.log.warn({ node: id, ...sum }, 'a process that is gone was swept up after')
+  ctx.log.warn({ node: id, ...sum }, 'gave up a dead node and ended its sessions')
 }

@@ -187,7 +187,7 @@ async function enter(
 /** False: the token has changed since the decision. */
 async function insert(ctx: Context, tx: Tx, entry: ActiveSession): Promise<boolean> {
   const { session } = entry
-  if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('this process was taken for dead')
+  if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('other nodes have given this node up')
   if (session.tokenId !== null) {
     const token = await tx.tokens.lockShared(session.tokenId)
     if (token?.version !== entry.tokenVersion) return false
@@ -204,7 +204,7 @@ function entryOf(
   sessionRequest: SessionRequest,
   slot: SessionSlot,
 ): ActiveSession {
-  if (!decision.allowed) throw new Error('a refused approach has no session')
+  if (!decision.allowed) throw new Error('a refused attempt has no session')
   const token = tokenOf(request.credential)
   const startedAtMs = ctx.clock.now()
   const session: Session = {

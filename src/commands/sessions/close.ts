@@ -81,7 +81,7 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
     await ctx.store.transaction((tx) => end(tx, batch))
   } catch (error) {
     if (error instanceof StoreUnavailable) {
-      ctx.log.warn({ ends: batch.length, reason: error.message }, 'ends of sessions cannot be written now')
+      ctx.log.warn({ ends: batch.length, reason: error.message }, 'ends of sessions could not be written; trying again')
       throw error
     }
     return writeApart(ctx, batch, error)
@@ -95,7 +95,7 @@ async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promis
 async function writeApart(ctx: Context, batch: readonly ClosingSession[], error: unknown): Promise<void> {
   const [only] = batch
   if (batch.length <= 1) {
-    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session cannot be written')
+    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session could not be written')
     return
   }
   const half = Math.ceil(batch.length / 2)

@@ -17,8 +17,8 @@ export async function goLive(ctx: Context, sessionId: string, media: FrameSource
   const entry = ctx.sessions.get(sessionId)
   if (!entry || entry.ending) return undefined
   const { accountId, streamName } = entry.session
-  const known = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
-  if (known) return known
+  const current = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
+  if (current) return current
   const begun = await ctx.store.transaction((tx) => replace(ctx, tx, entry))
   if (!begun) return undefined
   for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)

@@ -20,7 +20,7 @@ export function followEngine(ctx: Context, engine: MediaEngine): () => void {
       case 'ended':
         return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
       case 'died':
-        return ctx.log.warn({ detail: event.detail }, 'a media process died; its sessions are over')
+        return ctx.log.warn({ detail: event.detail }, 'a media process died and its sessions ended')
       case 'tracks':
         return undefined
     }
@@ -33,7 +33,7 @@ async function connected(ctx: Context, engine: MediaEngine, sessionId: string): 
   try {
     await goLive(ctx, sessionId, engine.tap(sessionId))
   } catch (error) {
-    ctx.log.warn({ sessionId, reason: String(error) }, 'a feed could not be put on record')
+    ctx.log.warn({ sessionId, reason: String(error) }, 'a feed could not be recorded in the store')
     await engine.end(sessionId)
   }
 }
@@ -46,7 +46,7 @@ function perSession(ctx: Context): (sessionId: string, step: Step) => void {
   return (sessionId, step) => {
     const before = last.get(sessionId) ?? Promise.resolve()
     const done = before.then(step).catch((error: unknown) => {
-      ctx.log.error({ sessionId, err: error }, 'an event of the media engine was lost')
+      ctx.log.error({ sessionId, err: error }, 'an event of the media engine could not be handled')
     })
     last.set(sessionId, done)
     void done.then(() => {

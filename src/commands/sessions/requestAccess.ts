@@ -22,7 +22,7 @@ const GONE: Credential = { kind: 'unknown', why: 'the token of the session is go
 const PLACES_MAX = 64
 
 /** `edited`: admitted with an earlier version of the token. */
-interface PlaceStanding {
+interface PlaceStatus {
   readonly kind: 'admitted' | 'edited' | 'new'
   readonly key: string
 }
@@ -47,7 +47,7 @@ export class RequestAccess {
     if (entry === undefined) return false
     if (isFirstPlace(entry, from)) return true
     const token = peekToken(this.#ctx, entry)
-    return token !== undefined && this.#standing(token, entry, from).kind === 'admitted'
+    return token !== undefined && this.#statusOf(token, entry, from).kind === 'admitted'
   }
 
   /**
@@ -60,20 +60,20 @@ export class RequestAccess {
     if (isFirstPlace(entry, from)) return null
     const token = await tokenOf(this.#ctx, entry)
     if (token === undefined) return NOT_ITS_TOKEN
-    const standing = this.#standing(token, entry, from)
-    if (standing.kind === 'admitted') return null
-    return standing.kind === 'new'
-      ? this.#admit(entry, from, standing.key)
-      : this.#recheck(entry, from, standing.key, token.snapshot)
+    const status = this.#statusOf(token, entry, from)
+    if (status.kind === 'admitted') return null
+    return status.kind === 'new'
+      ? this.#admit(entry, from, status.key)
+      : this.#recheck(entry, from, status.key, token.snapshot)
   }
 
-  #standing({ snapshot }: CachedToken, entry: ActiveSession, from: RequestPlace): PlaceStanding {
+  #statusOf({ snapshot }: CachedToken, entry: ActiveSession, from: RequestPlace): PlaceStatus {
     const credential = withToken(entry.request.credential, snapshot)
     const key = placeKey(credential, from)
     if (key === placeKey(credential, entry.request)) return { kind: 'admitted', key }
-    const known = this.#places.get(entry)?.get(key)
-    if (known === snapshot) return { kind: 'admitted', key }
-    return { kind: known === undefined ? 'new' : 'edited', key }
+    const admitted = this.#places.get(entry)?.get(key)
+    if (admitted === snapshot) return { kind: 'admitted', key }
+    return { kind: admitted === undefined ? 'new' : 'edited', key }
   }
 
   /** A request from a new place: decide as for any other viewer with this token. */

@@ -25,7 +25,7 @@ export function followChanges(ctx: Context): () => void {
   return ctx.cache.onChange((changed) => {
     follow(changed).catch((error: unknown) => {
       // The timers repeat this work, so a failure only delays it.
-      ctx.log.warn({ changed, err: error }, 'a change could not be followed')
+      ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
     })
   })
 }
@@ -133,7 +133,7 @@ export async function refreshRemoteFeeds(ctx: Context): Promise<void> {
   const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
   if (!knowsAll && ctx.sessions.knowsAll)
-    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than are kept in memory')
+    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than memory holds; querying the others')
   ctx.sessions.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
 }
 
@@ -144,8 +144,8 @@ export async function remoteFeed(
   sourceId: string | null,
 ): Promise<RemoteFeedRef | undefined> {
   const { sessions, store } = ctx
-  const known = sessions.remote(stream.accountId, stream.streamName, sourceId)
-  if (known || sessions.knowsAll) return known
+  const inMemory = sessions.remote(stream.accountId, stream.streamName, sourceId)
+  if (inMemory || sessions.knowsAll) return inMemory
   return chooseSource(await store.read.feeds.remoteOf(sessions.node, stream), sourceId)
 }
 

@@ -10,11 +10,11 @@ const QUIET_MS = 10_000
  * event.
  */
 const ATTEMPTS_MAX = 1000
-const DESERTED_AT_ONCE = 500
+const IDLE_AT_ONCE = 500
 
 /** A viewer requested a stream that is not published. */
 export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<void> {
-  if (!isWorthTelling(ctx, stream)) return
+  if (!isWorthAnEvent(ctx, stream)) return
   const atMs = ctx.clock.now()
   try {
     await ctx.store.transaction(async (tx) => {
@@ -27,7 +27,7 @@ export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<voi
 }
 
 /** Checks memory before the store, so that a flood of attempts costs nothing. */
-function isWorthTelling({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
+function isWorthAnEvent({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
   const nowMs = clock.monotonic()
   const key = streamKey(accountId, streamName)
   const last = sessions.attempts.get(key)
@@ -54,15 +54,15 @@ export async function noteViewer(tx: Tx, session: Session): Promise<void> {
 export async function emitIdleStreams(ctx: Context, idleMs: number): Promise<number> {
   const atMs = ctx.clock.now()
   const beforeMs = atMs - idleMs
-  let told = 0
-  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, DESERTED_AT_ONCE)) {
+  let emitted = 0
+  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, IDLE_AT_ONCE)) {
     await ctx.store.transaction(async (tx) => {
       if (!(await tx.viewing.desert(stream, beforeMs))) return
       await emitEvent(tx, stream, 'NoActiveViewers', atMs)
-      told++
+      emitted++
     })
   }
-  return told
+  return emitted
 }
 
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'

@@ -8,7 +8,7 @@ export type PeerOf = (socketAddress: string | undefined, headers: IncomingHttpHe
 const UNKNOWN: Address = { family: 6, text: '::' }
 
 /** Parsed addresses in the cache: active clients send one request after another. */
-const KNOWN_MAX = 10_000
+const CACHED_MAX = 10_000
 
 /**
  * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
@@ -17,13 +17,13 @@ const KNOWN_MAX = 10_000
  */
 export function peerResolver(trustedProxies: readonly string[]): PeerOf {
   const isTrusted = addressList(trustedProxies)
-  const known = new Map<string, Address>()
+  const cached = new Map<string, Address>()
   const addressOf = (text: string): Address => {
-    const seen = known.get(text)
+    const seen = cached.get(text)
     if (seen !== undefined) return seen
     const address = parseAddress(text) ?? UNKNOWN
-    if (known.size >= KNOWN_MAX) known.clear()
-    known.set(text, address)
+    if (cached.size >= CACHED_MAX) cached.clear()
+    cached.set(text, address)
     return address
   }
 

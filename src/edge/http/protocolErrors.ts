@@ -126,12 +126,9 @@ function answerTo(error: ProtocolError, path: string | null, { requestId, answer
   return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
 }
 
-function bodyOf(
-  { code, channelCode: channelText, message }: ProtocolError,
-  path: string | null,
-): [type: string, body: string] {
-  const [ours, sessions] = [failureBody(failure(code, message)), refusal(channelText, message)]
-  if (path === null) return ['application/json', JSON.stringify({ ...ours, ...sessions })]
-  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(sessions)]
-  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(ours)]
+function bodyOf({ code, channelCode, message }: ProtocolError, path: string | null): [type: string, body: string] {
+  const [tokenBody, channelBody] = [failureBody(failure(code, message)), refusal(channelCode, message)]
+  if (path === null) return ['application/json', JSON.stringify({ ...tokenBody, ...channelBody })]
+  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(channelBody)]
+  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(tokenBody)]
 }

@@ -117,11 +117,11 @@ class Broadcast implements FrameSink {
   async #goLive(): Promise<void> {
     const { ctx, feed } = this.#parts
     const { id: sessionId } = this.#session
-    const live = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
+    const active = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
       ctx.log.warn({ sessionId, error }, 'an RTMP feed could not go on the air')
       return undefined
     })
-    if (live) feed?.(live, this.#hub)
+    if (active) feed?.(active, this.#hub)
     else await this.#request.cut('Service unavailable: try again later')
   }
 }

@@ -28,11 +28,11 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
   return async (key: string, request: PublishRequest): Promise<PublishAnswer> => {
     const ingest = key === '' || key.length > KEY_MAX ? undefined : await findByStreamKey(ctx, key)
     if (!ingest) {
-      ctx.sampled.encoders.info({ peer: request.peer }, 'an encoder came with a stream key that no ingest has')
+      ctx.sampled.encoders.info({ peer: request.peer }, 'an encoder used an unknown stream key')
       return { ok: false, status: 'Unauthorized: Invalid stream key' }
     }
     const { id } = ingest
-    const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines runs, so that nothing is made of it yet'
+    const use = (await isUsed(ctx, ingest)) ? '' : '; none of its engines is running yet'
     ctx.log.info({ ingest: id, peer: request.peer }, `an encoder pushes to an ingest${use}`)
     const forget = pushed.add({ ingestId: id, keyHash: sha256(key), cut: (why) => request.cut(why) })
     const metered = meter.connected(id, parseAddress(request.peer)?.text ?? null)
@@ -43,7 +43,7 @@ export function admitStreamKeys({ ctx, take, pushed, meter }: StreamKeyParts) {
       ended: (reason) => {
         forget()
         metered.ended()
-        ctx.log.info({ ingest: id, reason }, 'an encoder is gone')
+        ctx.log.info({ ingest: id, reason }, 'an encoder disconnected')
       },
     }
   }

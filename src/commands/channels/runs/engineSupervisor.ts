@@ -90,16 +90,16 @@ export class EngineSupervisor {
 
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue.then(work).catch((error: unknown) => {
-      this.#ctx.log.warn({ reason: String(error) }, 'engines could not be tended; they are looked at again')
+      this.#ctx.log.warn({ reason: String(error) }, 'engines could not be reconciled; trying again')
     })
     return this.#queue
   }
 
   async #look(): Promise<void> {
-    const kept = await this.#supervised()
-    this.#census = censusOf(kept.filter(({ state }) => state.node === this.#options.node))
-    for (const one of kept) await this.#reconcileOne(one)
-    await this.#timeOut(kept)
+    const supervised = await this.#supervised()
+    this.#census = censusOf(supervised.filter(({ state }) => state.node === this.#options.node))
+    for (const one of supervised) await this.#reconcileOne(one)
+    await this.#timeOut(supervised)
   }
 
   async #supervised(): Promise<SupervisedEngine[]> {
@@ -272,8 +272,8 @@ export class EngineSupervisor {
   }
 
   /** Stops channels without a source for too long. The node with one of their engines does it. */
-  async #timeOut(kept: readonly SupervisedEngine[]): Promise<void> {
-    const mine = kept.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
+  async #timeOut(supervised: readonly SupervisedEngine[]): Promise<void> {
+    const mine = supervised.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
     const channels = new Map(mine.map(({ state }) => [state.channelId, state.accountId]))
     for (const [channelId, accountId] of channels) {
       const stopped = await this.#ctx.store.transaction((tx) => this.#timeOutChannel(tx, accountId, channelId))
@@ -299,8 +299,8 @@ export class EngineSupervisor {
   }
 }
 
-function censusOf(kept: readonly SupervisedEngine[]): Census {
-  const engines = kept.flatMap(({ engine }) => (engine ? [engine] : []))
+function censusOf(supervised: readonly SupervisedEngine[]): Census {
+  const engines = supervised.flatMap(({ engine }) => (engine ? [engine] : []))
   const channels = Map.groupBy(engines, ({ channelId }) => channelId)
   return {
     engines: countOf(engines.map(({ status }) => status)),

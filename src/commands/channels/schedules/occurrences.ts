@@ -30,7 +30,7 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
   const plan = planOf(scheduler)
   if (!plan.ok) {
     // The scheduler was valid when it was written; the time zone may since be gone from the tz database.
-    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler can no longer be understood')
+    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler is no longer valid and stays stopped')
     return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
   }
   const { state: standing, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
@@ -41,7 +41,7 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
   for (const { do: what, occurrence } of steps) {
     if (what === 'end') await endOccurrence(ctx, tx, after)
     else if ((await beginOccurrence(ctx, tx, after)) === 0) {
-      ctx.log.warn({ scheduler: id }, `a scheduler has begun, and ${NOTHING_READY}`)
+      ctx.log.warn({ scheduler: id }, `a scheduler started nothing: ${NOTHING_READY}`)
       await tx.schedulers.skip([{ ...occurrence, schedulerId: id, atMs: nowMs, reason: NOTHING_READY }])
     }
   }

@@ -125,14 +125,14 @@ function nameProblems(document: ChannelsDocument): ChannelsDocument {
 
 /** The schemas that `text` references, directly or through other schemas. */
 function reachable(text: string, schemas: Record<string, unknown>): Record<string, unknown> {
-  const kept = new Map<string, unknown>()
+  const reached = new Map<string, unknown>()
   const queue = [text]
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     for (const [, name = ''] of next.matchAll(/"#\/components\/schemas\/([^"/]+)"/g)) {
-      if (kept.has(name) || !Object.hasOwn(schemas, name)) continue
-      kept.set(name, schemas[name])
+      if (reached.has(name) || !Object.hasOwn(schemas, name)) continue
+      reached.set(name, schemas[name])
       queue.push(JSON.stringify(schemas[name]))
     }
   }
-  return Object.fromEntries([...kept].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries([...reached].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

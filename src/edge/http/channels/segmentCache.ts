@@ -7,9 +7,9 @@ import type { Body } from '../media/transfer.ts'
  * Viewers are at the live edge: they request the newest three segments of each rendition. Two seconds of the default
  * ladder are about 1 MB, so this is enough for 20 engines. Sluice reads from the file what does not fit.
  */
-const KEPT_BYTES = 64 * 1024 * 1024
+const CACHED_BYTES = 64 * 1024 * 1024
 /** A larger segment would evict most of the others. */
-const LARGEST_BYTES = KEPT_BYTES / 8
+const LARGEST_BYTES = CACHED_BYTES / 8
 /** Below this size, copying from memory is as fast as sending from a file. */
 const LEAST_FILE_BYTES = 32 * 1024
 /** How long a segment counts as unchanged. Only a later run uses its name again, for other media. */
@@ -46,12 +46,12 @@ export class SegmentCache {
 
   /** Undefined: call `read`, which checks the file. */
   peek(path: string): Body | undefined {
-    const kept = this.#cached.get(path)
-    if (kept === undefined) return undefined
+    const cached = this.#cached.get(path)
+    if (cached === undefined) return undefined
     const nowMs = this.#clock.monotonic()
-    if (nowMs - kept.checkedAtMs >= FRESH_MS) return undefined
-    kept.usedAtMs = nowMs
-    return kept
+    if (nowMs - cached.checkedAtMs >= FRESH_MS) return undefined
+    cached.usedAtMs = nowMs
+    return cached
   }
 
   /** Null: no such file. Concurrent calls for one path share one read. */
@@ -78,11 +78,11 @@ export class SegmentCache {
     const nowMs = this.#clock.monotonic()
     const found = await orNull(stat(path))
     const identity = found === null ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`
-    const kept = this.#cached.get(path)
-    if (kept !== undefined && kept.identity === identity) {
+    const cached = this.#cached.get(path)
+    if (cached !== undefined && cached.identity === identity) {
       this.#cached.delete(path)
-      this.#cached.set(path, { ...kept, checkedAtMs: nowMs, usedAtMs: nowMs })
-      return kept.bytes
+      this.#cached.set(path, { ...cached, checkedAtMs: nowMs, usedAtMs: nowMs })
+      return cached.bytes
     }
     this.#drop(path)
     if (found === null) return null
@@ -96,7 +96,7 @@ export class SegmentCache {
       // A file that was replaced between `stat` and `read` is cached on the next request.
       if (bytes.length === size && size <= LARGEST_BYTES) {
         const file = size >= LEAST_FILE_BYTES ? (this.#sendfile?.hold(handle.fd, size) ?? 0) : 0
-        this.#keep(path, { ...found, bytes, file })
+        this.#cache(path, { ...found, bytes, file })
       }
       return bytes
     } finally {
@@ -104,21 +104,21 @@ export class SegmentCache {
     }
   }
 
-  #keep(path: string, kept: CachedSegment): void {
-    this.#cached.set(path, kept)
-    this.#size += kept.bytes.length
+  #cache(path: string, cached: CachedSegment): void {
+    this.#cached.set(path, cached)
+    this.#size += cached.bytes.length
     for (const oldest of this.#cached.keys()) {
-      if (this.#size <= KEPT_BYTES) return
+      if (this.#size <= CACHED_BYTES) return
       this.#drop(oldest)
     }
   }
 
   #drop(path: string): void {
-    const kept = this.#cached.get(path)
-    if (kept === undefined) return
+    const cached = this.#cached.get(path)
+    if (cached === undefined) return
     this.#cached.delete(path)
-    this.#size -= kept.bytes.length
-    if (kept.file !== 0) this.#sendfile?.release(kept.file)
+    this.#size -= cached.bytes.length
+    if (cached.file !== 0) this.#sendfile?.release(cached.file)
   }
 }
 

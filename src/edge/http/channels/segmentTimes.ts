@@ -1,7 +1,7 @@
 import { segmentTimesOf } from '../../../core/channels/playlist.ts'
 
 /** A playlist lists 10 segments: enough for 400 engines with 5 renditions each. The oldest entries go first. */
-const KNOWN_MAX = 20_000
+const SEGMENTS_MAX = 20_000
 
 /**
  * Playing times of segments, learned from the playlists that viewers got. A viewer learns of a segment only from a
@@ -18,10 +18,10 @@ export class SegmentTimes {
   /** @param folder of the rendition */
   learn(folder: string, playlist: string): void {
     const listed = segmentTimesOf(playlist)
-    const known = listed.findLastIndex(([name, ms]) => this.#msOf.get(`${folder}/${name}`) === ms)
-    for (const [name, ms] of listed.slice(known + 1)) this.#msOf.set(`${folder}/${name}`, ms)
+    const lastListed = listed.findLastIndex(([name, ms]) => this.#msOf.get(`${folder}/${name}`) === ms)
+    for (const [name, ms] of listed.slice(lastListed + 1)) this.#msOf.set(`${folder}/${name}`, ms)
     for (const path of this.#msOf.keys()) {
-      if (this.#msOf.size <= KNOWN_MAX) return
+      if (this.#msOf.size <= SEGMENTS_MAX) return
       this.#msOf.delete(path)
     }
   }

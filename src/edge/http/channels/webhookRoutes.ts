@@ -30,17 +30,17 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
   const { ctx, actorOf } = api
   const {
     CreateChannelWebhook: body,
-    ChannelWebhookRecord: LiveWebhookRecord,
-    UpdateChannelWebhook: UpdateLiveWebhook,
+    ChannelWebhookRecord: WebhookRecord,
+    UpdateChannelWebhook: UpdateWebhook,
   } = schema
-  const answer = one(LiveWebhookRecord)
+  const answer = one(WebhookRecord)
   app.post('/webhooks', describe(TAG, 'Create a webhook', { body, answer }), async (request, reply) =>
     sendData(reply, await createChannelWebhook(ctx, actorOf(request), request.body)),
   )
   app.get<ById>(PATH, describe(TAG, 'Read a webhook', { answer }), async (request, reply) =>
     sendData(reply, await readChannelWebhook(ctx, readerOf(request), request.params.webhookId)),
   )
-  app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateLiveWebhook, answer }), async (request, reply) =>
+  app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateWebhook, answer }), async (request, reply) =>
     sendData(reply, await updateChannelWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
   )
   app.delete<ById>(PATH, describe(TAG, 'Delete a webhook that is not active', {}), async (request, reply) =>

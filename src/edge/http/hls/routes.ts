@@ -93,18 +93,18 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
   const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
   const { sourceId } = request.query
-  const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
-  const { approach, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, wish))
+  const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { attempt, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, target))
   const asked = { sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null, isHandedOver }
-  const allowed = await mayView(ctx, approach, asked)
-  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, approach))
+  const allowed = await mayView(ctx, attempt, asked)
+  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, attempt))
   const viewer = viewers.newcomer()
   viewer.sessionId = timeOrderedId(ctx.clock.now(), ctx.random)
   viewer.feedId = allowed.feed.feedId
   // A header may be long, and thousands of viewers may wait.
-  const kept = { ...approach, origin: approach.origin?.slice(0, ORIGIN_MAX) ?? null }
-  viewer.opensWith((address) => openSession(parts, viewer, { ...kept, address }, asked))
-  viewers.wait(viewer, addressKey(approach.address))
+  const bounded = { ...attempt, origin: attempt.origin?.slice(0, ORIGIN_MAX) ?? null }
+  viewer.opensWith((address) => openSession(parts, viewer, { ...bounded, address }, asked))
+  viewers.wait(viewer, addressKey(attempt.address))
   attend(parts, viewer, reply)
   const opened = parts.hls.open(allowed.feed)
   if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)

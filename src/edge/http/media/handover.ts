@@ -43,14 +43,13 @@ export class Handover {
   }
 
   /** The attempt of a viewer that another node may have redirected, with the origin that the other node saw. */
-  received(request: FastifyRequest, attempt: AccessAttempt): { approach: AccessAttempt; isHandedOver: boolean } {
+  received(request: FastifyRequest, attempt: AccessAttempt): { attempt: AccessAttempt; isHandedOver: boolean } {
     const sealed = (request.query as Record<string, unknown>)[PARAMETER]
     const [untilMs = '', origin = '', mac = ''] = typeof sealed === 'string' ? sealed.split('.') : []
     const isGenuine = mac !== '' && constantTimeEqual(mac, this.#mac(attempt, untilMs, origin))
-    if (!isGenuine || this.#clock.now() >= Number.parseInt(untilMs, 36))
-      return { approach: attempt, isHandedOver: false }
+    if (!isGenuine || this.#clock.now() >= Number.parseInt(untilMs, 36)) return { attempt, isHandedOver: false }
     const page = Buffer.from(origin, 'base64url').toString() || null
-    return { approach: { ...attempt, origin: page }, isHandedOver: true }
+    return { attempt: { ...attempt, origin: page }, isHandedOver: true }
   }
 
   #seal(attempt: AccessAttempt): string {
@@ -64,7 +63,7 @@ export class Handover {
    * the other over IPv6, or through relays that give each host another address.
    */
   #mac({ accountId, streamName, presented }: AccessAttempt, untilMs: string, origin: string): string {
-    const said = JSON.stringify([accountId, streamName, sha256Hex(presented ?? ''), untilMs, origin])
-    return hmacSha256(this.#key, said).toString('base64url')
+    const signed = JSON.stringify([accountId, streamName, sha256Hex(presented ?? ''), untilMs, origin])
+    return hmacSha256(this.#key, signed).toString('base64url')
   }
 }

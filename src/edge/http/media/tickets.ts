@@ -18,7 +18,7 @@ interface Genuine extends TicketScope {
 /** 128 bits: each guess succeeds with a chance of 1 in 2^128. */
 const MAC_BYTES = 16
 /** The number of cached tickets; each takes a few hundred bytes. */
-const KNOWN_MAX = 10_000
+const CACHED_MAX = 10_000
 const SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.([\w-]{22})$/
 
 /** Tickets of one session; more than a playlist names. */
@@ -45,7 +45,7 @@ export const opensOf = (piece: Piece): Opens => (piece.kind === 'init' ? 'init' 
 export class Tickets {
   readonly #key: KeyObject
   /** Tickets with a checked signature, with what they open: a player sends most of them several times. */
-  readonly #known = new Map<string, Genuine>()
+  readonly #cached = new Map<string, Genuine>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -70,13 +70,13 @@ export class Tickets {
   }
 
   #sessionOf(ticket: string, { opens, feedId }: TicketScope): string | null {
-    const known = this.#known.get(ticket)
-    if (known !== undefined) return known.opens === opens && known.feedId === feedId ? known.sessionId : null
+    const cached = this.#cached.get(ticket)
+    if (cached !== undefined) return cached.opens === opens && cached.feedId === feedId ? cached.sessionId : null
     const [, sessionId, mac] = SHAPE.exec(ticket) ?? []
     if (sessionId === undefined || mac === undefined) return null
     if (!constantTimeEqual(mac, this.#mac(sessionId, { opens, feedId }))) return null
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(ticket, { opens, feedId, sessionId })
+    if (this.#cached.size >= CACHED_MAX) this.#cached.clear()
+    this.#cached.set(ticket, { opens, feedId, sessionId })
     return sessionId
   }
 

@@ -91,9 +91,9 @@ class AnswerCounts {
     return counts
   }
 
-  forEach(tell: (labels: { method: string; route: string; status: number }, count: number) => void): void {
+  forEach(report: (labels: { method: string; route: string; status: number }, count: number) => void): void {
     for (const [route, byMethod] of this.#byRoute)
       for (const [method, counts] of byMethod)
-        for (const [status, count] of counts) tell({ method, route, status }, count)
+        for (const [status, count] of counts) report({ method, route, status }, count)
   }
 }

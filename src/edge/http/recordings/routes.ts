@@ -74,7 +74,11 @@ async function remove(parts: Parts, request: FastifyRequest<ById>, reply: Fastif
   const deleted = await deleteRecording(ctx, actorOf(request, peerOf), request.params.recordingId)
   if (deleted.ok) {
     // The recording is deleted in any case; the next round removes files that remain.
-    await parts.removeDeleted().catch((error: unknown) => ctx.log.warn({ err: error }, 'files are removed later'))
+    await parts
+      .removeDeleted()
+      .catch((error: unknown) =>
+        ctx.log.warn({ err: error }, 'files of a deleted recording could not be removed; trying again later'),
+      )
   }
   return sendResult(reply, deleted)
 }

@@ -52,10 +52,10 @@ function parameter(request: FastifyRequest, name: string): string | undefined {
 export function attemptOf(
   request: FastifyRequest,
   peerOf: PeerOf,
-  wish: Pick<AccessAttempt, 'action' | 'protocol' | 'accountId' | 'streamName'>,
+  target: Pick<AccessAttempt, 'action' | 'protocol' | 'accountId' | 'streamName'>,
 ): AccessAttempt {
   return {
-    ...wish,
+    ...target,
     presented: presentedToken(request),
     address: peerOf(request.socket.remoteAddress, request.headers),
     origin: request.headers.origin ?? null,

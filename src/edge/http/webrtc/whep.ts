@@ -12,10 +12,10 @@ export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): Si
     pendingShare: 7 / 8,
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
-      const wish = { action: 'view', protocol: 'whep', accountId, streamName } as const
-      const { approach, isHandedOver } = handover.received(request, attemptOf(request, peerOf, wish))
-      const admitted = await admitViewer(ctx, approach, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
-      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, approach) }
+      const target = { action: 'view', protocol: 'whep', accountId, streamName } as const
+      const { attempt, isHandedOver } = handover.received(request, attemptOf(request, peerOf, target))
+      const admitted = await admitViewer(ctx, attempt, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
+      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>
       engine.view({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp }),
