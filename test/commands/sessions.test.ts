@@ -290,7 +290,7 @@ describe('nodes on one SQLite file', () => {
     const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
     let count = 10_000
     const { read } = at.ctx.store
-    const feeds = { ...read.feeds, elsewhere: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
+    const feeds = { ...read.feeds, remote: () => Promise.resolve(Array.from({ length: count }, () => feed)) }
     const ctx = { ...at.ctx, store: { ...at.ctx.store, read: { ...read, feeds } } } as unknown as Context
     await refreshRemoteFeeds(ctx)
     expect(ctx.sessions.knowsAll).toBe(true)
