@@ -1,7 +1,7 @@
 /**
- * The access decision over HTTP against a bare `node:http` server that parses the same question and answers the same
- * JSON: requests per second of CPU of the server process, in interleaved slices of one run. 50,000 tokens are in the
- * store; the one that is asked about has a pattern, an origin rule and a CIDR block.
+ * The access check over HTTP against a bare `node:http` server that parses the same request and sends the same JSON.
+ * Measures requests per second of server CPU time, in interleaved slices of one run. The store holds 50,000 tokens; the
+ * checked one has a pattern, an origin rule and a CIDR block.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -74,7 +74,7 @@ function serveBare(): void {
   server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }))
 }
 
-/** As Node is told to run Sluice. */
+/** The options with which Sluice starts Node. */
 async function optionsOfSluice(): Promise<string[]> {
   const runtime = (await import(new URL('../bin/runtime.js', import.meta.url).href)) as { PROGRAM: string[] }
   return runtime.PROGRAM.filter((argument) => argument.startsWith('--'))
@@ -103,7 +103,7 @@ async function compare(): Promise<void> {
     measured.bare.push(await perCpuSecond(bare, barePort, request))
   }
   const [ours, theirs] = [median(measured.sluice), median(measured.bare)]
-  // Neighbours in time share the machine's mood, so the ratio is taken of each pair.
+  // Adjacent slices run under the same load of the machine, so the ratio is taken for each pair.
   const ratio = median(measured.sluice.map((each, slice) => each / (measured.bare[slice] ?? Number.NaN)))
   report({
     what: 'access decision over HTTP, requests per CPU second, of bare node:http',

@@ -22,7 +22,7 @@ const TARGET = 1.3
 
 const ACCOUNT = 'k9qd2x'
 const log = { info: () => undefined, warn: console.warn, error: console.error }
-/** Made by the database itself, in the form that the store writes: a row each by hand would take an hour. */
+/** The database generates the rows itself, in the form that the store writes; single inserts would take an hour. */
 const FILL = `insert into channels (id, account_id, name, external_ids, timeout_seconds, status, created_at_ms)`
 
 let worst = await onSqlite()
@@ -70,7 +70,7 @@ async function onServer(url: string, sql: string): Promise<void> {
   await client.end()
 }
 
-/** Interleaved, so that whatever else the machine does hits both alike. */
+/** Interleaved, so that other load on the machine affects both equally. */
 async function compare(engine: string, store: Store): Promise<number> {
   const far = await walkTo(store, FAR_PAGE - 1)
   const times: Record<'first' | 'far', number[]> = { first: [], far: [] }
@@ -90,7 +90,7 @@ interface Position {
   id: string
 }
 
-/** Where page `pages` ends, in strides of a thousand pages. */
+/** The end of page `pages`, reached in strides of a thousand pages. */
 async function walkTo(store: Store, pages: number): Promise<Position> {
   let after: Position | undefined
   for (let left = pages * PAGE; left > 0; ) {
@@ -105,7 +105,7 @@ async function walkTo(store: Store, pages: number): Promise<Position> {
   return after
 }
 
-/** Microseconds for one page, read as the interface reads it: with one item more. */
+/** Microseconds for one page, read as the interface reads it: with one extra item. */
 async function timePage(store: Store, after?: Position): Promise<number> {
   const startedAt = performance.now()
   const rows = await store.read.channels.page({ accountId: ACCOUNT, limit: PAGE + 1, ...(after ? { after } : {}) })

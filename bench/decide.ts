@@ -1,6 +1,6 @@
-// What one access decision costs, against the least that any implementation must do: hash and look up, or verify an
-// HMAC. Run: node bench/decide.ts. Each figure is the median of slices that take turns, so that a busy machine hits all
-// alike.
+// The cost of one access decision against the least work that any implementation must do: hash and look up, or verify
+// an HMAC. Run: node bench/decide.ts. Each figure is the median of interleaved slices, so that a busy machine affects
+// all of them equally.
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { parseAddress, parseAddressRule } from '../src/core/access/address.ts'
 import { decide } from '../src/core/access/decide.ts'
@@ -102,7 +102,7 @@ function allowed(credential: Credential): boolean {
   return decide(request, { rtmpIpFilters: 'refuse' }, NOW_MS).allowed
 }
 
-/** Microseconds a call, median of the slices. Every call must succeed, or the figure is one of a refusal. */
+/** Microseconds per call, median of the slices. Every call must succeed; otherwise it would measure a refusal. */
 function measure(tasks: Record<string, () => boolean>): Record<string, number> {
   const slices: Record<string, number[]> = {}
   for (let slice = 0; slice < SLICES; slice++) {

@@ -1,10 +1,10 @@
 /**
- * Deliveries per second with every step on disk (SQLite at synchronous=full), 1 KB payloads, 50 receivers over TLS on
- * loopback, against a bare undici loop that posts the same bytes, each on a connection of its own too, as many at once.
- * Prints the ratio of the medians of interleaved slices.
+ * Deliveries per second with every step on disk (SQLite at synchronous=full), 1 KB payloads, and 50 receivers over TLS
+ * on loopback. Compared with a bare undici loop that posts the same bytes, also with one connection per request and the
+ * same concurrency. Prints the ratio of the medians of interleaved slices.
  *
  *   node bench/deliveries.ts            the ratio
- *   node bench/deliveries.ts --queue    the memory that 100,000 waiting events cost
+ *   node bench/deliveries.ts --queue    the memory of 100,000 waiting events
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +31,7 @@ const QUEUED = 100_000
 if (process.argv[2] === '--receivers') await serve()
 else await (process.argv[2] === '--queue' ? measureQueue() : measureRatio())
 
-/** The receivers, in a process of their own: their work is not what is measured. */
+/** The receivers run in a process of their own, because their work is not measured. */
 async function serve(): Promise<void> {
   const [identity] = (await once(process, 'message')) as [{ key: string; cert: string }]
   const ports: number[] = []
@@ -86,7 +86,7 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
   return (EVENTS * RECEIVERS * 1000) / (performance.now() - startedAt)
 }
 
-/** Each event goes to all receivers; done when all of them are on record as delivered. */
+/** Each event goes to all receivers; done when the store has recorded all of them as delivered. */
 async function throughRunner({ store, runner }: Node, ids: readonly number[], slice: number): Promise<void> {
   await emit(store, ACCOUNT, ...Array.from({ length: EVENTS }, (_, n) => nameOf(slice, n)))
   runner.wake()
@@ -107,7 +107,7 @@ function nameOf(slice: number, n: number): string {
   return `${slice}-${n}-`.padEnd(430, 'x')
 }
 
-/** The same bytes and headers, without a store, a claim or a signature. */
+/** The same bytes and headers, but no store, claim or signature. */
 function bareLoop(ports: readonly number[], caFile: string): () => Promise<void> {
   const secureContext = createSecureContext({ ca: readFileSync(caFile) })
   const name = nameOf(0, 0)
@@ -131,7 +131,7 @@ function bareLoop(ports: readonly number[], caFile: string): () => Promise<void>
   }
 }
 
-/** Fills the outbox, then lets the runner turn all of it into rows for a receiver that never answers. */
+/** Fills the outbox, then lets the runner turn it into deliveries to a receiver that never answers. */
 async function measureQueue(): Promise<void> {
   const hanging = createTcp(() => undefined).listen(0, '127.0.0.1')
   await once(hanging, 'listening')

@@ -1,7 +1,7 @@
 /**
- * Segments of a distribution against nginx on the same files: bytes per second of CPU of the serving process, in
- * interleaved slices of one run; once for an open distribution and once for one whose viewers need tickets. nginx serves
- * as Debian sets it up (`sendfile`, `tcp_nopush`), with no access log. What asks is a process of its own.
+ * Segments of a distribution against nginx on the same files: bytes per second of server CPU time, in interleaved
+ * slices of one run. Measured for an open distribution and for one with tickets. nginx runs with Debian's settings
+ * (`sendfile`, `tcp_nopush`) and no access log. The client is a process of its own.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,14 +19,14 @@ const CONNECTIONS = 16
 const SLICE_MS = 1500
 const SLICES = 9
 const TARGET = 0.7
-/** What the default ladder makes of two seconds, sound included: 2.9 Mbit/s and 0.9 Mbit/s. */
+/** Two seconds of the default ladder, audio included: 2.9 Mbit/s and 0.9 Mbit/s. */
 const SEGMENT_BYTES = [725_000, 225_000]
 const LISTED = 3
 
 const NGINX = '/usr/sbin/nginx'
 const KEY = 'a secret of the bench and of nobody else'
 
-/** Where the same files are, with Sluice's addresses and with nginx's. */
+/** The same files, with Sluice's URLs and with nginx's. */
 interface Ready {
   readonly port: number
   readonly pid: number
@@ -63,7 +63,7 @@ async function serve(): Promise<void> {
   } satisfies Ready)
 }
 
-/** As an engine lays them down. */
+/** As an engine writes them. */
 function writeFiles(folder: string): string[] {
   const variants = SEGMENT_BYTES.map((bytes, i) => `#EXT-X-STREAM-INF:BANDWIDTH=${bytes * 4}\n${i}/index.m3u8\n`)
   const names = Array.from({ length: LISTED }, (_, i) => `${i}.m4s`)
@@ -77,7 +77,7 @@ function writeFiles(folder: string): string[] {
   return names.flatMap((name) => SEGMENT_BYTES.map((_, rendition) => `${rendition}/${name}`))
 }
 
-/** The addresses of all segments as a player finds them in its playlists, each with the ticket of its own. */
+/** The URLs of all segments from the playlists, each with its ticket. */
 async function ticketedPaths(base: string, root: string): Promise<string[]> {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const signed = `${part({ alg: 'HS256' })}.${part({ exp: Math.floor(Date.now() / 1000) + 600, streaming: {} })}`
@@ -136,7 +136,7 @@ async function compareWith(client: ChildProcess, ready: Ready, nginx: Nginx): Pr
     measured.ticketed.push(await perCpuSecond(client, ours.ticketed))
   }
   for (const kind of ['open', 'ticketed'] as const) {
-    // Neighbours in time share the machine's mood, so the ratio is taken of each pair.
+    // Adjacent slices run under the same load of the machine, so the ratio is taken for each pair.
     const ratio = median(measured[kind].map((each, slice) => each / (measured.nginx[slice] ?? Number.NaN)))
     report({
       what: `HLS segments of a distribution (${kind}), bytes per CPU second, of nginx`,
@@ -172,7 +172,7 @@ interface Nginx {
   stop(): void
 }
 
-/** One worker, with no master above it: it is our child, and nothing is left when it ends. */
+/** One worker without a master process: it is our child, so nothing is left when it ends. */
 async function startNginx(root: string): Promise<Nginx> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-nginx-'))
   const port = await freePort()

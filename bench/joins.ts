@@ -1,8 +1,8 @@
 /**
- * What it costs that viewers come and go: many join over WHEP one after another, at most 50 of them on at the same time,
- * then many at once; both times they all leave. Measured is the time from the offer to the first packet, and what the
- * resident memory of the server and its relay processes is after the churn against before, when a quarter as many had come
- * and gone already.
+ * The cost of viewers that come and go over WHEP. First many join one after another, with at most 50 at a time; then
+ * many join at once. All leave afterwards. Measures the time from the offer to the first packet. Also measures the
+ * resident memory of the server and its relay processes after this churn, against their memory after the first quarter
+ * of it.
  *   JOINS=2000 AT_ONCE=200 node bench/joins.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,10 +12,10 @@ import { startServer } from './lib/server.ts'
 
 const JOINS = Number(process.env['JOINS'] ?? 2000)
 const AT_ONCE = Number(process.env['AT_ONCE'] ?? 200)
-/** So many stay on until they leave together. */
+/** Viewers that stay until they leave together. */
 const STAY = 50
 const BITRATE = 400_000
-/** Until sessions that are over are forgotten and memory has been collected. */
+/** Time to drop ended sessions and to collect garbage. */
 const SETTLE_MS = 5000
 const FIRST_PACKET_MS = 300
 const GROWTH = 1.1
@@ -40,7 +40,7 @@ async function oneAfterAnother(count: number): Promise<number[]> {
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
-const told = (memory: readonly number[]): string => `${memory.map((one) => one.toFixed(0)).join(' + ')} MiB`
+const summary = (memory: readonly number[]): string => `${memory.map((one) => one.toFixed(0)).join(' + ')} MiB`
 
 async function settledMemory(): Promise<number[]> {
   await sleep(SETTLE_MS)
@@ -74,7 +74,7 @@ report({
   ratio: sum(after) / sum(before),
   target: `at most ${GROWTH}`,
   met: sum(after) <= sum(before) * GROWTH,
-  detail: `server and relays ${told(after)} after, ${told(before)} before`,
+  detail: `server and relays ${summary(after)} after, ${summary(before)} before`,
 })
 await audience.stop()
 await server.stop()

@@ -1,6 +1,6 @@
 /**
- * The token list with 100,000 tokens on SQLite: the last page must cost what the first one costs. Prints, for both orders,
- * the medians and their ratio.
+ * The token list with 100,000 tokens on SQLite: the last page must cost what the first one costs. Prints the medians
+ * and their ratio for both orders.
  *
  *   node bench/list-pages.ts
  */
@@ -35,7 +35,7 @@ await store.close()
 rmSync(folder, { recursive: true })
 process.exitCode = worst <= TARGET ? 0 : 1
 
-/** Interleaved, so that whatever else the machine does hits both alike. */
+/** Interleaved, so that other load on the machine affects both equally. */
 async function compare(sortBy: TokenListQuery['sortBy']): Promise<number> {
   const times: Record<'first' | 'middle' | 'last', number[]> = { first: [], middle: [], last: [] }
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -50,7 +50,7 @@ async function compare(sortBy: TokenListQuery['sortBy']): Promise<number> {
   return ratio
 }
 
-/** Microseconds for the page and the count that goes with it. */
+/** Microseconds for the page and its count. */
 async function timePage(sortBy: TokenListQuery['sortBy'], offset: number): Promise<number> {
   const startedAt = performance.now()
   const list = { accountId: 'k9qd2x', kind: 'publish' as const }

@@ -1,7 +1,7 @@
 /**
- * What viewers see on ways that lose packets: a browser publishes to another page of it, through a proxy that loses the
- * same share of the packets each way, on the way to the server and on the way to the viewer. Counted are freezes, as the
- * browser does: a picture that is late by 150 ms and by twice the usual.
+ * What viewers see at packet loss. A browser publishes to another page through a proxy that drops the same share of
+ * packets in each direction, on both links: publisher to server and server to viewer. Counts freezes as the browser
+ * defines them: a frame that is late by 150 ms and by twice the usual interval.
  *   SECONDS=60 node bench/loss.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,16 +13,16 @@ import { report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 20)
-/** Until the estimates of a browser have risen. */
+/** Time for the browser's bandwidth estimate to rise. */
 const WARM_MS = 4000
 const PATIENCE_MS = 20_000
 const CODECS = ['vp8', 'h264']
-/** Shares of the packets. The first is what the machine itself freezes, the second may not freeze more. */
+/** Share of lost packets. The first gives the freezes of the machine itself; the second must not freeze more. */
 const LOSSES = [0, 0.03, 0.08] as const
 
 const port = await freeUdpPort()
 const settings = { SLUICE_WEBRTC_HOST: '127.0.0.1', SLUICE_WEBRTC_PORT: String(port), SLUICE_WEBRTC_PROCESSES: '1' }
-const [way, server, browser, pages] = await Promise.all([
+const [link, server, browser, pages] = await Promise.all([
   lossyWay(port, 20),
   startServer(settings),
   openBrowser(),
@@ -33,7 +33,7 @@ const { token } = await server.api('POST', '/api/publish_token', { label: 'bench
 
 async function farPeer(): Promise<Peer> {
   const peer = await Peer.open(browser, pages.origin('page.test'))
-  await peer.through(way.port)
+  await peer.through(link.port)
   return peer
 }
 
@@ -48,15 +48,15 @@ async function watch(viewer: Peer, url: string): Promise<void> {
 async function measure(codec: string, share: number) {
   const [publisher, viewer] = [await farPeer(), await farPeer()]
   const name = `${codec}-${share * 100}`
-  const said = await publisher.publish({ url: server.whip(name), token, codec, scale: 0.5 })
-  if (said !== 'ok') throw new Error(said)
+  const answer = await publisher.publish({ url: server.whip(name), token, codec, scale: 0.5 })
+  if (answer !== 'ok') throw new Error(answer)
   await watch(viewer, server.whep(name))
-  way.lose(share)
+  link.lose(share)
   await sleep(WARM_MS)
   const [before, shownBefore] = [await viewer.quality(), await viewer.figures()]
   await sleep(SECONDS * 1000)
   const [after, shown] = [await viewer.quality(), await viewer.figures()]
-  way.lose(0)
+  link.lose(0)
   await Promise.all([publisher.stop(), viewer.stop()])
   await Promise.all([publisher.close(), viewer.close()])
   return {
@@ -74,16 +74,16 @@ for (const codec of CODECS) {
     const { freezes, frozenMs, frames, repairs, keyframes } = await measure(codec, share)
     if (share === 0) byMachine = freezes
     report({
-      what: `Freezes in ${SECONDS} s of ${codec.toUpperCase()}, ${share * 100}% lost each way`,
+      what: `Freezes in ${SECONDS} s of ${codec.toUpperCase()}, ${share * 100}% lost in each direction`,
       ratio: freezes,
       target: share === 0.03 ? 'no more than without loss' : 'none',
       met: share !== 0.03 || freezes <= byMachine,
-      detail: `${frozenMs.toFixed(0)} ms frozen, ${frames} pictures, ${keyframes} keyframes, ${repairs} packets sent again`,
+      detail: `${frozenMs.toFixed(0)} ms frozen, ${frames} frames, ${keyframes} keyframes, ${repairs} packets retransmitted`,
     })
   }
 }
 await browser.close()
 await pages.close()
-way.close()
+link.close()
 await server.stop()
 process.exit()

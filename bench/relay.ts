@@ -1,7 +1,8 @@
 /**
- * CPU per forwarded packet: the relay, in JavaScript alone and with its part in C, against Janus (videoroom) and against
- * node-datachannel as a relay; one publisher of 2.5 Mbit/s and 10, 40 and 200 viewers, the same for all, in one run. And
- * against the floor: a loop in C that only encrypts and sends. Janus and the C compiler are taken if they are there.
+ * CPU per forwarded packet. Compares the relay, in JavaScript alone and with its part in C, with Janus (videoroom) and
+ * with node-datachannel as a relay. One publisher of 2.5 Mbit/s and 10, 40 and 200 viewers, the same for all, in one
+ * run. Also compares with the floor: a loop in C that only encrypts and sends. Skips Janus and the loop in C if Janus
+ * or a C compiler is missing.
  *   node bench/relay.ts [VIEWERS …]
  */
 import { measureBare } from './relay/bare.ts'
@@ -14,7 +15,7 @@ import { median, report } from './lib/report.ts'
 
 const BITRATE = 2_500_000
 const WINDOW_MS = 4000
-/** Two where that is quick. */
+/** Two rounds where a round is short. */
 const roundsOf = (viewers: number): number => (viewers > 100 ? 1 : 2)
 
 const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
@@ -26,7 +27,7 @@ const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
 
 const sizes = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [10, 40, 200]
 for (const viewers of sizes) await compare(viewers)
-// The other stack leaves threads behind.
+// The other stack leaves threads running.
 process.exit()
 
 async function compare(viewers: number): Promise<void> {
@@ -34,18 +35,25 @@ async function compare(viewers: number): Promise<void> {
   for (let round = 0; round < roundsOf(viewers); round++) {
     for (const [name, start] of Object.entries(contenders)) {
       const measured = await once(start, viewers).catch((error: Error) => error)
-      const told = measured instanceof Error ? measured.message : `${measured.usPerPacket.toFixed(1)} µs`
-      console.log(`${viewers} viewers, ${name}: ${told}`)
+      const result = measured instanceof Error ? measured.message : `${measured.usPerPacket.toFixed(1)} µs`
+      console.log(`${viewers} viewers, ${name}: ${result}`)
       if (measured instanceof Error) continue
       found.set(name, [...(found.get(name) ?? []), measured])
     }
   }
   const us = (name: string): number => median((found.get(name) ?? []).map(({ usPerPacket }) => usPerPacket))
-  const told = (name: string): string => `${name} ${us(name).toFixed(1)} µs (${arrived(found.get(name) ?? [])} arrived)`
+  const summary = (name: string): string =>
+    `${name} ${us(name).toFixed(1)} µs (${arrived(found.get(name) ?? [])} arrived)`
   const against = (name: string, other: string, most: number): void => {
     const ratio = us(name) / us(other)
     const what = `CPU per packet at ${viewers} viewers, ${name} / ${other}`
-    report({ what, ratio, target: `at most ${most}`, met: ratio <= most, detail: `${told(name)}, ${told(other)}` })
+    report({
+      what,
+      ratio,
+      target: `at most ${most}`,
+      met: ratio <= most,
+      detail: `${summary(name)}, ${summary(other)}`,
+    })
   }
   if (found.has('janus')) against('js', 'janus', 0.7)
   against('native', 'datachannel', 0.8)
@@ -53,7 +61,7 @@ async function compare(viewers: number): Promise<void> {
   if (floor === null) return
   const ratio = us('native') / floor
   const what = `CPU per packet at ${viewers} viewers, native / bare loop in C`
-  report({ what, ratio, target: 'none', met: true, detail: `${told('native')}, floor ${floor.toFixed(1)} µs` })
+  report({ what, ratio, target: 'none', met: true, detail: `${summary('native')}, floor ${floor.toFixed(1)} µs` })
 }
 
 async function once(start: () => Promise<Contender>, viewers: number): Promise<Measured> {

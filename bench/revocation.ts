@@ -1,6 +1,6 @@
 /**
- * How fast a token is taken away: 200 viewers watch one broadcast over WHEP with one token, which is deleted. Measured is,
- * at each viewer, the time from the server's answer to the last packet of media that came.
+ * How fast a deleted token ends its sessions: 200 viewers watch one broadcast over WHEP with one token, which is then
+ * deleted. Measures for each viewer the time from the server's answer to the last media packet.
  *   VIEWERS=200 node bench/revocation.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
 const VIEWERS = Number(process.env['VIEWERS'] ?? 200)
-/** Few enough packets for one process of viewers, which must not be what is measured: some 9,000 each second. */
+/** About 9,000 packets a second: few enough that the viewers' process is not the bottleneck. */
 const BITRATE = 400_000
 const MOST_MS = 200
 const AFTER_MS = 2000
@@ -31,10 +31,10 @@ const last = await audience.lastMedia()
 const watching = last.filter((ms) => ms > askedMs - 1000).length
 const late = last.map((ms) => Math.max(0, ms - answeredMs)).toSorted((a, b) => a - b)
 const at = (share: number): number => late[Math.min(late.length - 1, Math.floor(late.length * share))] ?? Number.NaN
-const told = (ms: number): string => `${ms.toFixed(1)} ms`
+const inMs = (ms: number): string => `${ms.toFixed(1)} ms`
 const detail =
-  `p99 ${told(at(0.99))}, p50 ${told(at(0.5))}, most ${told(at(1))} after the answer, which took ` +
-  `${told(answeredMs - askedMs)}; ${watching} of ${VIEWERS} were watching until then`
+  `p99 ${inMs(at(0.99))}, p50 ${inMs(at(0.5))}, most ${inMs(at(1))} after the answer, which took ` +
+  `${inMs(answeredMs - askedMs)}; ${watching} of ${VIEWERS} were watching until then`
 const ratio = at(0.99) / MOST_MS
 report({
   what: `Last media after a token is deleted, ${VIEWERS} viewers, p99 / ${MOST_MS} ms`,

@@ -1,5 +1,5 @@
-// npm run bench -- [NAME …]: runs the named benches, or all but the soak of half an hour, one after another. The status is 1
-// when a target is missed.
+// npm run bench -- [NAME …]: runs the named benches, or all except the soak of half an hour, one after another. Exits
+// with 1 if a target is missed.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 

@@ -1,7 +1,7 @@
 /**
  * What one receiver that never answers costs the others: 50 receivers over TLS on loopback get an event every 100 ms,
- * once with all of them well and once with one that hangs (each of its deliveries is given up after 15 s). Compared is
- * the 99th percentile, over the other 49, of the time from the event to its arrival. Interleaved, each on a new store.
+ * once with all of them healthy and once with one that hangs (each of its deliveries times out after 15 s). Compares
+ * the 99th percentile of the time from event to arrival over the other 49. Interleaved, each on a new store.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,10 @@ const ACCOUNT = 'k9qd2x'
 if (process.argv[2] === '--receivers') await serve()
 else await compare()
 
-/** In a process of their own. The first one hangs when it is told to; all others note how late each event came. */
+/**
+ * The receivers run in a process of their own. The first one hangs on command; all others measure the delay of each
+ * event.
+ */
 async function serve(): Promise<void> {
   const [identity] = (await once(process, 'message')) as [{ key: string; cert: string }]
   const ports: number[] = []
@@ -64,7 +67,7 @@ async function compare(): Promise<void> {
   receivers.send(authority.issue(HOST))
   const [ports] = (await once(receivers, 'message')) as [number[]]
   const phase = (hang: boolean): Promise<number> => p99Of({ receivers, ports, caFile: authority.caFile, hang })
-  // The first only warms up.
+  // The first phase only warms up.
   await phase(false)
   const rounds: { well: number; hanging: number }[] = []
   for (let round = 0; round < ROUNDS; round += 1) rounds.push({ well: await phase(false), hanging: await phase(true) })

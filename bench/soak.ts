@@ -1,9 +1,10 @@
 /**
- * Whether memory stays where it is while people come and go: viewers over WHEP, one after another and many at once, who say
- * goodbye, hang up or vanish; publishers; an encoder over RTMP with a viewer over HLS. After a warm-up the resident memory of
- * the server and of its relay processes is looked at every 10 seconds. It takes half of a core, and as long as it is told:
+ * Whether memory stays constant while clients come and go: viewers over WHEP, one after another and many at once, that
+ * send DELETE, close the connection or vanish; publishers; an encoder over RTMP with a viewer over HLS. After a warm-up
+ * the bench samples the resident memory of the server and of its relay processes every 10 seconds. It takes half a core
+ * for the given time:
  *   node bench/soak.ts [--minutes 30] [--times 1]
- * With `--times 10` viewers come and go ten times as fast, or as fast as the machine can.
+ * With `--times 10` clients come and go ten times as fast, or as fast as the machine can.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -17,7 +18,7 @@ const { values } = parseArgs({
 })
 const TIMES = Number(values.times)
 const SOAK_MS = Number(values.minutes) * 60_000
-/** Until heaps are as large as they get, and rings are full. */
+/** Until heaps have reached their size and rings are full. */
 const WARM_UP_MS = Math.min(SOAK_MS / 5, 180_000)
 const SAMPLE_MS = 10_000
 const ROUND_MS = 5000 / TIMES
@@ -27,7 +28,7 @@ const CROWD = 50
 const BITRATE = 400_000
 const FLAT = 1.1
 
-/** One look at the memory, in MiB. */
+/** One sample of the memory, in MiB. */
 interface Sample {
   readonly server: number
   readonly relays: number
@@ -42,19 +43,19 @@ await audience.publish(server.whip('bench'), publish, BITRATE)
 
 const done = { joins: 0, publishers: 1, encoders: 0, segments: 0 }
 
-async function join(who: Audience, stream: string, count: number, atOnce: number): Promise<void> {
-  await who.join({ url: server.whep(stream), token, count, atOnce })
+async function join(audience: Audience, stream: string, count: number, atOnce: number): Promise<void> {
+  await audience.join({ url: server.whep(stream), token, count, atOnce })
   done.joins += count
 }
 
-/** Some come, stay for a moment and leave. */
+/** Viewers join, stay for a moment and leave. */
 async function comeAndGo(count: number, atOnce: number, goodbye: boolean): Promise<void> {
   await join(audience, 'bench', count, atOnce)
   await sleep(STAY_MS)
   await audience.leave(goodbye)
 }
 
-/** A publisher with viewers of its own, all of whom vanish without a word. */
+/** A publisher with its own viewers, all of which vanish without a message. */
 async function guests(): Promise<void> {
   const guest = await startAudience()
   await guest.publish(server.whip('guest'), publish, BITRATE)
@@ -76,7 +77,7 @@ async function broadcast(): Promise<void> {
   }
 }
 
-/** Follows the playlists to their segments. Answers how many there were. */
+/** Follows the playlists to their segments. Returns the number of segments. */
 async function watchHls(url: string): Promise<number> {
   const master = await text(url)
   const media = new URL(master.trim().split('\n').at(-1) ?? '', url)
@@ -85,7 +86,7 @@ async function watchHls(url: string): Promise<number> {
   return segments.length
 }
 
-/** The feed, and its first segment, take a while. */
+/** Retries, because the feed and its first segment take a while. */
 async function text(url: string): Promise<string> {
   for (let triesLeft = 30; ; triesLeft--) {
     const response = await fetch(url)
@@ -126,7 +127,7 @@ async function watch(untilMs: number): Promise<Sample[]> {
   return samples
 }
 
-/** The last third against the first: what grows without an end shows there, whatever a single look happens to see. */
+/** Compares the last third with the first: a steady growth shows there, whatever the noise of single samples. */
 function judge(what: string, sizes: readonly number[]): void {
   const third = Math.max(1, Math.floor(sizes.length / 3))
   const ratio = median(sizes.slice(-third)) / median(sizes.slice(0, third))

@@ -1,6 +1,6 @@
 /**
- * From the start of the process to `ready`, and resident memory of an idle server, against the limits we set ourselves:
- * from the first start after the set-up of `npm start` on.
+ * Time from process start to `ready`, and resident memory of an idle server, against our own limits: from the first
+ * start after the set-up of `npm start`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ spawnSync(process.execPath, [fileURLToPath(new URL('../scripts/warm.mjs', import
 const starts: number[] = []
 const memories: number[] = []
 for (let round = 0; round < STARTS; round++) {
-  // Before the first there is no store; after it everything is as it will always be.
+  // The first start creates the store; the last one shows the lasting state.
   const { startMs, memoryMb } = await oneStart(round === 0 || round === STARTS - 1)
   starts.push(startMs)
   if (memoryMb > 0) memories.push(memoryMb)

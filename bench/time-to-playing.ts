@@ -1,6 +1,6 @@
 /**
- * How long an encoder waits: from its first RTMP packet to channel status `playing`, with a ladder of
- * two small renditions, so that the machine's speed counts little. A segment is two seconds, so that is the floor.
+ * How long an encoder waits from its first RTMP packet to channel status `playing`, with a ladder of two small
+ * renditions, so that the machine's speed matters little. A segment lasts two seconds, which is the floor.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,15 +42,15 @@ async function oneRun(abrLadderId: string): Promise<number> {
   })
   await live.v2('POST', `/channels/${id}/start`)
   await reached(live, id, 'waiting')
-  const door = await firstPacketAt(live.running.rtmpPort ?? 0)
-  const encoder = push(`rtmp://127.0.0.1:${door.port}/live/${ingests[0].streamKey}`)
+  const relay = await firstPacketAt(live.running.rtmpPort ?? 0)
+  const encoder = push(`rtmp://127.0.0.1:${relay.port}/live/${ingests[0].streamKey}`)
   try {
-    const began = await door.firstPacket
+    const began = await relay.firstPacket
     await reached(live, id, 'playing')
     return performance.now() - began
   } finally {
     encoder.kill('SIGKILL')
-    door.close()
+    relay.close()
     await live.v2('POST', `/channels/${id}/stop`)
   }
 }
@@ -63,7 +63,7 @@ async function reached(client: ChannelsClient, channelId: string, status: string
   }
 }
 
-/** A relay in front of the RTMP port, which knows when the encoder has sent its first bytes. */
+/** A relay in front of the RTMP port, which notes when the encoder sends its first bytes. */
 async function firstPacketAt(rtmpPort: number): Promise<{ port: number; firstPacket: Promise<number>; close(): void }> {
   const { promise: firstPacket, resolve } = Promise.withResolvers<number>()
   const server = createServer((encoder) => {
@@ -78,7 +78,7 @@ async function firstPacketAt(rtmpPort: number): Promise<{ port: number; firstPac
   return { port: address.port, firstPacket, close: () => void server.close() }
 }
 
-/** As encoders are set up: a keyframe a second. */
+/** With the usual setting of encoders: a keyframe per second. */
 function push(url: string): ChildProcess {
   const source = '-v error -re -f lavfi -i testsrc2=size=640x360:rate=25 -re -f lavfi -i sine=frequency=440'
   const video = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p'

@@ -1,7 +1,7 @@
 /**
  * Durable token creates: 32 concurrent callers of `store.transaction` against raw prepared inserts of the same rows, 32
- * creates a commit, both on SQLite at synchronous=full. Prints the ratio of the medians of interleaved slices; and beside
- * it the same for the whole command, which also validates the body, makes the value, hashes and seals it.
+ * creates per commit, both on SQLite at synchronous=full. Prints the ratio of the medians of interleaved slices, and
+ * the same ratio for the whole command, which also validates the body and generates, hashes and seals the value.
  *
  *   node bench/token-create.ts
  */
@@ -111,7 +111,7 @@ function throughRaw({ insertCreate, db }: Awaited<ReturnType<typeof openRaw>>, f
   return (created / (performance.now() - startedAt)) * 1000
 }
 
-/** The same schema, written with nothing in between. */
+/** The same schema, written directly. */
 async function openRaw(file: string) {
   await openStore({ url: file, log }).then((opened) => opened.close())
   const db = new DatabaseSync(file)

@@ -1,6 +1,6 @@
-// Makes dist/sign.js, what `import 'sluice/sign'` gives: Node strips no types from packages that are installed. Runs after
-// each install where scripts may run, and else before the first start or test; nothing happens when it is there and newer
-// than its source. Without the development packages there is no compiler, and nobody there imports it.
+// Builds dist/sign.js for `import 'sluice/sign'`, because Node does not strip types in installed packages. Runs after
+// each install that allows scripts, otherwise before the first start or test. Does nothing if the file is newer than
+// its source. Without the development packages there is no compiler, and then no code imports it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

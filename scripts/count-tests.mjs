@@ -1,5 +1,5 @@
-// Prints `N passed, N failed` from the report of vitest, as the last line of .ci/run. A run that proves nothing is no
-// success: it fails when a test was skipped, when a file did not load, and when nothing ran at all.
+// Prints `N passed, N failed` from vitest's report, as the last line of .ci/run. Fails also if a test was skipped, if a
+// file did not load, and if nothing ran, because such a run proves nothing.
 //   node scripts/count-tests.mjs build/tests.json
 import { readFileSync } from 'node:fs'
 

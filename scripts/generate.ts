@@ -1,4 +1,5 @@
-// Writes what comes from src/config/schema.ts, src/core/webhooks/events.ts and test/tidy/walls.ts. Tests fail when it is stale.
+// Writes the files that are generated from src/config/schema.ts, src/core/webhooks/events.ts and test/tidy/walls.ts.
+// Tests fail if they are stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderDefaultFile, renderDocument } from '../src/config/render.ts'
 import { eventsMarkdown } from '../src/core/webhooks/eventsTable.ts'
@@ -12,7 +13,7 @@ writeFileSync(new URL('docs/configuration.md', rootDirectory), renderDocument())
 writeBetween('docs/webhooks.md', 'events', eventsMarkdown())
 writeBetween('ARCHITECTURE.md', 'walls', wallsMarkdown())
 
-/** Replaces what stands between the marks of a page. */
+/** Replaces the text between the marks of a page. */
 function writeBetween(path: string, name: string, text: string): void {
   const [begin, end] = [`<!-- ${name}: generated -->\n\n`, `\n<!-- ${name}: end -->`]
   const file = new URL(path, rootDirectory)

@@ -1,5 +1,5 @@
-// Builds the addons of native/, the fast back ends of the relay and of segments, when this machine can. Plain JavaScript that
-// runs on Node 20. They are never needed: without them, or when they do not fit, JavaScript does all of it.
+// Builds the addons of native/, the fast back ends of the relay and of segments, if this machine can. Plain JavaScript
+// that runs on Node 20. The addons are optional: without a matching addon, JavaScript does its work.
 //   node scripts/native.mjs [SOURCE OUTPUT]
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ export function buildNative() {
     build(path(`native/${name}.c`), path(`build/native/${name}-${process.platform}-${process.arch}.node`))
 }
 
-/** Says in one line what became of it, or nothing when there was nothing to do. */
+/** Prints the result in one line, or nothing if there was nothing to do. */
 function build(source, output) {
   if (process.platform !== 'linux' || isFresh(source, output)) return
   const headers = findHeaders()
@@ -36,21 +36,27 @@ const headersBeside = (source) =>
     .filter((name) => name.endsWith('.h'))
     .map((name) => join(dirname(source), name))
 
-/** Those of the Node that npm installed, of the one that runs, or of the system. */
+/** The headers of the Node that npm installed, of the running one, or of the system. */
 function findHeaders() {
-  const places = [
+  const directories = [
     path(`node_modules/node-linux-${process.arch}/include/node`),
     join(dirname(dirname(process.execPath)), 'include/node'),
     '/usr/include/node',
   ]
-  return places.find((place) => existsSync(join(place, 'node_api.h')) && existsSync(join(place, 'openssl/evp.h')))
+  return directories.find(
+    (directory) => existsSync(join(directory, 'node_api.h')) && existsSync(join(directory, 'openssl/evp.h')),
+  )
 }
 
-/** Compiles beside the output and moves it there, so that nobody ever loads half a file. What went wrong, or undefined. */
+/**
+ * Compiles beside the output and moves the result there, so that no process loads an incomplete file. Returns the
+ * error, or undefined.
+ */
 function compile(headers, source, output) {
   mkdirSync(dirname(output), { recursive: true })
   const made = `${output}.${process.pid}`
-  // With `now`, a Node that lacks one of the functions refuses to load it instead of dying at the first call.
+  // With `now`, a Node that lacks one of the functions refuses to load the addon, instead of crashing at the first
+  // call.
   const flags = [
     '-O2',
     '-std=gnu11',

@@ -1,4 +1,4 @@
-// Writes api/*.openapi.json from the schemas of the routes. Tests fail when they are stale.
+// Writes api/*.openapi.json from the schemas of the routes. Tests fail if they are stale.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Checks what npm cannot bring, before `npm start` and `npm test`: called by both, because npm may be set to run no scripts
-// before others. Plain JavaScript that runs on Node 20; does nothing, and takes no time, when all is there.
+// Checks for programs that npm cannot install. Both `npm start` and `npm test` call it, because npm may be configured
+// not to run pre-scripts. Plain JavaScript that runs on Node 20; takes no time if everything is there.
 //   node scripts/setup.mjs --for=start | --for=test
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fillCompileCache } from './warm.mjs'
 
 const MINUTE_MS = 60_000
 
-/** Programs that are needed for a purpose: how to see them, who brings them, and what goes without them. */
+/** Programs by purpose: how to detect them, which package has them, and what does not work without them. */
 const PROGRAMS = [
   {
     for: ['start', 'test'],
@@ -18,7 +18,7 @@ const PROGRAMS = [
     isThere: () => isOnPath('ffmpeg'),
     debian: 'ffmpeg',
     without:
-      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. HLS, recordings, thumbnails and the sound of RTMP do not.',
+      'WebRTC works: browsers and OBS broadcast over WHIP and watch over WHEP. HLS, recordings, thumbnails and the audio of RTMP do not.',
   },
   {
     for: ['test'],
@@ -98,7 +98,7 @@ function canInstall() {
   return process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 }
 
-/** Quiet unless it fails, and never longer than a few minutes. `names`: one or more, with spaces between them. */
+/** Silent unless it fails, and limited to a few minutes. `names`: one or more, separated by spaces. */
 function install(names) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const steps = [
@@ -112,15 +112,15 @@ function install(names) {
   }
 }
 
-/** On the PATH, or where Debian puts them. */
+/** On the PATH, or in Debian's directories. */
 function hasPostgres() {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian) : []
-  const places = [...onPath(), ...versions.map((v) => join(debian, v, 'bin'))]
-  return places.some((place) => isProgram(join(place, 'initdb')) && isProgram(join(place, 'postgres')))
+  const directories = [...onPath(), ...versions.map((v) => join(debian, v, 'bin'))]
+  return directories.some((directory) => isProgram(join(directory, 'initdb')) && isProgram(join(directory, 'postgres')))
 }
 
-/** The program, and the decoder that comes last of what is installed. */
+/** The program, and the decoder from the last of the installed packages. */
 function hasGstreamer() {
   const libraries = '/usr/lib'
   const folders = existsSync(libraries) ? readdirSync(libraries).filter((name) => name.endsWith('-linux-gnu')) : []
@@ -134,15 +134,15 @@ function onPath() {
 }
 
 function isOnPath(name) {
-  return onPath().some((place) => isProgram(join(place, name)))
+  return onPath().some((directory) => isProgram(join(directory, name)))
 }
 
-/** Debian's own Python: another one on the PATH does not see what apt-get installs. */
+/** Debian's own Python: another one on the PATH does not see apt's packages. */
 function hasPythonModule(name) {
   return existsSync(`/usr/lib/python3/dist-packages/${name}`)
 }
 
-/** Where Debian puts them; the same files as the tests look for. */
+/** Debian's paths; the tests look for the same files. */
 function hasWebrtcbin() {
   const libraries = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu'
   const files = ['girepository-1.0/GstWebRTC-1.0.typelib', 'gstreamer-1.0/libgstnice.so', 'gstreamer-1.0/libgstvpx.so']

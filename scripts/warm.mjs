@@ -1,6 +1,7 @@
-// Starts a server once, on a data directory that is thrown away, so that what Node compiles is kept for all later starts
-// (bin/runtime.js says where). Without it the first start takes twice as long, and its server holds the compiler, 15 MB,
-// for as long as it runs. Plain JavaScript that runs on Node 20. What goes wrong here is no harm: the first start compiles then.
+// Starts a server once with a temporary data directory, to fill Node's compile cache for all later starts
+// (bin/runtime.js says where it is). Without the cache the first start takes twice as long, and its server holds the
+// compiler in memory, 15 MB, for its whole life. Plain JavaScript that runs on Node 20. A failure here is harmless: the
+// first start compiles then.
 //   node scripts/warm.mjs [DIRECTORY]
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
@@ -13,7 +14,7 @@ import { COMPILE_CACHE, FOLLOW_NPM, FOLLOW_PARENT, findNode, PROGRAM } from '../
 const SOURCES = fileURLToPath(new URL('../src', import.meta.url))
 const LIMIT_MS = 30_000
 
-/** Once for each state of the sources, also where nothing can be started. */
+/** Runs once for each state of the sources, also if nothing can be started. */
 export async function fillCompileCache(directory = COMPILE_CACHE) {
   const changed = changedAtSeconds()
   if (existsSync(directory) && statSync(directory).mtimeMs >= changed * 1000) return
@@ -30,13 +31,13 @@ export async function fillCompileCache(directory = COMPILE_CACHE) {
   }
 }
 
-/** Whole seconds, because a file system may not keep more. */
+/** Whole seconds, because a file system may store no more. */
 function changedAtSeconds() {
   const sources = readdirSync(SOURCES, { recursive: true }).map((name) => join(SOURCES, name))
   return Math.ceil(Math.max(...sources.map((path) => statSync(path).mtimeMs)) / 1000)
 }
 
-/** Until it says that it is ready; the cache is written when it ends by itself. */
+/** Runs until the server is ready; Node writes the cache when it exits normally. */
 function startOnce(directory, data) {
   const args = [
     ...FOLLOW_PARENT,
@@ -56,7 +57,7 @@ function startOnce(directory, data) {
     SLUICE_RTMP_HOST: '127.0.0.1',
     SLUICE_RTMP_PORT: '0',
   }
-  // In a directory without a config.yaml: nothing of the user's is touched.
+  // Runs in a directory without a config.yaml, so that it touches nothing of the user's.
   const server = spawn(findNode(), args, {
     cwd: data,
     env,

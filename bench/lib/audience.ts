@@ -1,4 +1,4 @@
-// A publisher and viewers over WHIP and WHEP, in a process of their own: `startAudience()` starts it.
+// A publisher and viewers over WHIP and WHEP, in a process of their own that `startAudience()` starts.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { type PeerConnection, RtcpReceivingSession, type Track, Video } from 'no
 import { connected, connection, described, startSending } from '../relay/load.ts'
 
 const PAYLOAD_TYPE = 96
-/** What encoders send. */
+/** The payload type that encoders use. */
 const H264_PAYLOAD_TYPE = 97
 const FIRST_PACKET_MS = 10_000
 
@@ -18,18 +18,18 @@ type Order =
 
 export interface Audience {
   publish(url: string, token: string, bitrate: number): Promise<void>
-  /** Lets viewers in. Returns the milliseconds from the offer to the first packet of each. */
-  join(wish: { url: string; token: string; count: number; atOnce: number }): Promise<number[]>
-  /** All viewers leave: they end their sessions, or (without goodbye) only hang up. */
+  /** Adds viewers. Returns the milliseconds from offer to first packet for each. */
+  join(request: { url: string; token: string; count: number; atOnce: number }): Promise<number[]>
+  /** All viewers leave: they send DELETE, or (without goodbye) only close the connection. */
   leave(goodbye?: boolean): Promise<void>
-  /** When each viewer last got a packet of media, in milliseconds since 1970. */
+  /** When each viewer last received a media packet, in milliseconds since 1970. */
   lastMedia(): Promise<number[]>
   stop(): Promise<void>
-  /** As when a machine loses its network: nobody says anything. */
+  /** Kills the process, so that no peer sends a message, as when a machine loses its network. */
   vanish(): Promise<void>
 }
 
-/** Starts the process. What goes wrong in it ends it, and with it whoever waits. */
+/** Starts the process. An error in it ends it, and rejects every pending call. */
 export async function startAudience(): Promise<Audience> {
   const child = fork(import.meta.filename, ['audience'])
   const broke = once(child, 'exit').then(() => Promise.reject(new Error('the audience is gone')))
@@ -41,7 +41,7 @@ export async function startAudience(): Promise<Audience> {
   }
   return {
     publish: async (url, token, bitrate) => void (await ask({ do: 'publish', url, token, bitrate })),
-    join: (wish) => ask({ do: 'join', ...wish }),
+    join: (request) => ask({ do: 'join', ...request }),
     leave: async (goodbye = true) => void (await ask({ do: 'leave', goodbye })),
     lastMedia: () => ask({ do: 'lastMedia' }),
     async stop() {
@@ -64,8 +64,8 @@ interface Viewer {
   lastMs: number
 }
 
-/** Objects whose native half must live on. */
-const kept: unknown[] = []
+/** References that prevent garbage collection of native objects. */
+const referenced: unknown[] = []
 let viewers: Viewer[] = []
 
 const nowMs = (): number => performance.timeOrigin + performance.now()
@@ -85,13 +85,13 @@ async function obey(order: Order): Promise<number[]> {
   }
 }
 
-interface Place {
+interface Endpoint {
   readonly url: string
   readonly token: string
 }
 
-/** POSTs the offer of `peer`; resolves with the resource when it is connected. */
-async function negotiate(peer: PeerConnection, { url, token }: Place): Promise<string> {
+/** POSTs the offer of `peer`; resolves with the resource once connected. */
+async function negotiate(peer: PeerConnection, { url, token }: Endpoint): Promise<string> {
   const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}` }
   const response = await posted(url, { method: 'POST', headers, body: await described(peer, 'offer') })
   const answer = await response.text()
@@ -102,7 +102,7 @@ async function negotiate(peer: PeerConnection, { url, token }: Place): Promise<s
   return new URL(response.headers.get('location') ?? '', url).href
 }
 
-/** A publisher is connected a moment before its stream is on the air. */
+/** Retries, because a publisher is connected a moment before its stream is on the air. */
 async function posted(url: string, request: RequestInit): Promise<Response> {
   for (let triesLeft = 50; ; triesLeft--) {
     const response = await fetch(url, request)
@@ -119,33 +119,33 @@ async function publish(order: { url: string; token: string; bitrate: number }): 
   media.addSSRC(0x1234, 'bench', 'stream', 'track')
   const track = peer.addTrack(media)
   await negotiate(peer, order)
-  kept.push(peer, track, startSending(track, order.bitrate))
+  referenced.push(peer, track, startSending(track, order.bitrate))
 }
 
 async function joinAll(order: { url: string; token: string; count: number; atOnce: number }): Promise<number[]> {
   const took: number[] = []
   let begun = 0
   const some = async (): Promise<void> => {
-    while (begun++ < order.count) took.push(await joinInTheEnd(order))
+    while (begun++ < order.count) took.push(await joinWithRetries(order))
   }
   await Promise.all(Array.from({ length: order.atOnce }, some))
   return took
 }
 
-/** This stack as a client now and then does not connect; then it tries again. */
-async function joinInTheEnd(place: Place, triesLeft = 4): Promise<number> {
+/** Retries, because this client stack sometimes fails to connect. */
+async function joinWithRetries(endpoint: Endpoint, triesLeft = 4): Promise<number> {
   const peer = connection('viewer')
   try {
-    return await join(peer, place)
+    return await join(peer, endpoint)
   } catch (error) {
     viewers = viewers.filter((viewer) => viewer.peer !== peer)
     peer.close()
     if (triesLeft === 0) throw error
-    return joinInTheEnd(place, triesLeft - 1)
+    return joinWithRetries(endpoint, triesLeft - 1)
   }
 }
 
-async function join(peer: PeerConnection, place: Place): Promise<number> {
+async function join(peer: PeerConnection, endpoint: Endpoint): Promise<number> {
   const beganMs = nowMs()
   const media = new Video('0', 'RecvOnly')
   media.addVP8Codec(PAYLOAD_TYPE)
@@ -163,7 +163,7 @@ async function join(peer: PeerConnection, place: Place): Promise<number> {
     })
   })
   first.catch(() => undefined)
-  const resource = await negotiate(peer, place)
+  const resource = await negotiate(peer, endpoint)
   viewers.push(Object.assign(viewer, { resource }))
   return first
 }

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** Files that are fetched over and over for a bounded time. */
+/** Files to fetch repeatedly for a bounded time. */
 export interface Fetch {
   readonly port: number
   readonly paths: readonly string[]
@@ -9,8 +9,8 @@ export interface Fetch {
 }
 
 /**
- * A closed loop of keep-alive connections on loopback, each with one request in flight, over all paths in turn. Answers
- * the bytes of the bodies; any answer but 200 is an error, because then something else is measured.
+ * A closed loop of keep-alive connections on loopback, each with one request in flight, over all paths in turn. Returns
+ * the body bytes. Any status but 200 is an error, because the bench would measure something else.
  */
 export async function fetchBytes({ port, paths, connections, durationMs }: Fetch): Promise<number> {
   const until = performance.now() + durationMs
@@ -47,7 +47,7 @@ function fetchOn(port: number, paths: readonly string[], first: number, until: n
       }
       return true
     }
-    // One buffer for all that is read, so that the client costs little beside the server.
+    // One buffer for all reads, so that the client costs little compared with the server.
     const onread = { buffer: Buffer.alloc(262_144), callback: read }
     const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true, onread })
     socket.on('connect', ask)
@@ -55,7 +55,7 @@ function fetchOn(port: number, paths: readonly string[], first: number, until: n
   })
 }
 
-/** Where an answer's head ends, and how long its body is. Both servers write the whole head at once. */
+/** The end of an answer's head, and the length of its body. Both servers write the whole head at once. */
 function headOf(chunk: Buffer): { end: number; length: number } | string {
   const end = chunk.indexOf('\r\n\r\n') + 4
   const text = chunk.toString('latin1', 0, Math.max(end, 400))

@@ -1,14 +1,14 @@
-// Runs inside a page of the bench `capture-to-render`: a picture that says when it was drawn, sent to a peer connection of the
-// same page, once without and once with a server between. Both ends read one clock.
+// Runs inside a page of the bench `capture-to-render`. Draws frames with their number, and sends them to a peer
+// connection of the same page, once directly and once through a server. Both ends read one clock.
 const { publish, watch } = await import('/demo/webrtc.js')
 
 const [WIDTH, HEIGHT, FRAMES] = [640, 360, 30]
-/** The number of a picture in black and white, a column for each bit. */
+/** The frame number in black and white, one column per bit. */
 const BITS = 16
 const ROWS = 40
 
-/** Draws pictures until `stop`. `drawnAt` maps the number of a picture to when it was drawn. */
-function clockPicture() {
+/** Draws frames until `stop`. `drawnAt` maps a frame number to its drawing time. */
+function clockVideo() {
   const canvas = Object.assign(document.createElement('canvas'), { width: WIDTH, height: HEIGHT })
   const context = canvas.getContext('2d', { alpha: false })
   const drawnAt = new Map()
@@ -30,7 +30,7 @@ function clockPicture() {
   return { media: canvas.captureStream(FRAMES), drawnAt, stop: () => clearInterval(timer) }
 }
 
-/** Plays `media` and calls `shown` with the number of each picture, when it is there. */
+/** Plays `media` and calls `shown` with the number of each frame when it appears. */
 function play(media, shown) {
   const video = Object.assign(document.createElement('video'), { autoplay: true, muted: true })
   document.querySelector('video').replaceWith(video)
@@ -51,7 +51,7 @@ function play(media, shown) {
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Two peer connections of this page, nothing between them. */
+/** Two peer connections of this page, directly connected. */
 async function connectDirectly(media, codec) {
   const [from, to] = [new RTCPeerConnection(), new RTCPeerConnection()]
   from.addEventListener('icecandidate', ({ candidate }) => void (candidate && to.addIceCandidate(candidate)))
@@ -83,7 +83,7 @@ async function connectThrough({ whip, whep, token }, media, codec) {
   }
 }
 
-/** While nobody broadcasts yet the server says so. */
+/** Retries while the server answers that the stream is not published. */
 async function join(whep) {
   for (;;) {
     try {
@@ -96,28 +96,28 @@ async function join(whep) {
 }
 
 globalThis.latency = {
-  /** Milliseconds from drawing to showing, of each picture of `seconds`. `server`: null for none. */
+  /** Milliseconds from drawing to showing of each frame, for `seconds`. `server`: null for a direct connection. */
   async measure({ server, codec, seconds, warmSeconds }) {
-    const picture = clockPicture()
+    const clock = clockVideo()
     const connection = await (server === null
-      ? connectDirectly(picture.media, codec)
-      : connectThrough(server, picture.media, codec))
+      ? connectDirectly(clock.media, codec)
+      : connectThrough(server, clock.media, codec))
     const took = []
     play(connection.media, (number) => {
-      const drawnAt = picture.drawnAt.get(number)
+      const drawnAt = clock.drawnAt.get(number)
       if (drawnAt !== undefined) took.push({ atMs: performance.now(), ms: performance.now() - drawnAt })
     })
     await sleep(warmSeconds * 1000)
     const fromMs = performance.now()
     await sleep(seconds * 1000)
     await connection.stop()
-    picture.stop()
+    clock.stop()
     return took.filter(({ atMs }) => atMs >= fromMs).map(({ ms }) => ms)
   },
-  /** Milliseconds from asking to the first picture, of viewers one after another. */
+  /** Milliseconds from request to first frame, of viewers one after another. */
   async join({ server, codec, count }) {
-    const picture = clockPicture()
-    const sending = await publish({ url: server.whip, token: server.token, media: picture.media, codec })
+    const clock = clockVideo()
+    const sending = await publish({ url: server.whip, token: server.token, media: clock.media, codec })
     await (await join(server.whep)).stop()
     await sleep(2000)
     const took = []
@@ -127,12 +127,12 @@ globalThis.latency = {
       await new Promise((resolve) => play(watching.media, resolve))
       took.push(performance.now() - beganMs)
       const decoded = [...(await watching.pc.getStats()).values()].find(({ framesDecoded }) => framesDecoded > 0)
-      if (decoded === undefined) throw new Error('a picture was shown that nobody sent')
+      if (decoded === undefined) throw new Error('an unknown frame was shown')
       await watching.stop()
       await sleep(300)
     }
     await sending.stop()
-    picture.stop()
+    clock.stop()
     return took
   },
 }

@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
 
 /**
- * A closed loop of keep-alive connections on loopback, each with one request in flight, for a bounded time.
- * Answers how many were answered with 200; anything else is an error, because then something else is measured.
- * The loop never sleeps: to wake a sleeping client is charged to the server that writes, and costs a slow server more
- * often than a fast one, so that it would be counted twice.
+ * A closed loop of keep-alive connections on loopback, each with one request in flight, for a bounded time. Returns the
+ * number of answers with 200; any other status is an error, because the bench would measure something else.
+ *
+ * The loop never sleeps. The kernel charges waking a sleeping client to the server that writes. A slow server pays this
+ * more often than a fast one, so the difference would count twice.
  */
 export async function load(port: number, request: Buffer, connections: number, durationMs: number): Promise<number> {
   const until = performance.now() + durationMs
@@ -45,7 +46,7 @@ function oneConnection(port: number, request: Buffer, until: number): Promise<nu
 
 const OK = Buffer.from('HTTP/1.1 200')
 
-/** Where the first whole answer ends, or null while it is incomplete. */
+/** The end of the first whole answer, or null while it is incomplete. */
 function answerEnd(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n')
   if (head < 0) return null

@@ -1,4 +1,4 @@
-/** The middle of some figures. */
+/** The median. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length >> 1
@@ -7,7 +7,9 @@ export function median(values: readonly number[]): number {
     : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }
 
-/** One line per figure: what, how much, against what, and whether the target is met. The exit status tells the same. */
+/**
+ * Prints one line per figure: subject, ratio, target, and whether the target is met. Sets the exit status accordingly.
+ */
 export function report(line: { what: string; ratio: number; target: string; met: boolean; detail: string }): void {
   console.log(
     `${line.what}: ${line.ratio.toFixed(2)} (target ${line.target}: ${line.met ? 'met' : 'MISSED'}) - ${line.detail}`,

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { command, endServers, newDirectory, serve } from '../../test/system/cliProcess.ts'
 import { family, ownAddress } from '../relay/contender.ts'
 
-/** What `npm start` starts. */
+/** The program that `npm start` runs. */
 const ENTRY = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
 
 export interface BenchServer {
@@ -17,11 +17,11 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
-/** A server as `npm start` starts it, on a store of its own, with an account and an API secret. `settings`: its environment. */
+/** A server as `npm start` runs it, with its own store, an account and an API secret. `settings` is its environment. */
 export async function startServer(settings: Record<string, string> = {}): Promise<BenchServer> {
   const folder = newDirectory()
   const env = { SLUICE_WEBRTC_HOST: ownAddress(), SLUICE_WEBRTC_PORT: '0', SLUICE_LOG_LEVEL: 'info', ...settings }
-  // Also when the bench breaks.
+  // Runs also when the bench fails.
   process.on('exit', endServers)
   const server = await serve(['--data', folder], env, { entry: ENTRY })
   const secret = (await command(['--data', folder, 'secret', 'create', '--name', 'bench'])).stdout.trim()
@@ -53,7 +53,7 @@ export async function startServer(settings: Record<string, string> = {}): Promis
   }
 }
 
-/** What the line with this message says. */
+/** The fields of the log line with this message. */
 function logged(log: string, message: string): { pid: number; port: number } {
   const line = log.split('\n').find((text) => text.includes(`"message":"${message}"`))
   return JSON.parse(line ?? '{}') as { pid: number; port: number }
@@ -66,7 +66,7 @@ function memoryOf(pid: number): number[] {
 
 const residentMiB = (pid: number): number => Number(/^VmRSS:\s+(\d+)/m.exec(read(pid, 'status'))?.[1] ?? 0) / 1024
 
-/** Empty when the process has ended meanwhile: an ffmpeg, say. */
+/** Empty if the process has ended, such as an ffmpeg. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

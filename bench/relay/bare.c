@@ -1,5 +1,5 @@
 /*
- * The floor of the bench: AES-128-GCM and sendmmsg in a loop, nothing else. Loaded into node for its cipher functions.
+ * The floor of the bench: AES-128-GCM and sendmmsg in a loop, nothing else. Node loads it, so that it uses Node's cipher functions.
  * run(ports: Uint16Array, address: uint32, packets, bytes) -> CPU nanoseconds of this thread
  */
 #define _GNU_SOURCE
@@ -81,7 +81,7 @@ static napi_value run(napi_env env, napi_callback_info info) {
   int64_t before = cpu();
   for (uint32_t i = 0; i < packets; i++) {
     send_one(all, fd, viewers, i, payload, bytes);
-    /* Receivers get their turn, as they do between the packets of a stream. */
+    /* Lets the receivers run, as between the packets of a stream. */
     usleep(2000);
   }
   napi_create_int64(env, cpu() - before, &result);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { ownAddress } from './contender.ts'
 import { packed, Sockets } from './sockets.ts'
 
-/** What AES-128-GCM and sendmmsg alone cost, in a loop in C that knows nothing of RTP. */
+/** The cost of AES-128-GCM and sendmmsg alone, in a loop in C without any RTP. */
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const ADDON = path('../../build/native/bare.node')
@@ -15,7 +15,10 @@ interface Bare {
   run(ports: Uint16Array, address: number, packets: number, bytes: number): number
 }
 
-/** Microseconds of CPU for each packet to each of `viewers`, whose sockets are those of the relays' viewers; null without a compiler. */
+/**
+ * Microseconds of CPU per packet to each of `viewers`, whose sockets equal those of the relays' viewers; null without a
+ * compiler.
+ */
 export async function measureBare(viewers: number, bytes: number): Promise<number | null> {
   spawnSync(process.execPath, [path('../../scripts/native.mjs'), path('bare.c'), ADDON], { stdio: 'ignore' })
   const sockets = new Sockets(viewers)

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type Contender, family } from './contender.ts'
 
-/** What a contender in a process of its own is asked, and answers. */
+/** A request to a contender in a process of its own, and its answer. */
 export interface Ask {
   readonly id: number
   readonly kind: 'publish' | 'view'
@@ -10,7 +10,7 @@ export interface Ask {
 }
 type Answer = { readonly id: number; readonly sdp: string }
 
-/** A contender that is a script of ours: it gets `serve` and `args`, says when it is ready, and answers offers. */
+/** A contender that is one of our scripts: it gets `serve` and `args`, reports when it is ready, and answers offers. */
 export async function startChild(name: string, script: string, args: readonly string[] = []): Promise<Contender> {
   const child = fork(script, ['serve', ...args])
   const waiting = new Map<number, (sdp: string) => void>()
@@ -36,7 +36,7 @@ export async function startChild(name: string, script: string, args: readonly st
   }
 }
 
-/** The other side: answers what is asked until the parent is gone. */
+/** The child's side: answers requests until the parent ends. */
 export function answerParent(answer: (ask: Ask) => Promise<string>, stop: () => Promise<void>): void {
   process.on(
     'message',

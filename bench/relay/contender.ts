@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 
-/** A server that takes one publisher and forwards it to viewers. */
+/** A server that forwards one publisher to viewers. */
 export interface Contender {
   readonly name: string
   /** Answers a publisher's offer. */
   publish(offer: string): Promise<string>
-  /** Lets a viewer in. Either side may make the offer: some servers insist on making it. */
+  /** Adds a viewer. Either side may make the offer: some servers insist on making it. */
   view(viewer: ViewerSide): Promise<void>
   /** The processes whose CPU time counts. */
   pids(): readonly number[]
@@ -32,7 +32,7 @@ function runtimeOf(path: string): number {
   try {
     return Number(readFileSync(path, 'utf8').split(' ', 1)[0])
   } catch {
-    return 0 // the thread ended meanwhile
+    return 0 // the thread has ended
   }
 }
 
@@ -43,8 +43,7 @@ export function family(pid: number): number[] {
 }
 
 /**
- * An address of this machine that is not the loopback, which some servers refuse to use. Its packets stay inside all the
- * same.
+ * An address of this machine other than loopback, which some servers refuse. Its packets stay on the machine as well.
  */
 export function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((some) => some ?? [])

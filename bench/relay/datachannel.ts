@@ -3,7 +3,10 @@ import { PeerConnection, type Track, Video } from 'node-datachannel'
 import { type Ask, answerParent, isServing, startChild } from './child.ts'
 import { type Contender, ownAddress } from './contender.ts'
 
-/** node-datachannel as a relay, in a process of its own: every packet of the publisher is handed to every viewer's track. */
+/**
+ * node-datachannel as a relay, in a process of its own: it passes every packet of the publisher to every viewer's
+ * track.
+ */
 export const startDatachannel = (): Promise<Contender> =>
   startChild('node-datachannel', new URL(import.meta.url).pathname)
 
@@ -14,7 +17,7 @@ const GATHER_MS = 5000
 
 function serve(): void {
   const viewers: Track[] = []
-  const kept: unknown[] = []
+  const referenced: unknown[] = []
   const options = {
     iceServers: [],
     bindAddress: ownAddress(),
@@ -32,7 +35,7 @@ function serve(): void {
     media.addVP8Codec(PAYLOAD_TYPE)
     if (kind === 'view') media.addSSRC(SSRC, 'relay', 'stream', 'track')
     const track = peer.addTrack(media)
-    kept.push(peer, track)
+    referenced.push(peer, track)
     if (kind === 'publish') track.onMessage(forward)
     else viewers.push(track)
     return answer(peer, offer)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Contender, family } from './contender.ts'
 
-/** Janus with its videoroom plugin and a configuration of its own, over its HTTP interface. */
+/** Janus with its videoroom plugin and its own configuration, over its HTTP interface. */
 
 const PROGRAM = '/usr/bin/janus'
 const PORT = 34_288
@@ -67,7 +67,7 @@ interface Message {
   readonly plugindata?: { readonly data: { readonly id?: number; readonly error?: string } }
 }
 
-/** One peer: a session with one handle, so that its events are its own. */
+/** One peer: a session with one handle, so that it gets only its own events. */
 class Handle {
   readonly #session: string
   readonly #path: string
@@ -102,7 +102,7 @@ class Handle {
     await this.#ask({ request: 'start' }, { type: 'answer', sdp: answer })
   }
 
-  /** Sends a message to the plugin and waits for what it says to it; other events are passed over. */
+  /** Sends a message to the plugin and waits for its reply; ignores other events. */
   async #ask(body: object, jsep?: object): Promise<Message> {
     await post(this.#path, { janus: 'message', body, ...(jsep === undefined ? {} : { jsep }) })
     for (let tries = 0; tries < 20; tries++) {

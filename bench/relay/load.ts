@@ -7,8 +7,8 @@ import { Sockets } from './sockets.ts'
 import { Viewer } from './viewer.ts'
 
 /**
- * One publisher of another WebRTC stack than ours, which sends VP8 of a constant bitrate, 30 frames a second; and viewers
- * that join as any other, and then only count what comes: the machine shall be busy with the server, not with them.
+ * One publisher on a WebRTC stack other than ours, which sends VP8 at a constant bit rate and 30 frames a second. Its
+ * viewers join like any other and then only count packets, so that the machine spends its time on the server.
  */
 
 const PAYLOAD = 1100
@@ -20,18 +20,18 @@ const FRAMES_PER_SECOND = 30
 const KEY_INTERVAL = 60
 const JOINS_AT_ONCE = 4
 const CONNECT_MS = 15_000
-/** For one viewer, on a busy machine; one of any server's now and then does not connect, and another one comes. */
+/** Per viewer, on a busy machine. With every server a viewer sometimes fails to connect; then another one joins. */
 const JOIN_MS = 10_000
 const TRIES = 3
 const JOINING_BITRATE = 200_000
-/** Until what is compiled while it runs has been compiled, which takes so many packets, and what joining left is collected. */
+/** The warm-up, until the hot code is compiled; after it a pause to collect the garbage of the joins. */
 const WARM_PACKETS = 60_000
 const SETTLE_MS = 10_000
 
 export interface Measured {
-  /** Microseconds of the server's CPU for each packet that arrived at a viewer. */
+  /** Microseconds of server CPU per packet that arrived at a viewer. */
   readonly usPerPacket: number
-  /** Share of what was sent that arrived. */
+  /** Share of sent packets that arrived. */
   readonly delivery: number
   readonly packetsPerSecond: number
 }
@@ -48,7 +48,7 @@ export async function measure(
 ): Promise<Measured> {
   const publisher = connection('publisher')
   const sender = startSending(await publish(server, publisher), bitrate)
-  // Whoever joins shall find a server that has time for it.
+  // A low bit rate leaves the server time for joining viewers.
   sender.turn(JOINING_BITRATE)
   const sockets = new Sockets(viewers * TRIES)
   const joined: Viewer[] = []
@@ -77,7 +77,7 @@ async function publish(server: Contender, peer: PeerConnection): Promise<Track> 
   return track
 }
 
-/** Lets viewers in, a few at a time, and waits until each has opened a packet of media. */
+/** Adds viewers, a few at a time, and waits until each has decrypted a media packet. */
 async function join(server: Contender, count: number, sockets: Sockets, joined: Viewer[]): Promise<void> {
   const identity = await createIdentity()
   let begun = 0
@@ -120,7 +120,7 @@ export function connected(peer: PeerConnection): Promise<void> {
   })
 }
 
-/** Sends on a schedule of 10 ms, and catches up with what it owes. `turn` sets another bitrate. */
+/** Sends every 10 ms, and catches up with packets that are late. `turn` sets another bit rate. */
 export function startSending(track: Track, bitrate: number) {
   const perFrame = Math.max(1, Math.round(perSecond(bitrate) / FRAMES_PER_SECOND))
   let rate = perSecond(bitrate)
@@ -146,12 +146,12 @@ const BODY = Buffer.alloc(PAYLOAD, 0x55)
 
 function packetOf(count: number, perFrame: number): Buffer {
   const frame = Math.floor(count / perFrame)
-  const place = count % perFrame
+  const packet = count % perFrame
   const isKey = frame % KEY_INTERVAL === 0
   // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
-  const head = place > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01]
+  const head = packet > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01]
   BODY.set(head)
-  const fields = { marker: place === perFrame - 1, payloadType: PAYLOAD_TYPE, sequence: count & 0xffff, ssrc: SSRC }
+  const fields = { marker: packet === perFrame - 1, payloadType: PAYLOAD_TYPE, sequence: count & 0xffff, ssrc: SSRC }
   return writeRtp({ ...fields, timestamp: (frame * 90_000) / FRAMES_PER_SECOND }, BODY)
 }
 

@@ -3,7 +3,7 @@ import { createRelayEngine } from '../../src/media/relay/processes/engine.ts'
 import { answerParent, isServing, startChild } from './child.ts'
 import { type Contender, ownAddress } from './contender.ts'
 
-/** The embedded engine with one relay process, whose packets are forwarded in JavaScript or in C. Both processes count. */
+/** The embedded engine with one relay process, which forwards packets in JavaScript or in C. Both processes count. */
 export const startOurs = (backEnd: 'js' | 'native'): Promise<Contender> =>
   startChild(`Sluice, ${backEnd}`, new URL(import.meta.url).pathname, [backEnd])
 
@@ -23,8 +23,8 @@ async function serve(backEnd: string): Promise<void> {
   await engine.start()
   answerParent(
     async ({ id, kind, offer }) => {
-      const place = { room: 'bench', sourceId: null, sessionId: `session-${id}`, offer }
-      const answer = kind === 'publish' ? await engine.publish({ ...place, codec: null }) : await engine.view(place)
+      const session = { room: 'bench', sourceId: null, sessionId: `session-${id}`, offer }
+      const answer = kind === 'publish' ? await engine.publish({ ...session, codec: null }) : await engine.view(session)
       if (!answer.ok) throw new Error(answer.problem)
       return answer.answer
     },

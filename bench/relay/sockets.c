@@ -1,11 +1,11 @@
 /*
- * The sockets of the bench's viewers: many, read in turns with as few system calls as can be, so that reading them takes next
- * to nothing of the cores that are measured, and nobody is woken for a datagram.
+ * The sockets of the bench's viewers. They are read in turns with as few system calls as possible, so that reading takes
+ * almost nothing of the measured cores, and no datagram wakes a process.
  *   open(address: uint32) -> descriptor
  *   port(descriptor) -> number
  *   send(descriptor, datagram, address: uint32, port)
- *   receive(descriptors: Int32Array, counts: Uint32Array) -> [place, datagram, …]: what is no media, and the first that is;
- *     all that is media is counted
+ *   receive(descriptors: Int32Array, counts: Uint32Array) -> [index, datagram, …]: all but media, and the first media packet;
+ *     `counts` gets the number of media packets
  *   close(descriptor)
  */
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* RFC 7983, and RFC 5761 for what is RTP and what is RTCP. */
+/* RFC 7983, and RFC 5761 to distinguish RTP from RTCP. */
 static int is_media(const unsigned char *data, size_t length) {
   return length >= 12 && data[0] >= 128 && data[0] < 192 && (data[1] < 192 || data[1] > 223);
 }
@@ -88,19 +88,19 @@ static napi_value receive(napi_env env, napi_callback_info info) {
   struct mmsghdr headers[AT_ONCE] = {0};
   struct iovec vectors[AT_ONCE];
   napi_value values[2], out;
-  size_t count = 2, sockets = 0, places = 0;
+  size_t count = 2, sockets = 0, counters = 0;
   uint32_t filled = 0, *counts = NULL;
   int32_t *fds = NULL;
   napi_get_cb_info(env, info, &count, values, NULL, NULL);
   napi_get_typedarray_info(env, values[0], NULL, &sockets, (void **)&fds, NULL, NULL);
-  napi_get_typedarray_info(env, values[1], NULL, &places, (void **)&counts, NULL, NULL);
+  napi_get_typedarray_info(env, values[1], NULL, &counters, (void **)&counts, NULL, NULL);
   napi_create_array(env, &out);
   for (size_t i = 0; i < AT_ONCE; i++) {
     vectors[i] = (struct iovec){.iov_base = buffers[i], .iov_len = MAX_BYTES};
     headers[i].msg_hdr.msg_iov = &vectors[i];
     headers[i].msg_hdr.msg_iovlen = 1;
   }
-  for (uint32_t i = 0; i < sockets && i < places; i++) {
+  for (uint32_t i = 0; i < sockets && i < counters; i++) {
     for (int turn = 0, got = AT_ONCE; turn < MAX_TURNS && got == AT_ONCE; turn++) {
       got = recvmmsg(fds[i], headers, AT_ONCE, MSG_DONTWAIT, NULL);
       for (int j = 0; j < got; j++) {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { ownAddress } from './contender.ts'
 
-/** Sockets of viewers that cost next to nothing to read: see sockets.c. */
+/** Sockets of viewers that cost almost nothing to read: see sockets.c. */
 
 interface Addon {
   open(address: number): number
@@ -15,13 +15,13 @@ interface Addon {
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 const ADDON = path('../../build/native/sockets.node')
-/** Fewer wake-ups than there are packets, and no buffer runs over in this time. */
+/** Fewer wake-ups than packets, but short enough that no buffer overflows. */
 const READ_MS = 4
 
 /** 32 bits of an IPv4 address. */
 export const packed = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 
-/** All sockets of the viewers, read together. */
+/** The sockets of all viewers, read together. */
 export class Sockets {
   readonly address = ownAddress()
   readonly #addon: Addon
@@ -30,7 +30,7 @@ export class Sockets {
   readonly #taking: ((datagram: Buffer) => void)[] = []
   readonly #timer: NodeJS.Timeout
 
-  /** For `most` viewers. */
+  /** @param most viewers */
   constructor(most: number) {
     spawnSync(process.execPath, [path('../../scripts/native.mjs'), path('sockets.c'), ADDON], { stdio: 'ignore' })
     this.#addon = createRequire(import.meta.url)(ADDON) as Addon
@@ -39,11 +39,11 @@ export class Sockets {
     this.#timer = setInterval(() => this.#read(), READ_MS)
   }
 
-  /** A socket whose datagrams go to `take`, but for media: of that only the first packet does, the others are counted. */
+  /** A socket that passes its datagrams to `take`. Of its media only the first packet; it counts the others. */
   open(take: (datagram: Buffer) => void) {
-    const place = this.#taking.push(take) - 1
+    const index = this.#taking.push(take) - 1
     const fd = this.#addon.open(packed(this.address))
-    this.#fds[place] = fd
+    this.#fds[index] = fd
     return {
       port: this.#addon.port(fd),
       send: (datagram: Buffer, to: { address: string; port: number }) =>
@@ -51,7 +51,7 @@ export class Sockets {
     }
   }
 
-  /** Packets of media that came to all sockets. */
+  /** Media packets received on all sockets. */
   get media(): number {
     return this.#counts.reduce((sum, count) => sum + count, 0)
   }
@@ -64,8 +64,8 @@ export class Sockets {
   #read(): void {
     const came = this.#addon.receive(this.#fds.subarray(0, this.#taking.length), this.#counts)
     for (let at = 0; at < came.length; at += 2) {
-      const [place, datagram] = [came[at], came[at + 1]]
-      if (typeof place === 'number' && Buffer.isBuffer(datagram)) this.#taking[place]?.(datagram)
+      const [index, datagram] = [came[at], came[at + 1]]
+      if (typeof index === 'number' && Buffer.isBuffer(datagram)) this.#taking[index]?.(datagram)
     }
   }
 }

@@ -10,11 +10,11 @@ import type { ViewerSide } from './contender.ts'
 import type { Sockets } from './sockets.ts'
 
 /**
- * A viewer that costs the machine next to nothing once it is there: ICE and DTLS are real, and of the media the first packet
- * must open with the keys that were agreed on. The rest is counted as it comes. It reports once a second.
+ * A viewer that costs the machine almost nothing once it is connected. ICE and DTLS are real, and it decrypts the first
+ * media packet with the negotiated keys. It only counts the rest, and sends a report once a second.
  */
 export class Viewer implements ViewerSide {
-  /** The first genuine packet of media came. */
+  /** Resolves with the first genuine media packet. */
   readonly watching: Promise<void>
   readonly #identity: Identity
   readonly #socket: ReturnType<Sockets['open']>
@@ -154,7 +154,7 @@ export class Viewer implements ViewerSide {
   }
 }
 
-/** What viewers and servers agreed on to protect media. */
+/** The SRTP profiles that viewers and servers negotiated. */
 export const agreed = new Set<string>()
 
 const CHECK_MS = 100

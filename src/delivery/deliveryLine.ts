@@ -6,7 +6,11 @@ import type { Ended } from './record.ts'
  * One attempt as the log shows it; `docs/reference/logs.md` lists the fields. Of the URL only the host, and neither what was
  * sent nor what was answered: each may hold a secret of the receiver.
  */
-export function deliveryLine(node: string, { facts, request, attempt }: StartedDelivery, { webhookId, end }: Ended): Fields {
+export function deliveryLine(
+  node: string,
+  { facts, request, attempt }: StartedDelivery,
+  { webhookId, end }: Ended,
+): Fields {
   return {
     node,
     accountId: facts.accountId,

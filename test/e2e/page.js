@@ -1,5 +1,5 @@
 // What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
-const { testPicture } = await import('/demo/picture.js')
+const { testVideo } = await import('/demo/picture.js')
 const { over, publish, watch } = await import('/demo/webrtc.js')
 
 let held = null
@@ -63,7 +63,7 @@ async function attempt(begin) {
 }
 
 function picture({ label, scale = 0.25, only }) {
-  const { media } = testPicture(() => label, scale)
+  const { media } = testVideo(() => label, scale)
   return only ? new MediaStream(media.getTracks().filter(({ kind }) => kind === only)) : media
 }
 const camera = () => navigator.mediaDevices.getUserMedia({ video: { width: 320, height: 180 }, audio: true })

@@ -1,6 +1,6 @@
 import { reader } from './figures.js'
 import { everySecond, milliseconds, panel } from './panel.js'
-import { testPicture } from './picture.js'
+import { testVideo } from './picture.js'
 import { canSend, over, publish } from './webrtc.js'
 import { explain } from './words.js'
 
@@ -12,13 +12,13 @@ export function broadcastTab(root) {
   for (const option of [...codecs.options]) if (!canSend(option.value)) option.remove()
   let live = null
 
-  /** False when it is not on any more: it was ended, or another has begun. */
+  /** False if it is already over, or another one has begun. */
   const end = async (which = live) => {
     const ended = live
     if (ended === null || ended !== which) return false
     live = null
     ended.release()
-    view.picture(null)
+    view.play(null)
     view.state('idle', 'Off the air')
     view.figures({})
     face(false)
@@ -34,13 +34,13 @@ export function broadcastTab(root) {
 
   const begin = async () => {
     view.button.disabled = true
-    view.told()
+    view.inform()
     const mine = { releases: [], session: null, release: () => mine.releases.forEach((release) => release()) }
     live = mine
     try {
-      const source = await open(view.field('picture'), () => view.field('stream'))
+      const source = await open(view.field('video'), () => view.field('stream'))
       mine.releases.push(() => source.stop())
-      view.picture(source.media)
+      view.play(source.media)
       view.state('waiting', 'Connecting')
       await goLive(view, mine, source.media, end)
       face(true)
@@ -52,7 +52,7 @@ export function broadcastTab(root) {
 
   view.form.addEventListener('submit', (event) => {
     event.preventDefault()
-    void (live === null ? begin() : end().then(() => view.told()))
+    void (live === null ? begin() : end().then(() => view.inform()))
   })
   addEventListener('pagehide', () => void end())
 }
@@ -63,7 +63,7 @@ async function goLive(view, mine, media, end) {
   const url = `/api/whip/${encodeURIComponent(stream)}`
   mine.session = await publish({ url, token, media, codec, sourceId })
   const { pc, streamId } = mine.session
-  if (streamId !== '') view.told(watchLink(streamId))
+  if (streamId !== '') view.inform(watchLink(streamId))
   let after = ''
   const changed = () => {
     if (pc.connectionState === 'connected') {
@@ -73,7 +73,7 @@ async function goLive(view, mine, media, end) {
   }
   void over(pc).then(async () => {
     if (!(await end(mine))) return
-    view.refused({ words: 'The server has ended this broadcast, or the connection was lost.', detail: '' })
+    view.refused({ words: 'The server ended this broadcast, or the connection was lost.', detail: '' })
   })
   pc.addEventListener('connectionstatechange', changed)
   changed()
@@ -86,13 +86,16 @@ async function goLive(view, mine, media, end) {
   mine.releases.push(stop)
 }
 
-async function open(picture, label) {
-  if (picture === 'test') return testPicture(label)
-  const wanted = { video: { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } }, audio: true }
+async function open(source, label) {
+  if (source === 'test') return testVideo(label)
+  const constraints = {
+    video: { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } },
+    audio: true,
+  }
   const media =
-    picture === 'camera'
-      ? await navigator.mediaDevices.getUserMedia(wanted)
-      : await navigator.mediaDevices.getDisplayMedia(wanted)
+    source === 'camera'
+      ? await navigator.mediaDevices.getUserMedia(constraints)
+      : await navigator.mediaDevices.getDisplayMedia(constraints)
   return { media, stop: () => media.getTracks().forEach((track) => track.stop()) }
 }
 

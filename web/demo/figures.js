@@ -1,6 +1,6 @@
-// What a connection is doing, from the browser's own statistics.
+// Figures of a connection, from the browser's own statistics.
 
-/** Reads the figures of an RTCPeerConnection; rates are those since the last call. */
+/** Reads the figures of an RTCPeerConnection; rates cover the time since the last call. */
 export function reader(pc) {
   let before = null
   return async () => {
@@ -46,7 +46,7 @@ function rates(before, now) {
 export const bitrate = (bitsPerSecond) =>
   bitsPerSecond >= 1e6 ? `${(bitsPerSecond / 1e6).toFixed(2)} Mbit/s` : `${Math.round(bitsPerSecond / 1e3)} kbit/s`
 
-/** What people call them, by how SDP and MP4 spell them. */
+/** Common names of codecs, by their names in SDP and MP4. */
 const NAMES = { h264: 'H.264', avc1: 'H.264', opus: 'Opus', mp4a: 'AAC' }
 
 /** `H.264 + Opus`. */

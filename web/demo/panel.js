@@ -1,4 +1,4 @@
-// What both tabs have: a screen, figures below it, a form, and a place for what went wrong.
+// What both tabs share: a screen, figures below it, a form, and a notice.
 
 export function panel(root, labels) {
   const find = (selector) => root.querySelector(selector)
@@ -6,17 +6,17 @@ export function panel(root, labels) {
     find,
   )
   const values = new Map(labels.map((label) => [label, figure(find('.figures'), label)]))
-  const sound = find('.sound')
-  // Browsers let a page begin without sound only.
-  const offerSound = () => sound && (sound.hidden = !video.muted || !screen.classList.contains('on'))
-  sound?.addEventListener('click', () => (video.muted = false))
-  video.addEventListener('volumechange', offerSound)
+  const unmute = find('.unmute')
+  // Browsers allow autoplay only without audio.
+  const offerAudio = () => unmute && (unmute.hidden = !video.muted || !screen.classList.contains('on'))
+  unmute?.addEventListener('click', () => (video.muted = false))
+  video.addEventListener('volumechange', offerAudio)
   const lit = (on) => {
     if (on && !screen.classList.contains('on')) show(screen)
     screen.classList.toggle('on', on)
     root.classList.toggle('on', on)
     video.controls = on && !video.hasAttribute('data-own')
-    offerSound()
+    offerAudio()
   }
   return {
     form,
@@ -27,8 +27,8 @@ export function panel(root, labels) {
       badge.dataset.state = name
       badge.textContent = text
     },
-    /** Shows media, or nothing. */
-    picture(media) {
+    /** @param media null: shows nothing */
+    play(media) {
       video.srcObject = media
       lit(media !== null)
     },
@@ -41,7 +41,7 @@ export function panel(root, labels) {
       notice.classList.add('refused')
       show(notice)
     },
-    told(...content) {
+    inform(...content) {
       notice.replaceChildren(...content)
       notice.classList.remove('refused')
       notice.hidden = content.length === 0
@@ -49,7 +49,7 @@ export function panel(root, labels) {
   }
 }
 
-/** On a small screen what has changed may be out of sight. */
+/** On a small screen the changed element may be out of sight. */
 const show = (element) => element.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
 
 function figure(list, label) {

@@ -1,12 +1,12 @@
-// A picture and a tone to broadcast when there is no camera: a clock, so that two screens side by side show the delay,
-// a dot that turns once a second, and a beep when it is at the top.
+// A test video with a tone, to broadcast without a camera. It shows a clock, so that two screens side by side show the
+// delay, and a dot that turns once a second, with a beep when it is at the top.
 
 const WIDTH = 1280
 const HEIGHT = 720
 const FRAMES = 30
 
-/** A stream of the drawn picture and its tone. `stop()` ends both. `scale` shrinks it, for machines that are busy. */
-export function testPicture(label, scale = 1) {
+/** A stream of the drawn video and its tone. `stop()` ends both. `scale` shrinks it, for busy machines. */
+export function testVideo(label, scale = 1) {
   const canvas = Object.assign(document.createElement('canvas'), { width: WIDTH * scale, height: HEIGHT * scale })
   const context = canvas.getContext('2d', { alpha: false })
   context.scale(scale, scale)

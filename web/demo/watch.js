@@ -14,7 +14,7 @@ export function watchTab(root) {
     const ended = current
     current = null
     ended?.abort()
-    view.picture(null)
+    view.play(null)
     view.state('idle', 'Not watching')
     view.figures({})
     view.button.textContent = 'Watch'
@@ -24,7 +24,7 @@ export function watchTab(root) {
   const begin = async () => {
     const stopping = new AbortController()
     current = stopping
-    view.told()
+    view.inform()
     view.button.textContent = 'Stop'
     view.button.classList.add('stop')
     try {
@@ -48,9 +48,9 @@ export function watchTab(root) {
   }
 }
 
-/** Watches until it is told to stop: says at once when it was ended, asks why, and waits while nobody broadcasts. */
+/** Watches until it is stopped. When a session ends, it shows that at once and reconnects. Without a publisher it waits. */
 async function stay(view, stopping) {
-  const play = view.field('way') === 'hls' ? playHls : playWhep
+  const play = view.field('protocol') === 'hls' ? playHls : playWhep
   while (!stopping.signal.aborted) {
     try {
       view.state('waiting', 'Connecting')
@@ -67,25 +67,25 @@ async function stay(view, stopping) {
   }
 }
 
-/** Resolves when the stream has ended; who watches is then told to wait, or why not. */
+/** Resolves when the session is over; the next attempt then waits, or shows the reason. */
 async function playWhep(view, signal) {
   const clicked = performance.now()
   const [account, stream] = streamOf(view)
   const url = `/api/whep/${encodeURIComponent(account)}/${encodeURIComponent(stream)}`
   const session = await watch({ url, token: view.field('token'), sourceId: view.field('source') })
   const first = firstFrame(view, clicked)
-  view.picture(session.media)
+  view.play(session.media)
   const read = reader(session.pc)
   const stop = everySecond(async () => {
     const { bitrate, resolution, frameRate, codecs, lost, stands } = await read()
     const figures = { Bitrate: bitrate, Resolution: resolution, 'Frame rate': frameRate, Codecs: codecs }
     view.figures({ ...figures, 'Packets lost': lost, 'First frame': first() })
-    // A broadcast that is replaced or comes back goes on in this connection.
+    // A replaced or returning broadcast continues in this connection.
     if (first() !== '') view.state(...(stands ? ['waiting', 'Waiting for the broadcast'] : ['live', 'Live']))
   })
   await Promise.race([over(session.pc), aborted(signal)])
   stop()
-  view.picture(null)
+  view.play(null)
   await session.stop()
 }
 
@@ -101,7 +101,7 @@ async function playHls(view, signal) {
   const hls = new Hls({
     enableWorker: false,
     lowLatencyMode: true,
-    // After a hiccup it would stay behind: play faster, and skip where that takes too long.
+    // After a stall the player would stay behind: play faster, and skip if that takes too long.
     maxLiveSyncPlaybackRate: 1.5,
     liveSyncDuration: 2,
     liveMaxLatencyDuration: 6,
@@ -119,7 +119,7 @@ async function playHls(view, signal) {
   }
 }
 
-/** Resolves when it is over; rejects with what the server said. */
+/** Resolves when playback is stopped; rejects with the server's refusal. */
 function playing(hls, url, view, signal) {
   const { Events } = hls.constructor
   return new Promise((resolve, reject) => {
@@ -148,12 +148,12 @@ function hlsFigures(hls, video, first) {
   }
 }
 
-/** Says when the first frame was on the screen, measured from `since`. */
+/** Returns a function for the time from `since` to the first frame on the screen. */
 function firstFrame(view, since) {
   let after = ''
   view.video.requestVideoFrameCallback(() => {
     after = milliseconds(performance.now() - since)
-    view.told()
+    view.inform()
     view.state('live', 'Live')
   })
   return () => after

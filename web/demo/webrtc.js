@@ -1,6 +1,6 @@
-// WHIP (RFC 9725) and WHEP in a browser: one POST each way, and a DELETE at the end.
+// WHIP (RFC 9725) and WHEP in a browser: one POST to begin, one DELETE to end.
 
-/** The server said no; `status` and `text` are its own. */
+/** A refusal of the server, with its `status` and `text`. */
 export class Refusal extends Error {
   constructor(status, text, retryAfterSeconds = 0) {
     super(text)
@@ -10,8 +10,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Sends the tracks of `media` to `url`, the video in one or several `encodings`. Resolves when the server has answered;
- * media flows when `pc` is connected.
+ * Sends the tracks of `media` to `url`, the video in one or several `encodings`. Resolves with the server's answer; media
+ * flows once `pc` is connected.
  */
 export async function publish({
   url,
@@ -30,7 +30,7 @@ export async function publish({
   return negotiate(pc, withQuery(url, { codec, sourceId }), token)
 }
 
-/** Asks for the media at `url`. `media` fills as tracks arrive. */
+/** Requests the media at `url`. Tracks are added to `media` as they arrive. */
 export async function watch({ url, token, sourceId = '' }) {
   const pc = connection()
   const media = new MediaStream()
@@ -46,8 +46,8 @@ function connection() {
 }
 
 /**
- * The server is reachable at its own addresses, so the offer need not wait until ours are gathered. That begins when the answer
- * is there, which names the STUN and TURN servers to do it with.
+ * The server is reachable at its own addresses, so the offer does not wait for our candidates. Gathering begins with the
+ * answer, which names the STUN and TURN servers.
  */
 async function negotiate(pc, url, token) {
   try {
@@ -75,7 +75,7 @@ async function negotiate(pc, url, token) {
   }
 }
 
-/** Of `Link` headers (RFC 9725 section 4.6), as an RTCPeerConnection takes them. */
+/** The ICE servers in `Link` headers (RFC 9725 section 4.6), for an RTCPeerConnection. */
 function iceServers(links) {
   const entries = links.matchAll(/<([^>]*)>((?:\s*;\s*[\w-]+="[^"]*")*)/g)
   return [...entries].flatMap(([, urls, text]) => {
@@ -87,13 +87,13 @@ function iceServers(links) {
 }
 
 /**
- * Resolves when the connection is over. A goodbye of the server closes the DTLS transport at once, which
- * `connectionState` does not tell; a server that vanished is noticed by ICE. `disconnected` is no end: a pause of the
- * network, after which both go on.
+ * Resolves when the connection is over. If the server closes it, the DTLS transport closes at once, which
+ * `connectionState` does not show. ICE detects a server that vanished. `disconnected` is not the end: after a pause of
+ * the network both sides continue.
  */
 export function over(pc) {
   return new Promise((resolve) => {
-    // Of a line that the server has rejected there is none.
+    // A media section that the server rejected has no transport.
     const transport = pc.getTransceivers().find(({ sender }) => sender.transport)?.sender.transport
     const look = () => {
       const states = [pc.connectionState, transport?.state]
@@ -105,7 +105,7 @@ export function over(pc) {
   })
 }
 
-/** `keepalive`: the goodbye arrives although the page is being left. */
+/** `keepalive`: the DELETE is sent even while the user leaves the page. */
 async function stop(pc, resource) {
   pc.close()
   await fetch(resource, { method: 'DELETE', keepalive: true }).catch(() => undefined)
@@ -120,10 +120,10 @@ function withQuery(url, parameters) {
 const sendable = () => globalThis.RTCRtpSender?.getCapabilities('video')?.codecs ?? []
 const isOf = (codec) => (one) => one.mimeType.toLowerCase() === `video/${codec}`
 
-/** Whether this browser encodes `codec`. Not every one has H.264 from the start. */
+/** Whether this browser encodes `codec`. Some browsers load H.264 only later. */
 export const canSend = (codec) => sendable().some(isOf(codec))
 
-/** The chosen codec first, then what belongs to every codec (RTX, FEC). */
+/** The chosen codec first, then the formats that serve every codec (RTX, FEC). */
 function codecsFor(codec) {
   const all = sendable()
   const chosen = all.filter(isOf(codec))

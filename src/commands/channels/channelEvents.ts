@@ -21,7 +21,7 @@ interface EventFilters {
   sortDirection: 'asc' | 'desc'
 }
 
-/** One page of what happened to the channels of an account, whether a webhook wanted it or not; newest first by default. */
+/** One page of the events of an account's channels, with or without a subscribed webhook; newest first by default. */
 export async function listChannelEvents(
   ctx: Context,
   accountId: string,

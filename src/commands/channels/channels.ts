@@ -20,7 +20,7 @@ import {
   withChannel,
 } from './shared.ts'
 
-/** Makes a channel with everything that its body asks for. Nothing is written when any of it is wrong. */
+/** Creates a channel with everything in its body. If any part is invalid, nothing is written. */
 export async function createChannel(
   ctx: Context,
   actor: Actor,
@@ -65,7 +65,7 @@ export async function readChannel(ctx: Context, accountId: string, id: string): 
   return channel ? ok(toChannelRecord(channel)) : err(noSuch('channel', id))
 }
 
-/** Edits what the body names. A new `timeout` counts from the next start, or for the one that is running. */
+/** Edits the fields in the body. A new `timeout` also applies to a running channel. */
 export async function updateChannel(
   ctx: Context,
   actor: Actor,
@@ -91,7 +91,7 @@ export async function updateChannel(
   return ok(toChannelRecord(changed.value))
 }
 
-/** Deletes a channel that does not run, with all that belongs to it; schedulers no longer name it. */
+/** Deletes a stopped channel with everything that belongs to it. Schedulers no longer name it. */
 export async function deleteChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction(async (tx) => {
@@ -110,7 +110,7 @@ export async function deleteChannel(ctx: Context, actor: Actor, id: string): Cha
   return gone
 }
 
-/** What goes with its channel is told of as if it had been deleted alone. */
+/** Emits the same events for the parts of a deleted channel as if each part was deleted alone. */
 async function emitPartChanges(tx: Tx, channel: Channel, atMs: number): Promise<void> {
   const { id: channelId, name: channelName, accountId } = channel
   const tell = (type: 'ingest' | 'engine' | 'distribution', { id, name }: { id: string; name: string }, verb: string) =>
@@ -146,7 +146,7 @@ export async function listChannels(
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toChannelRecord) }) : page
 }
 
-/** Turns the collision of an external id into a refusal. */
+/** Turns the unique violation of an external id into a refusal. */
 async function unlessTaken<T>(work: () => ChannelResult<T>): ChannelResult<T> {
   try {
     return await work()

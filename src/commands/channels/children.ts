@@ -14,7 +14,7 @@ import { addEngine, newEngine } from './engines.ts'
 import { addIngest, ingestRecord, newIngest } from './ingests.ts'
 import { hasLadder, noLadder } from './ladders.ts'
 
-/** What is made together with a channel. */
+/** The parts that are created together with a channel. */
 export interface Children {
   ingests: StoredIngest[]
   /** Each with the path of its ladder in the body. */
@@ -28,7 +28,7 @@ export interface ChildRecords {
   distributions: DistributionRecord[]
 }
 
-/** Gives everything its id. The distributions are fed by all the engines. */
+/** Gives every part its id. All engines feed all distributions. */
 export function childrenOf(ctx: Context, channel: Channel, body: NewChannel): Children {
   const ingests: Children['ingests'] = []
   const engines: Children['engines'] = []
@@ -47,7 +47,7 @@ export function childrenOf(ctx: Context, channel: Channel, body: NewChannel): Ch
   return { ingests, engines, distributions }
 }
 
-/** Is everything there that the children name? */
+/** Checks that everything that the parts name exists. */
 export async function checkChildren(
   tx: Tx,
   accountId: string,

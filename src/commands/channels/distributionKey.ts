@@ -6,7 +6,7 @@ import { newId } from './shared.ts'
 
 const KEY_CONTEXT = 'distribution:key'
 
-/** A key of a distribution as it is stored: its text is sealed. */
+/** A distribution key as stored: its text is sealed. */
 export function newKey(ctx: Context, distribution: Distribution, { key, name }: NewKey): DistributionKey {
   return {
     id: newId(ctx, 'ke'),
@@ -18,7 +18,7 @@ export function newKey(ctx: Context, distribution: Distribution, { key, name }: 
   }
 }
 
-/** The text of a key. Throws when it was sealed with a key that this node does not have. */
+/** The text of a key. Throws if it was sealed with a key that this node does not have. */
 export function openKey({ sealer }: Pick<Context, 'sealer'>, { keySealed }: DistributionKey): string {
   const opened = sealer.open(keySealed, KEY_CONTEXT)
   if (!opened.ok) throw new Error(`a viewer key cannot be opened with this node's sealing key: ${opened.error}`)

@@ -31,7 +31,7 @@ interface Made {
   keys: DistributionKey[]
 }
 
-/** Makes a way to play a channel. */
+/** Creates a distribution of a channel. */
 export async function createDistribution(
   ctx: Context,
   actor: Actor,
@@ -61,7 +61,7 @@ export async function readDistribution(ctx: Context, accountId: string, id: stri
   return ok(toDistributionRecord(distribution, await keysOf(ctx, id)))
 }
 
-/** Edits what the body names. It counts at once, for those who watch too. */
+/** Edits the fields in the body. The change applies at once, also to current viewers. */
 export async function updateDistribution(
   ctx: Context,
   actor: Actor,
@@ -86,7 +86,7 @@ export async function updateDistribution(
   return answered(ctx, made, 'updated')
 }
 
-/** Being switched on or off is news of its own. */
+/** Switching a distribution on or off has an event of its own. */
 async function recordSwitch(
   tx: Tx,
   actor: Actor,
@@ -162,7 +162,7 @@ export const distributionPart = (tx: Tx, id: string) => ({
 export const objectOf = ({ id, name, channelId }: Distribution) =>
   ({ type: 'distribution', id, name, channelId }) as const
 
-/** Only engines of the same channel can feed it. */
+/** Only engines of the same channel can feed a distribution. */
 async function checkEngines(
   tx: Tx,
   channelId: string,

@@ -28,7 +28,7 @@ import {
   withPart,
 } from './shared.ts'
 
-/** Makes an engine of a channel, stopped. */
+/** Creates an engine of a channel, stopped. */
 export async function createEngine(
   ctx: Context,
   actor: Actor,
@@ -43,7 +43,7 @@ export async function createEngine(
   return answered(ctx, made, 'created')
 }
 
-/** Makes an engine that takes its media from this ingest. */
+/** Creates an engine that takes its media from this ingest. */
 export async function createEngineOfIngest(
   ctx: Context,
   actor: Actor,
@@ -82,7 +82,7 @@ export async function readEngine(ctx: Context, accountId: string, id: string): C
   return engine ? ok(toEngineRecord(engine)) : err(noSuch('engine', id))
 }
 
-/** Edits an engine. What it works on can change only while it does not run. */
+/** Edits an engine. Its ingest and its ladder can change only while it is stopped. */
 export async function updateEngine(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<EngineRecord> {
   const patch = checked(readUpdateEngine(body, ctx.channelSettings))
   if (!patch.ok) return patch
@@ -102,7 +102,7 @@ export async function updateEngine(ctx: Context, actor: Actor, id: string, body:
   return answered(ctx, made, 'updated')
 }
 
-/** Deletes an engine that does not run; distributions that it fed and schedulers that name it go on without it. */
+/** Deletes a stopped engine. Distributions and schedulers that named it continue without it. */
 export async function deleteEngine(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction(async (tx) => {
@@ -187,7 +187,7 @@ export async function addEngine(tx: Tx, actor: Actor, atMs: number, engine: Engi
   await auditChange(tx, actor, atMs, objectOf(engine), { verb: 'created', after: auditView(engine) })
 }
 
-/** Are the ingest and the ladder there that the engine names? */
+/** Checks that the ingest and the ladder of an engine exist. */
 async function checkNames(tx: Tx, channel: Channel, rules: NewEngine): Promise<Result<true, ChannelFailure>> {
   const wrong: Record<string, string[]> = {}
   const ingests = rules.ingestId === null ? [] : await tx.ingests.ofChannel(channel.id)
@@ -200,7 +200,7 @@ async function checkNames(tx: Tx, channel: Channel, rules: NewEngine): Promise<R
   return Object.keys(wrong).length === 0 ? ok(true) : err(validationFailed(wrong))
 }
 
-/** Is it the same work, whatever it is called? */
+/** True if both do the same work, whatever their names. */
 const worksAlike = (a: Engine, b: Engine): boolean =>
   a.ingestId === b.ingestId && a.region === b.region && a.abrLadderId === b.abrLadderId
 

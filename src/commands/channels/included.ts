@@ -15,7 +15,7 @@ type Kind = (typeof INCLUDABLE)[number]
 interface Preview {
   data: unknown[]
   hasMore: boolean
-  /** Where the whole list is. */
+  /** The URL of the whole list. */
   link: string
   count: number
 }
@@ -36,7 +36,7 @@ const LISTS: Readonly<Record<Kind, List>> = {
 }
 const PREVIEW = '10'
 
-/** A channel, and the beginnings of what `include` names. */
+/** A channel, and the beginning of each list in `include`. */
 export async function readChannelWith(
   ctx: Context,
   reader: ChannelReader,

@@ -22,10 +22,10 @@ import {
 } from './shared.ts'
 
 const SECRET_CONTEXT = 'ingest:secret'
-/** 128 bits, as 32 characters that every encoder takes. */
+/** 128 bits, as 32 characters that every encoder accepts. */
 const KEY_BYTES = 16
 
-/** Makes an ingest of a channel. A push gets its address and its stream key. */
+/** Creates an ingest of a channel. A push gets its URL and its stream key. */
 export async function createIngest(
   ctx: Context,
   actor: Actor,
@@ -52,7 +52,7 @@ export async function readIngest(ctx: Context, reader: ChannelReader, id: string
   return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
-/** Edits an ingest. Where its media comes from can change only while no engine takes it. */
+/** Edits an ingest. Its source can change only while no engine uses it. */
 export async function updateIngest(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
@@ -78,7 +78,7 @@ export async function updateIngest(ctx: Context, actor: Actor, id: string, body:
   return answered(ctx, made, 'updated')
 }
 
-/** Deletes an ingest that no engine is connected to. */
+/** Deletes an ingest that no engine uses. */
 export async function deleteIngest(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const gone = await ctx.store.transaction((tx) =>
@@ -95,7 +95,10 @@ export async function deleteIngest(ctx: Context, actor: Actor, id: string): Chan
   return gone
 }
 
-/** Gives a push another stream key. Whoever publishes with the old one is cut off, and refused from then on. */
+/**
+ * Gives a push a new stream key. Sluice cuts an encoder that publishes with the old key, and refuses that key from then
+ * on.
+ */
 export async function rotateKey(ctx: Context, actor: Actor, id: string): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>
@@ -132,11 +135,11 @@ export async function listIngests(
   return page.ok ? ok({ ...page.value, data: page.value.data.map((row) => shownTo(ctx, reader, row)) }) : page
 }
 
-/** The ingest that this stream key belongs to: what an encoder that connects wants to feed. */
+/** The ingest of this stream key, for an encoder that connects. */
 export const findByStreamKey = (ctx: Pick<Context, 'store'>, streamKey: string): Promise<StoredIngest | undefined> =>
   ctx.store.read.ingests.findByKeyHash(sha256(streamKey))
 
-/** Where a pull takes its media from. Throws when it was sealed with a key that this node does not have. */
+/** The source URL of a pull. Throws if it was sealed with a key that this node does not have. */
 export const sourceOf = (ctx: Pick<Context, 'sealer'>, ingest: StoredIngest): string => openSecret(ctx, ingest)
 
 export function newIngest(ctx: Context, channel: Channel, rules: NewIngest): StoredIngest {
@@ -163,7 +166,7 @@ export const ingestRecord = (ctx: Context, ingest: StoredIngest): IngestRecord =
 const shownTo = (ctx: Context, { seesSecrets }: ChannelReader, ingest: StoredIngest): IngestRecord =>
   seesSecrets ? ingestRecord(ctx, ingest) : toIngestRecord(ingest, null, ctx.channelSettings)
 
-/** A change of the type needs another kind of secret; a push keeps its key. */
+/** A new type needs a new kind of secret; a push keeps its key. */
 function secretAfter(
   ctx: Context,
   before: StoredIngest,
@@ -207,5 +210,5 @@ function answered(
 
 const objectOf = ({ id, name, channelId }: StoredIngest) => ({ type: 'ingest', id, name, channelId }) as const
 
-/** What an audit row shows. Where a source is stays sealed: keys stand in any part of an address. */
+/** The fields in an audit row. The source URL stays sealed, because any part of a URL may contain a key. */
 const auditView = ({ name, type, region, channelId }: StoredIngest) => ({ name, type, region, channelId })

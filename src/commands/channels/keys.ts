@@ -11,7 +11,7 @@ import { newKey } from './distributionKey.ts'
 import { distributionPart, objectOf } from './distributions.ts'
 import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './shared.ts'
 
-/** Adds a key that viewers' tokens are verified with. The first one closes the distribution to viewers without a token. */
+/** Adds a key that verifies viewers' tokens. The first key closes the distribution to viewers without a token. */
 export async function createKey(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<KeyRecord> {
   const read = checked(readCreateKey(body, ctx.channelSettings))
   if (!read.ok) return read
@@ -66,9 +66,9 @@ async function keysOf(ctx: Context, accountId: string, id: string): ChannelResul
   return distribution ? ok(await ctx.store.read.distributionKeys.list(id)) : err(noSuch('distribution', id))
 }
 
-/** What the deletion of keys has come to. */
+/** The result of deleting keys. */
 export interface KeysDeleted {
-  /** What the person who did it has to know; null: nothing. */
+  /** A warning for the user who deleted them; null: none. */
   readonly warning: string | null
 }
 
@@ -77,8 +77,8 @@ const STAYS_CLOSED =
 const IS_OPEN = 'This distribution has no key: everybody can watch it without a token'
 
 /**
- * Deletes one key; tokens that were signed with it are refused from then on. Without the last one the distribution stays
- * closed: a key is deleted because it is known to the wrong people, or to put another in its place.
+ * Deletes one key; tokens that it signed are refused from then on. After the last one the distribution stays closed:
+ * users delete a key because it leaked, or to replace it.
  */
 export async function deleteKey(ctx: Context, actor: Actor, id: string, keyId: string): ChannelResult<KeysDeleted> {
   const nowMs = ctx.clock.now()

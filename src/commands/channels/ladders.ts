@@ -15,16 +15,16 @@ import type { Actor, Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './shared.ts'
 
-/** The list is read whole, so there is an end to it. */
+/** Bounds the list, because Sluice reads all of it. */
 const LADDERS_MAX = 100
 
-/** Is there a ladder with this id? It stays until the transaction ends. */
+/** Whether this ladder exists. The row is locked until the transaction ends. */
 export const hasLadder = async (tx: Tx, accountId: string, id: string): Promise<boolean> =>
   id === DEFAULT_LADDER_ID || (isId(id) && (await tx.abrLadders.lock(accountId, id)) !== undefined)
 
 export const noLadder = (id: string): string => `there is no ladder ${id.slice(0, 64)}; GET /v2/abr lists them`
 
-/** The ladder that an engine is to make; undefined when it is gone, which deleting it prevents. */
+/** The ladder of an engine; undefined if it does not exist. A ladder in use cannot be deleted. */
 export async function ladderOf(
   ctx: Pick<Context, 'store'>,
   accountId: string,
@@ -55,7 +55,7 @@ export async function readLadder(ctx: Context, accountId: string, id: string): C
   return ladder ? ok(toLadderRecord(ladder)) : err(noSuch('ABR ladder', id))
 }
 
-/** Changes a ladder. Engines take it at their next start. */
+/** Edits a ladder. Engines use the change at their next start. */
 export async function updateLadder(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<LadderRecord> {
   if (id === DEFAULT_LADDER_ID) return err(readOnly)
   const nowMs = ctx.clock.now()

@@ -2,14 +2,14 @@ import type { Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 
 const BATCH = 200
-/** In one go; what is left then is done the next time. */
+/** Batches in one run; the next run does the rest. */
 const BATCHES_MAX = 1000
-/** Deliveries that are younger may still be written to. */
+/** Younger deliveries may still change. */
 const SETTLED_MS = 600_000
 
 /**
- * Takes the sources of pulls out of what earlier versions have put on record: in small transactions, so that nobody waits
- * for them. Costs next to nothing when there are none.
+ * Removes pull source URLs that earlier versions recorded. Works in small transactions, so that other writers do not
+ * wait. Costs almost nothing when there are none.
  */
 export async function removeLeftSources({ store, clock }: Pick<Context, 'store' | 'clock'>): Promise<void> {
   const untilMs = clock.now() - SETTLED_MS

@@ -15,26 +15,26 @@ import type { Measured } from './runs/measured.ts'
 import { INGEST_PROTOCOLS } from './monitoring.ts'
 import { type ChannelResult, checked, isId, channelPage } from './shared.ts'
 
-// What only the node knows that has the encoder or runs the engine; every other one refuses, and names it.
+// Only the node with the encoder or the engine has these measurements. Every other node refuses, and names that node.
 
 type Query = Record<string, unknown>
 
-/** Who asks whom, and where it was measured. */
+/** The account that reads, and this node's measurements. */
 export interface Asking {
   readonly ctx: Context
   readonly measured: Measured
-  /** Null: no engines run here. */
+  /** Null: this process runs no engines. */
   readonly load: Pick<EncodingLoad, 'paceOf'> | null
   readonly accountId: string
 }
 
-/** Whether the source of an ingest is there, and what came in. */
+/** Whether the source of an ingest is connected, and the received bit rate. */
 export const monitorIngest = (asking: Asking, id: string, query: Query) =>
   monitorOne(asking, { kind: 'ingest', id, query }, ofIngest, () =>
     asking.ctx.store.read.ingests.get(asking.accountId, id),
   )
 
-/** What an engine makes. */
+/** The output of an engine. */
 export const monitorEngine = (asking: Asking, id: string, query: Query) =>
   monitorOne(asking, { kind: 'engine', id, query }, ofEngine, () =>
     asking.ctx.store.read.engines.get(asking.accountId, id),
@@ -52,13 +52,13 @@ async function monitorOne<P, M>(
   return part ? of(asking, part, span.value) : err(noSuch(kind, id))
 }
 
-/** One page of the same of all ingests of a channel, newest first. */
+/** One page of `monitorIngest` for all ingests of a channel, newest first. */
 export const monitorIngests = (asking: Asking, channelId: string, query: Query) =>
   monitorAll(asking, { list: 'monitored_ingests', channelId, query }, ofIngest, (wanted) =>
     asking.ctx.store.read.ingests.page(wanted),
   )
 
-/** One page of the same of all engines of a channel, newest first. */
+/** One page of `monitorEngine` for all engines of a channel, newest first. */
 export const monitorEngines = (asking: Asking, channelId: string, query: Query) =>
   monitorAll(asking, { list: 'monitored_engines', channelId, query }, ofEngine, (wanted) =>
     asking.ctx.store.read.engines.page(wanted),
@@ -130,7 +130,7 @@ function noteOf(type: Ingest['type'], isUnused: boolean): string | null {
   return isUnused ? UNUSED : null
 }
 
-/** Does an engine run that takes its media from there? */
+/** Whether a running engine takes its media from this ingest. */
 export async function isUsed({ store }: Pick<Context, 'store'>, { id, channelId }: Ingest): Promise<boolean> {
   const engines = await store.read.engines.ofChannel(channelId)
   return engines.some(({ ingestId, status }) => ingestId === id && status !== 'stopped' && status !== 'stopping')
@@ -169,7 +169,10 @@ const inHundredths = (value: number | null): number | null => (value === null ? 
 
 type Here = Result<true, ChannelFailure>
 
-/** A source that is not here may be at the node that runs an engine of it, or, where none runs, an encoder at any. */
+/**
+ * Refuses if the source may be at another node: the node of one of its engines or, if none runs, any node that an
+ * encoder pushes to.
+ */
 async function isNowhereElse(ctx: Context, measured: Measured, { id, channelId, type }: Ingest): Promise<Here> {
   const engines = await ctx.store.read.engines.ofChannel(channelId)
   const own = engines.filter(({ ingestId }) => ingestId === id)

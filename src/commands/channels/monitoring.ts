@@ -12,7 +12,7 @@ export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
   'srt-pull': 'srt',
 }
 
-/** How a channel and all of its parts are, in one answer: at most 1000 of each. */
+/** The state of a channel and all of its parts in one answer: at most 1000 of each kind. */
 export async function monitorChannel(
   ctx: Context,
   viewers: Pick<Viewers, 'of'>,

@@ -4,8 +4,9 @@ import { isId } from './shared.ts'
 export type Recorded = 'channel' | 'engine' | 'distribution'
 
 /**
- * Whether something is the account's, or was and has left runs or served bytes: those stay readable as long as they are
- * kept, because bills are written after a channel is gone. What never ran or served anything is as if it never was.
+ * Whether something belongs to the account, or did and has left runs or served bytes. Those stay readable while they
+ * are stored, because accounts are billed after a channel is deleted. Something that never ran or served anything
+ * counts as unknown.
  */
 export async function isOnRecord(
   { store: { read } }: Context,

@@ -7,18 +7,18 @@ import type { Context, ChannelChange } from '../context.ts'
 import { openKey } from './distributionKey.ts'
 import { isId } from './shared.ts'
 
-/** A change by another process is seen after this long at most. */
+/** The longest delay until this node sees a change by another process. */
 const FRESH_MS = 1000
-const KEPT_MAX = 10_000
+const RULES_MAX = 10_000
 
 interface CachedPlayback {
   readonly rules: Promise<PlaybackRules | null>
-  /** Of a promise that is kept. */
+  /** The result of `rules`, once it is there. */
   settled?: PlaybackRules | null
   readonly atMs: number
 }
 
-/** The rules of distributions that are being played, so that a segment costs no look at the store. */
+/** Caches the rules of distributions in use, so that a segment needs no query. */
 export class Playbacks {
   readonly #ctx: Context
   readonly #cached = new Map<string, CachedPlayback>()
@@ -27,18 +27,18 @@ export class Playbacks {
     this.#ctx = ctx
   }
 
-  /** What `find` would answer, if it need not wait. */
+  /** The result of `find` if it is in memory, else undefined. */
   peek(id: string): PlaybackRules | null | undefined {
-    const kept = this.#cached.get(id)
-    return kept && this.#ctx.clock.monotonic() - kept.atMs < FRESH_MS ? kept.settled : undefined
+    const cached = this.#cached.get(id)
+    return cached && this.#ctx.clock.monotonic() - cached.atMs < FRESH_MS ? cached.settled : undefined
   }
 
-  /** Null: there is no such distribution. */
+  /** Null: no such distribution. */
   find(id: string): Promise<PlaybackRules | null> {
     const nowMs = this.#ctx.clock.monotonic()
-    const kept = this.#cached.get(id)
-    if (kept && nowMs - kept.atMs < FRESH_MS) return kept.rules
-    if (this.#cached.size >= KEPT_MAX) this.#cached.clear()
+    const cached = this.#cached.get(id)
+    if (cached && nowMs - cached.atMs < FRESH_MS) return cached.rules
+    if (this.#cached.size >= RULES_MAX) this.#cached.clear()
     const rules = isId(id) ? this.#load(id) : Promise.resolve(null)
     const entry: CachedPlayback = { rules, atMs: nowMs }
     this.#cached.set(id, entry)
@@ -53,7 +53,7 @@ export class Playbacks {
     return rules
   }
 
-  /** After a committed change at this node. */
+  /** Call it after a committed change at this node. */
   forget({ kind, id }: ChannelChange): void {
     if (kind === 'distribution') this.#cached.delete(id)
     else this.#cached.clear()
@@ -76,26 +76,29 @@ export class Playbacks {
   }
 }
 
-/** What the ticket of playlists opens: those of all renditions. That of a piece opens the piece of its name. */
+/**
+ * What a playlist ticket opens: the playlists of all renditions. The ticket of a segment opens the segment with its
+ * name.
+ */
 export const PLAYLIST_TICKET = 'playlists'
 
 const MAC_BYTES = 16
-/** A tracking id of 128 characters and all countries that a token may name. */
+/** Room for a tracking id of 128 characters and all countries that a token may name. */
 const TICKET_MAX = 2304
-/** At most 2.5 kB each. */
-const KNOWN_MAX = 2000
+/** Cached tickets; each takes at most 2.5 kB. */
+const TICKETS_MAX = 2000
 
 /**
- * Signs the addresses within playlists, so that a player that sends no header and a cache in between can use them. A
- * ticket carries the whole grant of the token that it stands for; it holds no secret, and nothing in it can be changed.
+ * Signs the URLs in playlists for players and caches that cannot send a header. A ticket carries the whole grant of its
+ * token. It holds no secret, and its signature prevents changes.
  *
- * It is the same in every playlist: RFC 8216 section 6.2.1 allows no change of an address, and players fetch again what
- * has another one.
+ * It is the same in every playlist: a URL must not change (RFC 8216 section 6.2.1), and players fetch again what has a
+ * new one.
  */
 export class PlaybackTickets {
   readonly #key: KeyObject
-  /** Tickets whose signature was checked: to check it costs as much as the rest of an answer. */
-  readonly #known = new Map<string, Grant>()
+  /** Tickets with a checked signature: the check costs as much as the rest of an answer. */
+  readonly #cached = new Map<string, Grant>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -107,7 +110,7 @@ export class PlaybackTickets {
     return `${body}.${this.#mac(opens, distributionId, body)}`
   }
 
-  /** Null: forged, of another distribution or piece, expired, or admitted by a key that is gone. */
+  /** Null: the ticket is forged, expired, for another distribution or segment, or its key was deleted. */
   read(ticket: unknown, opens: string, { distribution, keys }: PlaybackRules, nowMs: number): Grant | null {
     if (typeof ticket !== 'string' || ticket.length > TICKET_MAX) return null
     const grant = this.#genuine(ticket, opens, distribution.id)
@@ -115,17 +118,17 @@ export class PlaybackTickets {
     return keys.some(({ id }) => id === grant.keyId) ? grant : null
   }
 
-  /** What a ticket says, if it is one of ours. All who watch with one token show the same. */
+  /** The grant in a genuine ticket, else null. All viewers with the same token send the same ticket. */
   #genuine(ticket: string, opens: string, distributionId: string): Grant | null {
     const name = `${distributionId} ${opens} ${ticket}`
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
+    const cached = this.#cached.get(name)
+    if (cached !== undefined) return cached
     const end = ticket.lastIndexOf('.')
     const body = ticket.slice(0, end)
     if (end < 0 || !constantTimeEqual(ticket.slice(end + 1), this.#mac(opens, distributionId, body))) return null
     const grant = readGrant(body)
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(name, grant)
+    if (this.#cached.size >= TICKETS_MAX) this.#cached.clear()
+    this.#cached.set(name, grant)
     return grant
   }
 
@@ -135,7 +138,7 @@ export class PlaybackTickets {
   }
 }
 
-/** In a ticket: a restriction that is empty, so that it lets nobody pass. Nothing: no restriction. */
+/** Encodes a restriction that admits no viewer; an empty text encodes no restriction. */
 const NOBODY = '-'
 const DEVICES = new Map<string, Device>([
   ['d', 'desktop'],
@@ -143,7 +146,7 @@ const DEVICES = new Map<string, Device>([
   ['t', 'tv'],
 ])
 
-/** Codes of countries and devices that are none match no viewer, so they are left out. */
+/** Omits invalid country and device codes, because they match no viewer. */
 function writeGrant({ untilMs, keyId, trackingId, countries, devices }: Grant): string {
   const until = untilMs === null ? '' : Math.ceil(untilMs / 1000).toString(36)
   const tracking = Buffer.from(trackingId ?? '').toString('base64url')

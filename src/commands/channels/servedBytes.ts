@@ -2,16 +2,16 @@ import type { ServedBytes as Row } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import type { Viewers } from './viewers.ts'
 
-/** Time zones differ by quarters of an hour. */
+/** A quarter of an hour, because offsets of time zones are multiples of it. */
 const SLOT_MS = 900_000
-/** More different rows than this are written at once, so that no flood of tracking ids can take the memory. */
+/** At this many different rows Sluice writes at once, so that a flood of tracking ids cannot exhaust memory. */
 const WAITING_MAX = 10_000
 
 type Served = Omit<Row, 'slotMs'>
 
 /**
- * Counts what distributions serve, bytes and the time that they play, in memory, and adds it to the store every few
- * seconds. A crash loses what waits.
+ * Counts the bytes and the playing time that distributions serve in memory, and adds them to the store every few
+ * seconds. A crash loses what is not written yet.
  */
 export class ServedBytesCounter {
   readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
@@ -28,13 +28,13 @@ export class ServedBytesCounter {
     this.#viewers.took(served.distributionId, served.viewedMs)
     const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
-    const known = this.#waiting.get(key)
-    if (known) add(known, served)
+    const waiting = this.#waiting.get(key)
+    if (waiting) add(waiting, served)
     else this.#waiting.set(key, { ...served, slotMs })
     if (this.#waiting.size >= WAITING_MAX) void this.flush()
   }
 
-  /** Writes what waits. What cannot be written now stays, within the bound, and is written later. */
+  /** Writes all counts. If the store is unavailable, they stay in memory, within the bound, until the next call. */
   flush(): Promise<void> {
     this.#flushing ??= this.#write().finally(() => {
       this.#flushing = null
@@ -49,7 +49,7 @@ export class ServedBytesCounter {
     try {
       await this.#ctx.store.transaction((tx) => tx.served.add(rows))
     } catch (error) {
-      this.#ctx.log.warn({ rows: rows.length, err: error }, 'served bytes cannot be written now')
+      this.#ctx.log.warn({ rows: rows.length, err: error }, 'served bytes could not be written; trying again')
       this.#putBack(rows)
     }
   }
@@ -57,8 +57,8 @@ export class ServedBytesCounter {
   #putBack(rows: readonly Row[]): void {
     for (const row of rows) {
       const key = keyOf(row, row.slotMs)
-      const known = this.#waiting.get(key)
-      if (known) add(known, row)
+      const waiting = this.#waiting.get(key)
+      if (waiting) add(waiting, row)
       else if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
     }
   }
@@ -69,6 +69,6 @@ function add(row: Row, { bytesOut, viewedMs }: Served): void {
   row.viewedMs += viewedMs
 }
 
-/** Made for each answer. Only the last part may hold a space. */
+/** Runs for each answer. Only the last part may contain a space. */
 const keyOf = ({ distributionId, country, trackingId }: Served, slotMs: number): string =>
   `${distributionId} ${slotMs} ${country} ${trackingId}`

@@ -11,40 +11,40 @@ import { emitChannelEvent } from './webhooks/emit.ts'
 import { rowsAfter, type WholeOrder } from '../../core/pages/whole.ts'
 import { INVALID_CURSOR, type KeysetList, type KeysetPage, paginate } from '../pages.ts'
 
-/** What every command of the live interface answers. */
+/** The result of every command of the channels interface. */
 export type ChannelResult<T> = Promise<Result<T, ChannelFailure>>
 
-/** Who reads: for whose account, and whether with stream keys, sources and the like. */
+/** The account that reads, and whether it may see stream keys, source URLs and other secrets. */
 export interface ChannelReader {
   readonly accountId: string
   /** False for a credential that may only read. */
   readonly seesSecrets: boolean
 }
 
-/** What ids look like; a text that is none names nothing, and never reaches the store. */
+/** Checks the form of an id. Text of another form names nothing and never reaches the store. */
 export const isId = (text: string): boolean => /^[a-z]{2}_\w{1,60}$/.test(text)
 
 export const newId = (ctx: Pick<Context, 'clock' | 'random'>, prefix: IdPrefix): string =>
   prefixedId(prefix, ctx.clock.now(), ctx.random)
 
-/** The value, or `validation_failed` with every field that is wrong. */
+/** The value, or `validation_failed` with every invalid field. */
 export const checked = <T>(read: Result<T, FieldErrors>): Result<T, ChannelFailure> =>
   read.ok ? read : err(validationFailed(read.error))
 
-/** What a change is about. */
+/** The object of a change. */
 export interface ChangedObject {
   type: 'channel' | 'ingest' | 'engine' | 'distribution' | 'abr_ladder' | 'scheduler' | 'webhook'
   id: string
   name: string
-  /** The channel that it belongs to. */
+  /** The channel of the object. */
   channelId?: string
-  /** Looked up where it is not said. */
+  /** Read from the store if absent. */
   channelName?: string
 }
 
 /**
- * Every change of a live resource is recorded here, in the transaction of the change itself. `before` and `after` must be
- * free of secrets.
+ * Records a change of a channel's resource, in the transaction of the change itself. `before` and `after` must be free
+ * of secrets.
  */
 export async function auditChange(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function auditChange(
   await emitChange(tx, { accountId: actor.accountId, atMs }, object, verb)
 }
 
-/** Tells webhooks of a change, where there is an event for it. */
+/** Emits the webhook event of a change, if there is one for it. */
 export async function emitChange(
   tx: Tx,
   on: { accountId: string; atMs: number },
@@ -74,7 +74,7 @@ export async function emitChange(
   await emitChannelEvent(tx, on, { name: event, object: { ...object, parent }, data: null })
 }
 
-/** Runs `work` with the channel locked, so that changes of one channel follow each other. */
+/** Runs `work` with the channel locked, so that changes of one channel run in sequence. */
 export async function withChannel<T>(
   tx: Tx,
   accountId: string,
@@ -96,19 +96,19 @@ export async function withPart<P extends { id: string; channelId: string }, T>(
   const found = isId(part.id) ? await part.get(actor.accountId, part.id) : undefined
   if (!found) return none
   return withChannel(tx, actor.accountId, found.channelId, async (channel) => {
-    // It was read before the channel was locked, and may have been changed or deleted meanwhile.
+    // Read it again: it may have changed between the first read and the lock.
     const current = await part.get(actor.accountId, part.id)
     return current ? work(current, channel) : none
   })
 }
 
-/** Is there room for `more` of these in the channel? */
+/** Checks that the channel has room for `more` of these. */
 export function room(what: string, there: readonly unknown[], more = 1): Result<true, ChannelFailure> {
   if (there.length + more <= CHILDREN_MAX) return ok(true)
   return err(refusal('too_many', `A channel has at most ${CHILDREN_MAX} ${what}; there are ${there.length}`))
 }
 
-/** One page of a list of the live interface. */
+/** One page of a list of the channels interface. */
 export async function channelPage<R>(ctx: Context, list: KeysetList<R>): ChannelResult<KeysetPage<R>> {
   const page = await paginate(ctx.sign, list)
   return page.ok ? page : err(refusal('invalid_cursor', INVALID_CURSOR))

@@ -21,7 +21,7 @@ import type { KeysetPage } from '../pages.ts'
 import { isOnRecord } from './onRecord.ts'
 import { type ChannelResult, channelPage } from './shared.ts'
 
-/** What a report is about: the bytes that were served, or the minutes of media. */
+/** What a report sums: served bytes, or minutes of media. */
 export interface Subject {
   readonly kind: 'channel' | 'distribution'
   readonly id: string
@@ -33,7 +33,7 @@ type Of = Pick<ServedQuery, 'channelId' | 'distributionId' | 'viewed'>
 
 const WHOLE_TIME = { stepMs: 900_000, offsetMs: 0 }
 
-/** Bytes or minutes that were served, by time. */
+/** Served bytes or minutes, by time. */
 export async function servedSeries(
   ctx: Context,
   accountId: string,
@@ -45,7 +45,7 @@ export async function servedSeries(
   const of = await ownedBy(ctx, accountId, subject)
   if (!of.ok) return of
   const question = read.value
-  // All of it is HLS.
+  // Everything that Sluice serves here is HLS.
   if (question.formats && !question.formats.includes('hls')) return ok(toSeries(question, []))
   const sums = await ctx.store.read.served.sum({
     ...of.value,
@@ -70,7 +70,10 @@ export async function servedSeries(
 
 type ServedGroup = 'channel' | 'distribution' | 'streaming-format'
 
-/** A distribution is asked about itself; minutes are not told by format, of which there is one. */
+/**
+ * The report of a distribution has no filter by distribution. Minutes have no filter by format, because there is one
+ * format.
+ */
 function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup> {
   const formats = counted === 'bytes' ? ({ groups: ['streaming-format'], formats: true } as const) : { groups: [] }
   return kind === 'channel'
@@ -81,10 +84,10 @@ function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup>
 const amountOf = ({ counted }: Subject, { bytesOut, viewedMs }: ServedSum): number =>
   counted === 'bytes' ? bytesOut : minutesOf(viewedMs)
 
-/** What the report of a country is called when the country is not known: reserved for that in ISO 3166. */
+/** The country code for an unknown country: ISO 3166 reserves it for users. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
-/** Bytes or minutes that were served, by the country of the viewer, the most first. */
+/** Served bytes or minutes by the viewer's country, highest first. */
 export async function servedCountries(
   ctx: Context,
   accountId: string,
@@ -101,13 +104,13 @@ export async function servedCountries(
   return ok(amounts.sort((a, b) => b.amount - a.amount || (a.countryCode < b.countryCode ? -1 : 1)))
 }
 
-/** What was served under one tracking id; without one: to viewers who have none. */
+/** What Sluice served for one tracking id; without one: to viewers that have none. */
 export interface TrackedUsage {
   trackingId?: string
   amount: number
 }
 
-/** One page of the bytes or minutes that were served, by tracking id. */
+/** One page of served bytes or minutes, by tracking id. */
 export async function servedTrackingIds(
   ctx: Context,
   accountId: string,
@@ -143,7 +146,7 @@ const toTracked = (subject: Subject, sum: ServedSum): TrackedUsage => ({
   amount: amountOf(subject, sum),
 })
 
-/** Minutes that engines ran, with or without a source, by time. A run that is open counts up to now. */
+/** Running minutes of engines, with or without a source, by time. An open run counts up to now. */
 export async function transcodingMinutes(
   ctx: Context,
   accountId: string,

@@ -1,26 +1,26 @@
 import type { Context } from '../context.ts'
 
 const SLOT_MS = 5000
-/** A player fetches a segment of two seconds or more at a time, and some of them when it begins. */
+/** A player fetches segments of two seconds or more, and several of them at the start. */
 const SLOTS = 6
-/** The slot that is being filled is not counted. */
-const KEPT = SLOTS + 1
+/** The last slot is still filling and does not count. */
+const SLOTS_MAX = SLOTS + 1
 
 /**
- * Counts the viewers of each distribution by what they take: a viewer takes a second of media in a second. Nothing that a
- * client sends is kept, and a distribution is kept only while its media is taken.
+ * Counts the viewers of each distribution by the media that Sluice serves: a viewer takes one second of media per
+ * second. It stores nothing that a client sends, and a distribution only while viewers take its media.
  */
 export class Viewers {
   readonly #clock: Pick<Context['clock'], 'monotonic'>
   #slot = 0
-  /** Milliseconds of media by distribution; the newest last. */
+  /** Milliseconds of media by distribution; the newest slot is last. */
   #slots: Map<string, number>[] = []
 
   constructor({ clock }: { clock: Pick<Context['clock'], 'monotonic'> }) {
     this.#clock = clock
   }
 
-  /** Media that was handed over to a viewer, milliseconds. */
+  /** Counts media that was handed to a viewer, in milliseconds. */
   took(distributionId: string, viewedMs: number): void {
     if (viewedMs <= 0) return
     this.#turn()
@@ -28,13 +28,13 @@ export class Viewers {
     now?.set(distributionId, (now.get(distributionId) ?? 0) + viewedMs)
   }
 
-  /** Of 30 seconds that have just passed, to a whole number; a viewer that has just come is not counted yet. */
+  /** The average over the last 30 seconds, rounded. A viewer that has just started does not count yet. */
   of(distributionId: string): number {
     this.#turn()
     return watching(this.#slots.slice(0, -1).map((slot) => slot.get(distributionId) ?? 0))
   }
 
-  /** Of all distributions. */
+  /** The viewers of all distributions. */
   get total(): number {
     this.#turn()
     return watching(this.#slots.slice(0, -1).flatMap((slot) => [...slot.values()]))
@@ -42,9 +42,9 @@ export class Viewers {
 
   #turn(): void {
     const slot = Math.floor(this.#clock.monotonic() / SLOT_MS)
-    const passed = Math.min(KEPT, slot - this.#slot)
+    const passed = Math.min(SLOTS_MAX, slot - this.#slot)
     for (let count = 0; count < passed; count += 1) this.#slots.push(new Map())
-    this.#slots = this.#slots.slice(-KEPT)
+    this.#slots = this.#slots.slice(-SLOTS_MAX)
     this.#slot = slot
   }
 }

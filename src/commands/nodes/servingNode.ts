@@ -7,31 +7,31 @@ import { writeTotals } from '../sessions/count.ts'
 import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.ts'
 
 export interface NodeOptions {
-  /** The same at each start of this machine with this data directory, and at no other. */
+  /** Host key: the same at each start on this machine with this data directory, and unique to them. */
   readonly place: string
   readonly pid: number
-  /** Where clients reach it; null: nobody is sent here. */
+  /** The public URL of this node; null: other nodes redirect no viewers to it. */
   readonly url: string | null
-  /** Is this process of the same place running? */
+  /** Whether this process of the same host is running. */
   readonly isRunning: (pid: number) => boolean
-  /** How long others believe that this node lives after its lease was renewed. */
+  /** How long after a renewal other nodes consider this node's lease valid. */
   readonly leaseMs: number
-  /** Renews the lease, beside all that is written here. */
+  /** Renews the lease, independently of what is written here. */
   readonly leases: Leases
 }
 
 export interface ServingNode {
-  /** Writes what was counted. Every few seconds. */
+  /** Writes the counted bytes. Call it every few seconds. */
   count(): Promise<void>
-  /** Ends what is to be ended, and learns what other nodes do. Every few seconds. */
+  /** Ends sessions that were asked to end, and refreshes the feeds of other nodes. Call it every few seconds. */
   reconcile(): Promise<void>
-  /** Gives up nodes that are dead, with their sessions and feeds. */
+  /** Gives up dead nodes, with their sessions and feeds. */
   sweep(): Promise<void>
-  /** Ends every session, then leaves. Idempotent. */
+  /** Ends every session, then removes this node. Idempotent. */
   stop(): Promise<void>
 }
 
-/** Begins to hold sessions. What earlier processes of this place left open is ended with the last time known. */
+/** Starts to serve sessions. Sessions that earlier processes of this host left open end at their last known time. */
 export async function startNode(ctx: Context, options: NodeOptions): Promise<ServingNode> {
   const node = new HoldingNode(ctx, options)
   await node.sweep()
@@ -39,7 +39,7 @@ export async function startNode(ctx: Context, options: NodeOptions): Promise<Ser
   return node
 }
 
-/** Sessions that are ended in one transaction when their node is given up. */
+/** Sessions that one transaction ends when their node is given up. */
 const GIVEN_UP_AT_ONCE = 2_000
 
 class HoldingNode implements ServingNode {
@@ -96,8 +96,10 @@ class HoldingNode implements ServingNode {
 
   #lost(): void {
     this.#isLost = true
-    // What fails is done again when it is reconciled next.
-    this.#restart().catch((error: unknown) => this.#ctx.log.warn({ err: error }, 'this node is lost still'))
+    // The next `reconcile` retries a failed restart.
+    this.#restart().catch((error: unknown) =>
+      this.#ctx.log.warn({ err: error }, 'this node could not register again; trying again'),
+    )
   }
 
   #restart(): Promise<void> {
@@ -107,20 +109,20 @@ class HoldingNode implements ServingNode {
     return this.#restarting
   }
 
-  /** Others gave this node up and ended its sessions on record, so that they must end here as well. */
+  /** Other nodes gave this node up and ended its sessions in the store, so they must end here as well. */
   async #restartOnce(): Promise<void> {
     if (this.#stopped) return
-    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'this process was taken for dead: its sessions are ended')
+    this.#ctx.log.error({ node: this.#ctx.sessions.node }, 'other nodes gave this node up: its sessions are ended')
     await endAll(this.#ctx, 'lost')
     if (!this.#stopped) await this.register()
   }
 
   async #judge(node: Node): Promise<void> {
     const { place, pid, isRunning, leaseMs } = this.#options
-    // At our own place it can be known at once. A process of our own number is an earlier life of ours.
-    const isKnownDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
-    if (isKnownDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
-      await giveUp(this.#ctx, node.id, isKnownDead)
+    // On the own host this needs no lease. A node with this process id was an earlier process.
+    const isSurelyDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    if (isSurelyDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
+      await giveUp(this.#ctx, node.id, isSurelyDead)
     }
   }
 }
@@ -130,7 +132,7 @@ async function endAll(ctx: Context, reason: SessionEndReason): Promise<void> {
   await writeLateEnds(ctx)
 }
 
-/** Nothing of this node is open any more, or what is could not be written and is given up with it. */
+/** Removes this node from the store, unless some ends could not be written: then another node gives it up. */
 async function leave(ctx: Context): Promise<void> {
   const { node } = ctx.sessions
   ctx.sessions.node = ''
@@ -139,15 +141,15 @@ async function leave(ctx: Context): Promise<void> {
 }
 
 /**
- * Feeds with their events and the first sessions in one transaction, so that every feed has one end, whoever sweeps and
- * however often; the other sessions in more of them, so that none takes long. From the first on the node cannot come back,
- * and until the last its row is there for whoever goes on when this node dies too.
+ * Ends the feeds with their events and the first sessions in one transaction, so that every feed has one end, whichever
+ * nodes sweep. Further transactions end the other sessions, so that none takes long. After the first one the node
+ * cannot come back. Its row stays until the last, so that another node can continue if this one dies.
  */
-async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<void> {
+async function giveUp(ctx: Context, id: string, isSurelyDead: boolean): Promise<void> {
   const sum = { feeds: 0, sessions: 0 }
   for (let isOver = false; !isOver; ) {
     const ended = await ctx.store.transaction(async (tx) => {
-      const seenAtMs = await tx.nodes.giveUp(id, isKnownDead)
+      const seenAtMs = await tx.nodes.giveUp(id, isSurelyDead)
       if (seenAtMs === undefined) return null
       const feeds = await tx.feeds.endOfNode(id, seenAtMs)
       for (const feed of feeds) await emitEnd(tx, feed, feed.endedAtMs)
@@ -161,5 +163,5 @@ async function giveUp(ctx: Context, id: string, isKnownDead: boolean): Promise<v
     sum.sessions += ended.sessions
     isOver = ended.sessions < GIVEN_UP_AT_ONCE
   }
-  ctx.log.warn({ node: id, ...sum }, 'a process that is gone was swept up after')
+  ctx.log.warn({ node: id, ...sum }, 'gave up a dead node and ended its sessions')
 }

@@ -6,13 +6,13 @@ import type { Context } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
 /**
- * What the recorder puts on record, each with its event in one transaction. Each is idempotent: the recorder repeats what
- * it does not know the fate of.
+ * What the recorder writes to the store, each step with its event in one transaction. Each step is idempotent, because
+ * the recorder repeats a step with an unknown result.
  */
 
 export interface BegunRecording {
   readonly id: string
-  /** Where its files are. */
+  /** Host key of the node with its files. */
   readonly place: string
   readonly atMs: number
   readonly tracks: readonly RecordedTrack[]
@@ -51,13 +51,16 @@ export async function beginRecording(
 }
 
 export interface EndedRecording {
-  /** When the last media came. */
+  /** When the last media arrived. */
   readonly atMs: number
-  /** Why it ended before its feed; null: it did not. */
+  /** Why the recording ended before its feed; null: it did not. */
   readonly problem: string | null
 }
 
-/** No more media comes; its file is being made. One that ended early is told of as an error at once: the rest is missing. */
+/**
+ * Ends a recording; its file is still being made. If it ended early, the error event goes out at once, because the rest
+ * is missing.
+ */
 export const endRecording = (ctx: Context, id: string, { atMs, problem }: EndedRecording): Promise<void> =>
   change(ctx, id, async (tx, recording) => {
     if (recording.state !== 'recording') return
@@ -76,21 +79,21 @@ export interface RecordedFile {
   readonly tracks: readonly RecordedTrack[]
 }
 
-/** Its file can be fetched. What ended it early stays on record. */
+/** Its file is available. An early end stays on record. */
 export const completeRecording = (ctx: Context, id: string, file: RecordedFile): Promise<void> =>
   finish(ctx, id, { ...file, state: 'completed' })
 
-/** There is no file, and why. */
+/** Records that there is no file, and why. */
 export const failRecording = (ctx: Context, id: string, problem: string): Promise<void> =>
   finish(ctx, id, { state: 'error', problem: problem.slice(0, PROBLEM_MAX) })
 
-/** Its files are removed: the last of it goes. */
+/** Its files are removed; deletes the last of its record. */
 export const forgetRecording = (ctx: Context, id: string): Promise<void> =>
   change(ctx, id, async (tx, { state }) => {
     if (state === 'deleting') await tx.recordings.delete(id)
   })
 
-/** What is to be brought to an end at this place: whatever no living process is at. */
+/** Recordings of this host that no running process works on, so that they can be completed or failed. */
 export async function abandonedRecordings(
   ctx: Context,
   place: string,

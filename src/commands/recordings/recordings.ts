@@ -45,7 +45,7 @@ export async function readRecording(
   return recording ? ok(toRecordingRecord(recording)) : err(noRecording(id))
 }
 
-/** A recording whose file can be fetched, at the node that has it. */
+/** A recording whose file can be fetched at the node that has it. */
 export async function finishedRecording(
   ctx: Context,
   accountId: string,
@@ -59,8 +59,8 @@ export async function finishedRecording(
 }
 
 /**
- * Deletes a recording that is over. From the answer on it is not shown and cannot be fetched; its files are removed by
- * the node that has them (`forgetRecording`).
+ * Deletes a finished recording. From the answer on it is hidden and cannot be fetched. The node that has its files
+ * removes them (`forgetRecording`).
  */
 export async function deleteRecording(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
   const atMs = ctx.clock.now()
@@ -84,7 +84,7 @@ export async function deleteRecording(ctx: Context, actor: Actor, id: string): P
 
 export const noRecording = (id: string): Failure => notFound('recordingId', `No recording with id: ${id.slice(0, 32)}`)
 
-/** Why a finished recording has no file at the place `here`: nodes share the database, not their disks. */
+/** Why a finished recording has no file on host `here`: nodes share the database, not their disks. */
 export function noFile({ id, place }: StoredRecording, here: string): Failure {
   if (place === here) return noRecording(id)
   const [machine = ''] = place.split(':')

@@ -2,10 +2,10 @@ import { type ActiveFeed, streamKey } from '../../media/sessionRegistry.ts'
 import type { Context } from '../context.ts'
 import { emitThumbnail } from '../webhooks/emit.ts'
 
-/** Tells webhooks what a feed looks like now. Nothing is told of a feed that is over. */
+/** Emits a thumbnail of a feed. A feed that is over emits none. */
 export async function captureThumbnail(ctx: Context, feed: ActiveFeed, image: Uint8Array): Promise<void> {
   const { accountId, streamName, feedId, tokenId } = feed
-  if (!ctx.sessions.feedsOf(accountId, streamName).some((live) => live.feedId === feedId)) return
+  if (!ctx.sessions.feedsOf(accountId, streamName).some((active) => active.feedId === feedId)) return
   const atMs = ctx.clock.now()
   const streamId = streamKey(accountId, streamName)
   const thumbnail = { kind: 'thumbnail', feedId, streamId, tokenId, image, subject: streamName } as const

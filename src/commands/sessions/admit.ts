@@ -12,21 +12,21 @@ import { remoteFeed } from './revoke.ts'
 import { limitBeforeDecision, SlotReservation } from './slotReservation.ts'
 import { noteViewAttempt, noteViewer } from './viewing.ts'
 
-/** What an edge brings along for the session that it asks for. */
+/** What an edge provides for the session that it requests. */
 export interface SessionRequest {
-  /** Which source of the stream; null: the one without a name. */
+  /** The source of the stream; null: the source without a name. */
   readonly sourceId: string | null
-  /** They were sent here by another node, and are not sent on. */
+  /** True: another node redirected this client here, so this node does not redirect it again. */
   readonly isHandedOver?: boolean
-  /** 22 characters that sort by time, where the session has an id already; else one is made. */
+  /** 22 characters that sort by time, if the edge has already chosen an id; else one is generated. */
   readonly sessionId?: string
   /** Ends the session at the edge. May be called at any time after the session was inserted. */
   readonly cut: Cut
 }
 
 /**
- * `message` is the text for the client. 429: the address or the token has as many sessions as it may. 503: this process
- * takes no (more) sessions. Both: try again later.
+ * `message` is the text for the client. 429: the address or the token has reached its limit of sessions. 503: this
+ * process accepts no (more) sessions. Both: try again later.
  */
 export interface AdmissionRefusal<S extends number> {
   readonly ok: false
@@ -44,7 +44,7 @@ export type ViewerAdmission =
   | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed }
   | ViewerRefusal
 
-/** The feed is at another node, which is reached at `url` and decides for itself. */
+/** The feed is at another node, at `url`, which decides again. */
 export interface Elsewhere {
   readonly ok: false
   readonly status: 307
@@ -53,14 +53,14 @@ export interface Elsewhere {
   readonly url: string
 }
 
-/** A token that changes this often under an admission admits nobody. */
+/** If a token changes this often during an admission, Sluice refuses. */
 const ATTEMPTS = 3
 const NOTHING: Bytes = { bytesIn: 0, bytesOut: 0 }
 
 /**
- * Decides, and puts the session on record before anybody is told. Its media counts as live from `goLive` on. Whoever was
- * let in must be let out with `closeSession`, however it ends.
- * @throws StoreUnavailable when it cannot be decided or recorded: nobody is admitted then
+ * Decides, and writes the session before it answers. The feed is on the air from `goLive` on. Every admitted session
+ * must end with `closeSession`.
+ * @throws StoreUnavailable if it cannot decide or write: then it admits no one
  */
 export async function admitPublisher(
   ctx: Context,
@@ -74,8 +74,8 @@ export async function admitPublisher(
 }
 
 /**
- * As `admitPublisher`. Access first, so that nobody without it learns what is on the air; then the feed. The feed is one
- * of this node; who wants one of another is told where that is.
+ * As `admitPublisher`. Checks access first, so that a viewer without access does not learn what is on the air. Then it
+ * looks for the feed at this node. If the feed is at another node, the refusal names that node.
  */
 export async function admitViewer(
   ctx: Context,
@@ -95,9 +95,9 @@ export async function admitViewer(
 }
 
 /**
- * What `admitViewer` would answer now, for protocols whose first request only says where the media is. Takes no slot
- * and writes nothing but refusals, so that it costs little however often it is asked.
- * @throws StoreUnavailable when it cannot be decided
+ * What `admitViewer` would answer now, for protocols whose first request only returns the location of the media. Takes
+ * no slot and writes nothing but refusals, so that frequent requests cost little.
+ * @throws StoreUnavailable if it cannot decide
  */
 export async function mayView(
   ctx: Context,
@@ -111,7 +111,7 @@ export async function mayView(
   return decision.allowed ? feedFor(ctx, evaluation, sessionRequest) : refuse(ctx, 401, decision.code, decision.message)
 }
 
-/** The feed that they have access to. */
+/** The feed that the evaluation gives access to. */
 async function feedFor(
   ctx: Context,
   { request: { streamName }, decision }: Evaluation,
@@ -126,7 +126,7 @@ async function feedFor(
   return refuse(ctx, 409, 'stream_not_published')
 }
 
-/** Null: the token has changed under the decision, so it has to be made again. */
+/** Null: the token changed during the decision, which has to be made again. */
 type Entering<R> = (
   evaluation: Evaluation,
   reservation: SlotReservation,
@@ -166,19 +166,19 @@ async function enter(
 ): Promise<{ entry: ActiveSession } | AdmissionRefusal<401> | null> {
   const entry = entryOf(ctx, evaluation, sessionRequest, reservation.give())
   const { session } = entry
-  // In memory first: whoever changes the token after our transaction finds the session there.
+  // In memory first: a change of the token after our transaction then finds the session there.
   ctx.sessions.add(entry)
   try {
     const written = await ctx.store.transaction((tx) => insert(ctx, tx, entry))
     // It may have been cut between the commit and this line.
     if (!written || !ctx.sessions.has(session.id)) {
       ctx.sessions.remove(session.id)
-      // An id of the edge's own is used up with its row.
+      // An id that the edge has chosen is used up with its row.
       return written && sessionRequest.sessionId !== undefined ? refuse(ctx, 401, 'invalid_token') : null
     }
   } catch (error) {
     ctx.sessions.remove(session.id)
-    // Perhaps it was committed all the same; then its end is written with the late ones.
+    // The transaction may have been committed. Then the late ends write the end of this session.
     ctx.sessions.leaving.set(session.id, { entry, reason: 'lost', atMs: session.startedAtMs })
     throw error
   }
@@ -186,10 +186,10 @@ async function enter(
   return { entry }
 }
 
-/** False: the token is not what was decided on. */
+/** False: the token has changed since the decision. */
 async function insert(ctx: Context, tx: Tx, entry: ActiveSession): Promise<boolean> {
   const { session } = entry
-  if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('this process was taken for dead')
+  if (!(await tx.nodes.lockShared(ctx.sessions.node))) throw new StoreUnavailable('other nodes have given this node up')
   if (session.tokenId !== null) {
     const token = await tx.tokens.lockShared(session.tokenId)
     if (token?.version !== entry.tokenVersion) return false
@@ -206,7 +206,7 @@ function entryOf(
   sessionRequest: SessionRequest,
   slot: SessionSlot,
 ): ActiveSession {
-  if (!decision.allowed) throw new Error('a refused approach has no session')
+  if (!decision.allowed) throw new Error('a refused attempt has no session')
   const token = tokenOf(request.credential)
   const startedAtMs = ctx.clock.now()
   const session: Session = {
@@ -253,7 +253,7 @@ function refuse<S extends 401 | 409>(
   return { ok: false, status, code, message }
 }
 
-/** Where they find it; to where nobody can be sent, they are told why they are not let in. */
+/** A redirect to the feed's node. If that node has no public URL, a 409. */
 function sendTo({ sessions }: Context, { url }: RemoteFeedRef): Elsewhere | AdmissionRefusal<409> {
   sessions.counts.refused.add('at_another_node')
   const why = { ok: false, code: 'at_another_node', message: 'Stream is published at another node' } as const
@@ -261,8 +261,8 @@ function sendTo({ sessions }: Context, { url }: RemoteFeedRef): Elsewhere | Admi
 }
 
 /**
- * Asked before anything is decided, so that a node that is full costs little. Only of publishers the token says whose
- * they are: they are decided on first, so that their account's log shows why their encoder was refused.
+ * Refuses before any decision, so that a full node costs little. For publishers only the token names the account.
+ * Sluice decides on them first, so that their account's log shows why their encoder was refused.
  */
 function notNow(ctx: Context, attempt: AccessAttempt): AdmissionRefusal<429 | 503> | null {
   if (ctx.sessions.node === '') {

@@ -5,16 +5,16 @@ import type { Context } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 import { sessionLine } from './sessionLine.ts'
 
-/** An edge that takes longer to cut a session is not waited for. */
+/** The longest wait for an edge to cut a session. */
 const CUT_MAX_MS = 5_000
 
-/** Media that came no longer ago than this has not stopped: it is counted once a second. */
+/** A shorter gap does not count as stopped media, because bytes are counted once a second. */
 const PAUSE_MS = 2000
 
 /**
- * Puts the end of a session on record: its last bytes and, for a publisher, the end of its feed with the event. For
- * edges, when a connection is over for whatever reason. Idempotent; never rejects: when the store is away the end is
- * written later, with the time of now or of the last media.
+ * Writes the end of a session: its last bytes and, for a publisher, the end of its feed with the event. Edges call it
+ * when a connection is over, for any reason. Idempotent; never rejects. If the store is unavailable, the end is written
+ * later, with the time of now or of the last media.
  */
 export async function closeSession(ctx: Context, sessionId: string, reason: SessionEndReason): Promise<void> {
   const entry = ctx.sessions.get(sessionId)
@@ -33,12 +33,14 @@ const isOf =
   (feed: { readonly sessionId: string }): boolean =>
     feed.sessionId === sessionId
 
-/** When a session ends that is over now: a publisher whose media stopped before that ended with it. */
+/**
+ * When a session ends that is over now. If a publisher's media had stopped before, the session ended with its media.
+ */
 export function endedAtMs({ mediaAtMs }: Pick<ActiveSession, 'mediaAtMs'>, nowMs: number): number {
   return mediaAtMs !== null && nowMs - mediaAtMs > PAUSE_MS ? mediaAtMs : nowMs
 }
 
-/** Ends a session from our side: cuts it at its edge, then closes it. Everybody who asks waits for the same end. */
+/** Ends a session from our side: cuts it at its edge, then closes it. All callers wait for the same end. */
 export function endSession(ctx: Context, entry: ActiveSession, reason: SessionEndReason): Promise<void> {
   // Deferred by a turn, so that `ending` is set before the edge can close the session by itself.
   entry.ending ??= { reason, done: Promise.resolve().then(() => cutAndClose(ctx, entry, reason)) }
@@ -67,21 +69,21 @@ export async function writeLateEnds(ctx: Context): Promise<void> {
 }
 
 /**
- * In the next batch: viewers leave together, thousands of them when a popular stream ends, and a transaction for each
- * would keep the store from everything else. What went wrong was logged, and is tried again with the late ends.
+ * Adds the end to the next batch. Viewers leave together, thousands of them when a popular stream ends, and one
+ * transaction for each would block the store. A failure is logged, and retried with the late ends.
  */
 function record(ctx: Context, leaving: ClosingSession): Promise<void> {
   const batches = ctx.sessions.ends[leaving.entry.session.action]
   return batches.add(leaving, (batch) => writeEnds(ctx, batch)).catch(() => undefined)
 }
 
-/** @throws what kept all of them from being written */
+/** @throws the error that kept all of them from being written */
 async function writeEnds(ctx: Context, batch: readonly ClosingSession[]): Promise<void> {
   try {
     await ctx.store.transaction((tx) => end(tx, batch))
   } catch (error) {
     if (error instanceof StoreUnavailable) {
-      ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions cannot be written now')
+      ctx.log.warn({ ends: batch.length, err: error }, 'ends of sessions could not be written; trying again')
       throw error
     }
     return writeApart(ctx, batch, error)
@@ -96,11 +98,11 @@ function noteEnd({ sessions, sampled }: Context, closing: ClosingSession): void 
   sampled.sessions.info(sessionLine(sessions.node, closing), 'a session has ended')
 }
 
-/** One end that can never be written must not keep the others of its batch from it. */
+/** One end that can never be written must not block the others of its batch. */
 async function writeApart(ctx: Context, batch: readonly ClosingSession[], error: unknown): Promise<void> {
   const [only] = batch
   if (batch.length <= 1) {
-    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session cannot be written')
+    ctx.log.error({ sessionId: only?.entry.session.id, err: error }, 'the end of a session could not be written')
     return
   }
   const half = Math.ceil(batch.length / 2)
@@ -108,7 +110,7 @@ async function writeApart(ctx: Context, batch: readonly ClosingSession[], error:
   await writeEnds(ctx, batch.slice(half))
 }
 
-/** The sessions last, because they add to the hours that all nodes share. */
+/** Writes the sessions last, because they add to the hourly sums that all nodes share. */
 async function end(tx: Tx, batch: readonly ClosingSession[]): Promise<void> {
   const ends = batch.map(toEnd)
   const feeds = await tx.feeds.endOfSessions(ends)
@@ -124,19 +126,19 @@ const toEnd = ({ entry: { session, bytes }, atMs, reason }: ClosingSession): Ses
   reason,
 })
 
-/** The event of a feed that ends, in the transaction that ends it. */
+/** Emits the event of a feed that ends, in the transaction that ends it. */
 export async function emitEnd(tx: Tx, feed: StoredFeed, atMs: number): Promise<void> {
   const data = { ...feedData(feed), active: false, ended: atMs }
   await emitStreamEvent(tx, { accountId: feed.accountId, atMs }, { type: 'feeds', event: 'ended', data })
 }
 
-/** Lets all nodes look again at what is on the air: once for all feeds of an account. */
+/** Lets all nodes refresh their list of feeds: once per account. */
 export async function noteFeeds(tx: Tx, ended: readonly EndedFeed[]): Promise<void> {
   const latest = new Map(ended.map(({ accountId, endedAtMs }) => [accountId, endedAtMs]))
   for (const [accountId, atMs] of latest) await tx.changes.append({ kind: 'feed', accountId, id: 0, atMs })
 }
 
-/** What the events of a feed say of it. */
+/** The data of a feed in its events. */
 export const feedData = (feed: StoredFeed) => ({
   feedId: feed.feedId,
   accountId: feed.accountId,

@@ -3,12 +3,12 @@ import type { ActiveSession } from '../../media/sessionRegistry.ts'
 import type { Context } from '../context.ts'
 import { endSession, writeLateEnds } from './close.ts'
 
-/** Sessions in one transaction, which adds to the hours of their stream once. */
+/** Sessions in one transaction, which updates the hourly sums of each stream once. */
 const AT_ONCE = 1_000
 
 /**
- * Totals of a session so far; they only rise. `silentMs`: how long ago a publisher's last media came. Synchronous and cheap:
- * they are written every few seconds.
+ * Updates the totals of a session; they only rise. `silentMs`: the time since a publisher's last media. Synchronous and
+ * cheap; the totals are written every few seconds.
  */
 export function countBytes(
   ctx: Context,
@@ -25,15 +25,15 @@ export function countBytes(
   entry.bytes = now
 }
 
-/** Writes all that was counted, of those who have left as well. */
+/** Writes all counts, including those of ended sessions. */
 export async function writeBytes(ctx: Context): Promise<void> {
   await Promise.all([writeLateEnds(ctx), writeTotals(ctx)])
 }
 
 /**
- * Writes what was counted since the last time of those who are on, and does not wait for the ends of others. Sessions that
- * the store says have ended (another node gave this one up, say) are cut here too. However many ask for it while it is
- * done, it is done once more.
+ * Writes what open sessions counted since the last write, and does not wait for the ends of other sessions. Also cuts
+ * sessions that have ended in the store, for example because another node gave this one up. All calls during one write
+ * share the next write.
  */
 export function writeTotals(ctx: Context): Promise<void> {
   return ctx.sessions.writing.add('totals', () => writeRisen(ctx))

@@ -8,21 +8,21 @@ import { tokenOf } from './admit.ts'
 import { endedAtMs, endSession, feedData, emitEnd } from './close.ts'
 
 /**
- * The media of a publisher has begun: its feed is on the air from here on. A feed of the same source is replaced: it ends
- * before this one starts, also in the events and their times, and its session is cut. With a token that is not
- * `multisource` every feed of the stream is replaced. Undefined when the session is over; its media is to be dropped.
- * @throws StoreUnavailable when the feed cannot be recorded: it is not on the air then
+ * Puts the feed of a publisher on the air, when its media begins. It replaces a feed of the same source: the old feed
+ * ends before the new one starts, also in the events and their times, and its session is cut. A token without
+ * `multisource` replaces every feed of the stream. Undefined if the session is over; then drop its media.
+ * @throws StoreUnavailable if the feed cannot be recorded: it is not on the air then
  */
 export async function goLive(ctx: Context, sessionId: string, media: FrameSource): Promise<ActiveFeed | undefined> {
   const entry = ctx.sessions.get(sessionId)
   if (!entry || entry.ending) return undefined
   const { accountId, streamName } = entry.session
-  const known = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
-  if (known) return known
+  const current = ctx.sessions.feedsOf(accountId, streamName).find((feed) => feed.sessionId === sessionId)
+  if (current) return current
   const begun = await ctx.store.transaction((tx) => replace(ctx, tx, entry))
   if (!begun) return undefined
   for (const { sessionId: replaced } of begun.replaced) dropReplaced(ctx, replaced)
-  // Cut or replaced between the commit and this line: whoever did it has ended the feed in the store, or will.
+  // Cut or replaced between the commit and this line. Then its end in the store is written already, or will be.
   if (isOver(ctx, sessionId)) return undefined
   const token = tokenOf(entry.request.credential)
   const { node: _node, ...facts } = begun.feed
@@ -44,10 +44,10 @@ interface Begun {
 async function replace(ctx: Context, tx: Tx, { session, request }: ActiveSession): Promise<Begun | undefined> {
   const token = tokenOf(request.credential)
   if (session.tokenId === null || token === null) throw new Error('only a publisher with a token can go live')
-  // A node that stood still and was given up meanwhile puts nothing on the air, and takes nothing from it.
+  // A node that stalled and was given up meanwhile must not put a feed on the air, or replace one.
   if (!(await tx.nodes.lockShared(ctx.sessions.node))) return undefined
   const open = await tx.feeds.lockOpen(session)
-  // Asked twice at once: the other call puts it on the air.
+  // A concurrent call for the same session puts it on the air.
   if (open.some((feed) => feed.sessionId === session.id)) return undefined
   const feedId = uuid(ctx.random)
   if (!(await tx.sessions.attach(session.id, feedId))) return undefined
@@ -70,14 +70,14 @@ async function replace(ctx: Context, tx: Tx, { session, request }: ActiveSession
   return { feed, replaced }
 }
 
-/** One whose media stopped before it was replaced ended then, where that is known: at the node that had it. */
+/** A replaced feed ended when its media stopped. Only the node that had it knows this time. */
 function endOfReplaced(ctx: Context, { sessionId, startedAtMs }: StoredFeed): number {
   const nowMs = ctx.clock.now()
   const entry = ctx.sessions.get(sessionId)
   return Math.max(entry === undefined ? nowMs : endedAtMs(entry, nowMs), startedAtMs)
 }
 
-/** Its session is ended by the node that holds it, with its last bytes. */
+/** Ends a replaced feed. The node with its session ends that session, with its last bytes. */
 async function drop(tx: Tx, old: StoredFeed, atMs: number): Promise<void> {
   await tx.feeds.end(old.feedId, atMs)
   await emitEnd(tx, old, atMs)

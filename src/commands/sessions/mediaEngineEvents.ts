@@ -5,8 +5,8 @@ import { countBytes } from './count.ts'
 import { goLive } from './goLive.ts'
 
 /**
- * Keeps the record of sessions true to what the media engine reports: a publisher whose transport is up goes live, bytes
- * are counted, who is gone is closed. Returns the function that stops it.
+ * Applies the media engine's events to sessions. It puts a publisher on the air when its media arrives, counts bytes,
+ * and closes sessions that ended. Returns the function that stops it.
  */
 export function followEngine(ctx: Context, engine: MediaEngine): () => void {
   const inOrder = perSession(ctx)
@@ -20,33 +20,33 @@ export function followEngine(ctx: Context, engine: MediaEngine): () => void {
       case 'ended':
         return inOrder(event.sessionId, () => closeSession(ctx, event.sessionId, event.reason))
       case 'died':
-        return ctx.log.warn({ detail: event.detail }, 'a media process died; its sessions are over')
+        return ctx.log.warn({ detail: event.detail }, 'a media process died and its sessions ended')
       case 'tracks':
         return undefined
     }
   })
 }
 
-/** A feed that cannot be put on record is not on the air: its publisher is let go, and will come again. */
+/** A feed that cannot be recorded is not on the air: Sluice ends its session, and the publisher will reconnect. */
 async function connected(ctx: Context, engine: MediaEngine, sessionId: string): Promise<void> {
   if (ctx.sessions.get(sessionId)?.session.action !== 'publish') return
   try {
     await goLive(ctx, sessionId, engine.tap(sessionId))
   } catch (error) {
-    ctx.log.warn({ sessionId, err: error }, 'a feed could not be put on record')
+    ctx.log.warn({ sessionId, err: error }, 'a feed could not be recorded in the store')
     await engine.end(sessionId)
   }
 }
 
 type Step = () => Promise<void>
 
-/** Runs the steps of a session one after the other: who leaves while going live has gone live first. */
+/** Runs the steps of a session in sequence, so that a session that ends while going live has gone live first. */
 function perSession(ctx: Context): (sessionId: string, step: Step) => void {
   const last = new Map<string, Promise<void>>()
   return (sessionId, step) => {
     const before = last.get(sessionId) ?? Promise.resolve()
     const done = before.then(step).catch((error: unknown) => {
-      ctx.log.error({ sessionId, err: error }, 'an event of the media engine was lost')
+      ctx.log.error({ sessionId, err: error }, 'an event of the media engine could not be handled')
     })
     last.set(sessionId, done)
     void done.then(() => {

@@ -8,51 +8,51 @@ import { type AccessAttempt, authorize } from '../access/authorize.ts'
 import type { Context } from '../context.ts'
 import { problemOfEdit } from './revoke.ts'
 
-/** Where a request of a session comes from. */
+/** The address and origin of a request within a session. */
 export interface RequestPlace extends Place {
   readonly address: Address
 }
 
-/** Why a request of a session is refused: the public text. Null: it is not. */
+/** The public text of a refusal. Null: admitted. */
 type Refusal = string | null
 
 const NOT_ITS_TOKEN = REFUSALS.invalid_token.text
 const GONE: Credential = { kind: 'unknown', why: 'the token of the session is gone' }
-/** Places that a session is remembered to have been admitted from beside its first. The oldest go first. */
+/** Admitted places of a session beside its first. The oldest go first. */
 const PLACES_MAX = 64
 
-/** `edited`: it was admitted, by an earlier version of the token. */
-interface PlaceStanding {
+/** `edited`: admitted with an earlier version of the token. */
+interface PlaceStatus {
   readonly kind: 'admitted' | 'edited' | 'new'
   readonly key: string
 }
 
 /**
- * Holds each request of a session to the rules of its token. An HLS session is a row of requests, and the addresses that
- * hold it together can be copied. So a request from another place than that of the admission, if the token has rules on
- * places, is another admission: decided, bound and recorded like the first. It gets no session of its own.
+ * Checks each request of a session against the rules of its token. An HLS session is a series of requests, and its URLs
+ * can be copied. So if the token has rules on addresses or origins, a request from another place is another admission:
+ * Sluice decides, binds and records it like the first. It opens no session of its own.
  */
 export class RequestAccess {
   readonly #ctx: Context
-  /** By `placeKey`: the token on which the place was last found to be right. */
+  /** By `placeKey`: the token that last admitted this place. */
   readonly #places = new WeakMap<ActiveSession, Map<string, TokenSnapshot>>()
 
   constructor(ctx: Context) {
     this.#ctx = ctx
   }
 
-  /** True if the request may be answered by what is in memory. Reads and writes nothing. */
+  /** True if memory alone admits the request. Reads and writes nothing. */
   isAdmitted(sessionId: string, from: RequestPlace): boolean {
     const entry = this.#ctx.sessions.get(sessionId)
     if (entry === undefined) return false
     if (isFirstPlace(entry, from)) return true
     const token = peekToken(this.#ctx, entry)
-    return token !== undefined && this.#standing(token, entry, from).kind === 'admitted'
+    return token !== undefined && this.#statusOf(token, entry, from).kind === 'admitted'
   }
 
   /**
-   * Null: the request may be answered. Admits it from a new place, if the token does.
-   * @throws StoreUnavailable when it cannot be decided
+   * Null: the request is admitted. Admits a new place if the token allows it.
+   * @throws StoreUnavailable if it cannot decide
    */
   async check(sessionId: string, from: RequestPlace): Promise<Refusal> {
     const entry = this.#ctx.sessions.get(sessionId)
@@ -60,23 +60,23 @@ export class RequestAccess {
     if (isFirstPlace(entry, from)) return null
     const token = await tokenOf(this.#ctx, entry)
     if (token === undefined) return NOT_ITS_TOKEN
-    const standing = this.#standing(token, entry, from)
-    if (standing.kind === 'admitted') return null
-    return standing.kind === 'new'
-      ? this.#admit(entry, from, standing.key)
-      : this.#recheck(entry, from, standing.key, token.snapshot)
+    const status = this.#statusOf(token, entry, from)
+    if (status.kind === 'admitted') return null
+    return status.kind === 'new'
+      ? this.#admit(entry, from, status.key)
+      : this.#recheck(entry, from, status.key, token.snapshot)
   }
 
-  #standing({ snapshot }: CachedToken, entry: ActiveSession, from: RequestPlace): PlaceStanding {
+  #statusOf({ snapshot }: CachedToken, entry: ActiveSession, from: RequestPlace): PlaceStatus {
     const credential = withToken(entry.request.credential, snapshot)
     const key = placeKey(credential, from)
     if (key === placeKey(credential, entry.request)) return { kind: 'admitted', key }
-    const known = this.#places.get(entry)?.get(key)
-    if (known === snapshot) return { kind: 'admitted', key }
-    return { kind: known === undefined ? 'new' : 'edited', key }
+    const admitted = this.#places.get(entry)?.get(key)
+    if (admitted === snapshot) return { kind: 'admitted', key }
+    return { kind: admitted === undefined ? 'new' : 'edited', key }
   }
 
-  /** From a place that is new: like any other viewer who comes with this token. */
+  /** A request from a new place: decide as for any other viewer with this token. */
   async #admit(entry: ActiveSession, from: RequestPlace, place: string): Promise<Refusal> {
     const { request } = entry
     const {
@@ -94,7 +94,7 @@ export class RequestAccess {
     return decision.message
   }
 
-  /** From a place that was admitted, by a token that has changed: as for a session that is on. */
+  /** A request from an admitted place after a change of the token: check as for an open session. */
   #recheck(entry: ActiveSession, from: RequestPlace, place: string, token: TokenSnapshot): Refusal {
     const { address, origin } = from
     const request = { ...entry.request, address, origin, country: this.#ctx.countryOf(address) }
@@ -115,11 +115,11 @@ export class RequestAccess {
   }
 }
 
-/** Where it was admitted, or nobody needs a token there: nothing is to be decided. */
+/** True without a decision: the place of the first admission, or a stream that needs no token. */
 const isFirstPlace = ({ request, session }: ActiveSession, { address, origin }: RequestPlace): boolean =>
   session.tokenId === null || (request.address.text === address.text && request.origin === origin)
 
-/** The token of a session as it is now; undefined when it is deleted or has another value. */
+/** The current token of a session; undefined if it was deleted or has a new value. */
 async function tokenOf({ cache }: Context, { session, tokenHash }: ActiveSession): Promise<CachedToken | undefined> {
   const token = session.tokenId === null ? undefined : await cache.tokenById(session.tokenId)
   return token?.hashHex === tokenHash ? token : undefined

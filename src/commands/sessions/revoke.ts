@@ -7,12 +7,12 @@ import { StoreUnavailable, type Stream } from '../../store/store.ts'
 import type { Context, StreamsOnAir } from '../context.ts'
 import { closeSession, endSession } from './close.ts'
 
-/** Feeds of other nodes that are kept in memory: all are read again at each change. Others are asked for one by one. */
+/** Feeds of other nodes in memory, all read again at each change. Beyond this number, Sluice queries single streams. */
 const FEEDS_MAX = 10_000
 
 type Refusal = Extract<Decision, { allowed: false }>
 
-/** Follows what changes, here and on other nodes, until the answered function is called. */
+/** Follows changes, here and on other nodes, until the returned function is called. */
 export function followChanges(ctx: Context): () => void {
   const kick = oneAtATime(() => endKicked(ctx))
   const look = oneAtATime(() => refreshRemoteFeeds(ctx))
@@ -25,13 +25,16 @@ export function followChanges(ctx: Context): () => void {
   }
   return ctx.cache.onChange((changed) => {
     follow(changed).catch((error: unknown) => {
-      // The timers do the same again, so nothing is lost but time.
-      ctx.log.warn({ changed, err: error }, 'a change could not be followed')
+      // The timers repeat this work, so a failure only delays it.
+      ctx.log.warn({ changed, err: error }, 'a change could not be applied to sessions; trying again')
     })
   })
 }
 
-/** Thousands of changes may come at once: asked while it works, it works once more, however often it was asked. */
+/**
+ * Runs `work` one at a time. Any number of calls during one run cause one more run, because thousands of changes may
+ * arrive at once.
+ */
 function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   let running: Promise<void> | null = null
   let again = false
@@ -50,7 +53,7 @@ function oneAtATime(work: () => Promise<unknown>): () => Promise<void> {
   }
 }
 
-/** Ends the sessions of a token that it no longer admits. */
+/** Ends the sessions that a token no longer admits. */
 async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
   const entries = ctx.sessions.ofToken(tokenId)
   if (entries.length === 0) return
@@ -64,7 +67,7 @@ async function recheckToken(ctx: Context, tokenId: number): Promise<void> {
   }
 }
 
-/** Looks again at what could not be looked at when the store was away. */
+/** Repeats the checks that failed while the store was unavailable. */
 export async function recheckLate(ctx: Context): Promise<void> {
   for (const tokenId of ctx.sessions.unchecked) await recheckToken(ctx, tokenId)
 }
@@ -74,7 +77,7 @@ async function recheckAll(ctx: Context): Promise<void> {
   for (const id of ids) if (id !== null) await recheckToken(ctx, id)
 }
 
-/** Nobody waits here for the ends: an edge that does not answer must not hold back the next change. */
+/** Does not wait for the ends: an edge that does not answer must not delay the next change. */
 function endRefused(ctx: Context, entries: readonly ActiveSession[], token: CachedToken | undefined): void {
   for (const entry of entries) {
     const reason = reasonToEnd(ctx, entry, token)
@@ -82,7 +85,7 @@ function endRefused(ctx: Context, entries: readonly ActiveSession[], token: Cach
   }
 }
 
-/** Null: the session stays. */
+/** Null: the session continues. */
 function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | undefined): SessionEndReason | null {
   if (!token) return 'token_deleted'
   if (token.hashHex !== entry.tokenHash) return 'token_refreshed'
@@ -94,7 +97,7 @@ function reasonToEnd(ctx: Context, entry: ActiveSession, token: CachedToken | un
   return null
 }
 
-/** Why a token that was edited no longer admits what it has admitted before; null: it does, or its edits end nothing. */
+/** Why an edited token no longer admits an earlier request; null: it does, or its edits end no sessions. */
 export function problemOfEdit(ctx: Context, request: AccessRequest, snapshot: TokenSnapshot): Refusal | null {
   const credential = asLiving(request.credential, snapshot)
   const decision = decide({ ...request, credential }, ctx.policy, ctx.clock.now())
@@ -102,7 +105,10 @@ export function problemOfEdit(ctx: Context, request: AccessRequest, snapshot: To
   return decision.code === 'token_revoked' || snapshot.endSessionsOnUpdate ? decision : null
 }
 
-/** The same credential with the token of now. Expiry and a disabled token refuse new use only, so they are left out. */
+/**
+ * The same credential with the current token, as if it was active and had no expiry. Expiry and a disabled token refuse
+ * only new requests.
+ */
 function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
   const token = { ...snapshot, isActive: true, expiresAtMs: null }
   if (credential.kind !== 'selfSigned') return { kind: 'token', token }
@@ -110,11 +116,11 @@ function asLiving(credential: Credential, snapshot: TokenSnapshot): Credential {
   return { kind: 'selfSigned', token, claims }
 }
 
-/** Begins to end the sessions of this node that somebody asked to end. `done` resolves when they have ended. */
+/** Starts to end the sessions of this node that users asked to end. `done` resolves when they have ended. */
 export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<unknown> }> {
   if (ctx.sessions.node === '') return { done: Promise.resolve() }
   const { sessions } = ctx
-  // On record they stay until the store has their ends.
+  // The store lists them until their ends are written.
   const kicked = await ctx.store.read.sessions.kicked(sessions.node, sessions.size + sessions.leaving.size)
   const ends = kicked.map(({ id, reason }) => {
     const entry = sessions.get(id)
@@ -123,24 +129,24 @@ export async function endKicked(ctx: Context): Promise<{ readonly done: Promise<
   return { done: Promise.all(ends) }
 }
 
-/** Learns what is on the air at other nodes. */
+/** Reads the feeds of other nodes. */
 export async function refreshRemoteFeeds(ctx: Context): Promise<void> {
   const feeds = await ctx.store.read.feeds.remote(ctx.sessions.node, FEEDS_MAX + 1)
   const knowsAll = feeds.length <= FEEDS_MAX
   if (!knowsAll && ctx.sessions.knowsAll)
-    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than are kept in memory')
+    ctx.log.warn({ most: FEEDS_MAX }, 'more feeds are on the air than memory holds; querying the others')
   ctx.sessions.setRemote(knowsAll ? feeds : feeds.slice(0, FEEDS_MAX), knowsAll)
 }
 
-/** The feed of one source at another node: from memory, or asked for where memory does not hold all of them. */
+/** The feed of one source at another node: from memory, or from the store if memory does not hold all feeds. */
 export async function remoteFeed(
   ctx: Context,
   stream: Stream,
   sourceId: string | null,
 ): Promise<RemoteFeedRef | undefined> {
   const { sessions, store } = ctx
-  const known = sessions.remote(stream.accountId, stream.streamName, sourceId)
-  if (known || sessions.knowsAll) return known
+  const inMemory = sessions.remote(stream.accountId, stream.streamName, sourceId)
+  if (inMemory || sessions.knowsAll) return inMemory
   return chooseSource(await store.read.feeds.remoteOf(sessions.node, stream), sourceId)
 }
 

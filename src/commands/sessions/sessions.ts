@@ -8,7 +8,7 @@ import { type KeysetPage, mapPage, paginate } from '../pages.ts'
 import { writeTotals } from './count.ts'
 import { endKicked } from './revoke.ts'
 
-/** Sessions that are asked to end in one transaction, and how many of those there may be: ten million viewers. */
+/** Sessions that one transaction asks to end, and the number of such transactions: enough for ten million viewers. */
 const KICKED_AT_ONCE = 2_000
 const KICK_BATCHES_MAX = 5_000
 
@@ -17,7 +17,7 @@ export type SessionPage = KeysetPage<SessionEntry>
 /** A session as the interface shows it. */
 export type SessionEntry = ReturnType<typeof toEntry>
 
-/** One page of those who are on, on all nodes; newest first. */
+/** One page of the open sessions on all nodes; newest first. */
 export async function listSessions(
   ctx: Context,
   mac: Mac,
@@ -33,7 +33,7 @@ export async function listSessions(
     cursor,
     keyOf: (row: StoredSession) => [row.id],
     read: async ([after], most) => {
-      // So that the bytes of this node are those of now.
+      // The bytes of this node's sessions are then current.
       await writeTotals(ctx)
       const position = typeof after === 'string' ? { after } : {}
       return ctx.store.read.sessions.page({ accountId, ...filter, limit: most, ...position })
@@ -42,12 +42,12 @@ export async function listSessions(
   return mapPage(page, toEntry)
 }
 
-/** The latest of those who are on, newest first; bytes as the servers last wrote them. */
+/** The latest open sessions, newest first; with the bytes that the nodes wrote last. */
 export async function recentSessions(ctx: Context, accountId: string, limit: number): Promise<SessionEntry[]> {
   return (await ctx.store.read.sessions.page({ accountId, limit })).map(toEntry)
 }
 
-/** Asks for the end of a session, on whatever node it is. */
+/** Asks a session to end, on any node. */
 export async function kickSession(ctx: Context, actor: Actor, id: string): Promise<Result<true, Failure>> {
   const { accountId } = actor
   const found = await ctx.store.read.sessions.get(id)
@@ -65,12 +65,12 @@ export async function kickSession(ctx: Context, actor: Actor, id: string): Promi
   return ok(true)
 }
 
-/** What was ended: a stream or the account with everybody on it, or nothing, because nobody was. */
+/** What ended: a stream or all streams of the account; or nothing, because no session was open. */
 export interface StopAnswer {
   stoppingLevel: 'Account' | 'Stream' | 'None'
 }
 
-/** Asks for the end of everybody who publishes or views a stream, on all nodes. */
+/** Asks all sessions of a stream to end, publishers and viewers, on all nodes. */
 export async function stopStream(ctx: Context, actor: Actor, body: unknown): Promise<Result<StopAnswer, Failure>> {
   const read = readStreamStop(body)
   if (!read.ok) return err(invalid(read.error))
@@ -80,7 +80,7 @@ export async function stopStream(ctx: Context, actor: Actor, body: unknown): Pro
   return ok({ stoppingLevel: stopped ? 'Stream' : 'None' })
 }
 
-/** Asks for the end of everybody who publishes or views a stream of the account, on all nodes. */
+/** Asks all sessions of the account to end, publishers and viewers, on all nodes. */
 export async function stopAllStreams(ctx: Context, actor: Actor): Promise<Result<StopAnswer, Failure>> {
   const { accountId } = actor
   const stopped = await stopAll(ctx, actor, { action: 'account.stop', scope: { accountId } })
@@ -93,8 +93,8 @@ interface Stopping {
 }
 
 /**
- * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement take longer than any
- * statement may. The nodes begin with the first batch while the others are written. False: nobody was on.
+ * Asks the nodes to end all sessions of a scope, in batches: a hundred thousand rows in one statement exceed the
+ * statement timeout. The nodes start with the first batch while the others are written. False: no session was open.
  */
 async function stopAll(ctx: Context, actor: Actor, stopping: Stopping): Promise<boolean> {
   const sessions = await ctx.store.read.sessions.count(stopping.scope)
@@ -124,7 +124,7 @@ function noteStop(ctx: Context, tx: Tx, actor: Actor, { action, scope }: Stoppin
 const notifyNodes = (ctx: Context, tx: Tx, accountId: string): Promise<void> =>
   tx.changes.append({ kind: 'kick', accountId, id: 0, atMs: ctx.clock.now() })
 
-/** What is not known is left out. */
+/** Omits unknown fields. */
 function toEntry(row: StoredSession) {
   return {
     id: row.id,

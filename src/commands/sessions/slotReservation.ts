@@ -4,10 +4,13 @@ import type { SessionSlot, SessionLimitCode, SlotRequest } from '../../core/sess
 import type { AccessAttempt, Evaluation } from '../access/authorize.ts'
 import type { Context } from '../context.ts'
 
-/** In these the media connection comes up after the admission, or never. */
+/** Protocols whose media connection comes up after admission, or never. */
 const CONNECTS: ReadonlySet<Protocol> = new Set(['whip', 'whep'])
 
-/** A slot between the decision and the session: taken in the turn of the decision, released unless a session gets it. */
+/**
+ * A slot between the decision and the session: taken synchronously with the decision, and released unless a session
+ * gets it.
+ */
 export class SlotReservation {
   readonly #ctx: Context
   #slot: SessionSlot | null = null
@@ -16,7 +19,7 @@ export class SlotReservation {
     this.#ctx = ctx
   }
 
-  /** Null: there is a slot, and it is taken. A decision that is made again keeps it. */
+  /** Null: a slot was free, and is now taken. A repeated decision keeps it. */
   take(evaluation: Evaluation): SessionLimitCode | null {
     if (this.#slot !== null) return null
     const { slots, sessions } = this.#ctx
@@ -26,7 +29,7 @@ export class SlotReservation {
     return limit
   }
 
-  /** The slot is the session's from here on. */
+  /** Hands the slot to the session. */
   give(): SessionSlot {
     const slot = this.#slot
     if (slot === null) throw new Error('a session needs a slot')
@@ -40,7 +43,7 @@ export class SlotReservation {
   }
 }
 
-/** Asked before a viewer is decided on, so that a full node costs little. */
+/** Checks the limits before the decision on a viewer, so that a full node costs little. */
 export const limitBeforeDecision = (ctx: Context, attempt: AccessAttempt): SessionLimitCode | null =>
   ctx.slots.refusal({ ...commonOf(ctx, attempt), holder: null }, ctx.sessions.leaving.size)
 

@@ -3,28 +3,31 @@ import { StoreUnavailable, type Stream, type Tx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { emitStreamEvent } from '../webhooks/emit.ts'
 
-/** Attempts on one stream are told of at most this often. */
+/** At most one event per stream in this time. */
 const QUIET_MS = 10_000
-/** So many streams may be tried in vain within `QUIET_MS`; who tries more names is guessing, and nobody is told. */
+/**
+ * Streams with failed attempts within `QUIET_MS`. More of them means that a client guesses names, and Sluice emits no
+ * event.
+ */
 const ATTEMPTS_MAX = 1000
-const DESERTED_AT_ONCE = 500
+const IDLE_AT_ONCE = 500
 
-/** Somebody tried to view a stream that nobody publishes. */
+/** A viewer requested a stream that is not published. */
 export async function noteViewAttempt(ctx: Context, stream: Stream): Promise<void> {
-  if (!isWorthTelling(ctx, stream)) return
+  if (!isWorthAnEvent(ctx, stream)) return
   const atMs = ctx.clock.now()
   try {
     await ctx.store.transaction(async (tx) => {
       if (await tx.viewing.attempt(stream, atMs, QUIET_MS)) await emitEvent(tx, stream, 'ViewerAttempt', atMs)
     })
   } catch (error) {
-    // The viewer is refused anyway; that nobody is told of it must not make it a 500.
+    // The viewer is refused anyway; a missing event must not turn that into a 500.
     if (!(error instanceof StoreUnavailable)) throw error
   }
 }
 
-/** Asks memory before the store, so that a flood of attempts costs nothing. */
-function isWorthTelling({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
+/** Checks memory before the store, so that a flood of attempts costs nothing. */
+function isWorthAnEvent({ sessions, clock }: Context, { accountId, streamName }: Stream): boolean {
   const nowMs = clock.monotonic()
   const key = streamKey(accountId, streamName)
   const last = sessions.attempts.get(key)
@@ -39,24 +42,27 @@ function forgetOld(attempts: Map<string, number>, nowMs: number): void {
   for (const [key, atMs] of attempts) if (nowMs - atMs >= QUIET_MS) attempts.delete(key)
 }
 
-/** In the transaction that admits a viewer. */
+/** Emits the event of a stream's first viewer, in the transaction that admits the viewer. */
 export async function noteViewer(tx: Tx, session: Session): Promise<void> {
   if (await tx.viewing.begin(session)) await emitEvent(tx, session, 'FirstViewerConnection', session.startedAtMs)
 }
 
-/** Tells of streams whose last viewer left `idleMs` ago. Any node may do it, and only one does. Answers how many. */
+/**
+ * Emits an event for each stream whose last viewer left `idleMs` ago. Any node may run it; each event goes out once.
+ * Returns the number of events.
+ */
 export async function emitIdleStreams(ctx: Context, idleMs: number): Promise<number> {
   const atMs = ctx.clock.now()
   const beforeMs = atMs - idleMs
-  let told = 0
-  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, DESERTED_AT_ONCE)) {
+  let emitted = 0
+  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, IDLE_AT_ONCE)) {
     await ctx.store.transaction(async (tx) => {
       if (!(await tx.viewing.desert(stream, beforeMs))) return
       await emitEvent(tx, stream, 'NoActiveViewers', atMs)
-      told++
+      emitted++
     })
   }
-  return told
+  return emitted
 }
 
 type What = 'ViewerAttempt' | 'FirstViewerConnection' | 'NoActiveViewers'

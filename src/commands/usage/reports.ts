@@ -6,10 +6,10 @@ import type { UsageQuery } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { writeBytes } from '../sessions/count.ts'
 
-/** Hours of streams under tracking ids multiply; a report with more rows would take the memory of the server. */
+/** Bounds a report: hours, streams and tracking ids multiply, and more rows would exhaust the server's memory. */
 const ROWS_MAX = 100_000
 
-/** A report: what it takes, what its sums are grouped by, and how they are shown. */
+/** A report: its parameters, the grouping of its sums, and the form of its rows. */
 export interface Report extends UsageParameters {
   readonly groupBy: UsageQuery['groupBy']
   readonly show: (rows: readonly report.UsageRow[], question: UsageQuestion) => unknown
@@ -83,7 +83,7 @@ export const REPORTS = {
 
 export type ReportName = keyof typeof REPORTS
 
-/** The bytes that were moved, as one of the reports; up to now, as far as this node counts them. */
+/** Transferred bytes as one of the reports; up to now for the sessions of this node. */
 export async function analyse(
   ctx: Context,
   accountId: string,

@@ -13,7 +13,7 @@ export type DeliveryEntry = ReturnType<typeof toEntry>
 
 export type DeliveryPage = KeysetPage<DeliveryEntry>
 
-/** One page of what was sent, or will be, to one webhook; newest first. */
+/** One page of the deliveries to one webhook, pending ones included; newest first. */
 export async function listDeliveries(
   ctx: Context,
   mac: Mac,
@@ -35,7 +35,7 @@ export async function listDeliveries(
   return mapPage(page, toEntry)
 }
 
-/** The latest of them, newest first. */
+/** The latest deliveries, newest first. */
 export async function recentDeliveries(
   ctx: Context,
   accountId: string,
@@ -47,8 +47,8 @@ export async function recentDeliveries(
 }
 
 /**
- * Sends an event again, with the same bytes and the same event id, because a person asked for it. The answer is the new
- * entry of the log, still waiting.
+ * Sends an event again at a user's request, with the same bytes and the same event id. Returns the new, pending entry
+ * of the log.
  */
 export async function redeliver(
   ctx: Context,
@@ -76,7 +76,7 @@ const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || stat
 
 const noDelivery = (id: string): Failure => notFound('deliveryId', `No delivery with id: ${id.slice(0, 32)}`)
 
-/** A row as the interface shows it; what is not known is left out. */
+/** A row as the interface shows it, without unknown fields. */
 function toEntry(row: Delivery) {
   return {
     id: row.id,

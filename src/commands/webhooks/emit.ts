@@ -9,7 +9,7 @@ export function emitStreamEvent(tx: Tx, on: Occasion, event: WebhookEvent): Prom
   return emit(tx, on, { type, event: name, subject: subjectOf(event), data })
 }
 
-/** An image of a stream that is on the air. */
+/** A thumbnail of a stream on the air. */
 export function emitThumbnail(
   tx: Tx,
   on: Occasion,
@@ -19,6 +19,6 @@ export function emitThumbnail(
   return emit(tx, on, { type: 'thumbnail', event: 'captured', subject, data })
 }
 
-/** Any of them. */
+/** An event of any family. */
 export const emitNotification = (tx: Tx, on: Occasion, notification: Notification): Promise<number> =>
   notification.kind === 'thumbnail' ? emitThumbnail(tx, on, notification) : emitStreamEvent(tx, on, notification.event)

@@ -5,7 +5,7 @@ import { readWebhookTest, testTypeOf } from '../../core/webhooks/requests.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { emitNotification } from './emit.ts'
 
-/** Sends an example of an event to every webhook of the account that wants such events, the way a real one goes. */
+/** Sends an example of an event to every subscribed webhook of the account, over the same path as a real one. */
 export async function testWebhooks(
   ctx: Context,
   actor: Actor,

@@ -7,17 +7,17 @@ import type { Webhook } from '../../core/webhooks/types.ts'
 import type { StoredWebhook } from '../../store/store.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 
-/** Every event is held against every webhook of its account, so there is an end to them. */
+/** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
 
 const SECRET_BYTES = 32
 const SECRET_CONTEXT = 'webhook:secret'
 
-/** The refusal for a webhook id that this account does not have. Another account's webhook looks exactly the same. */
+/** The refusal for an unknown webhook id. Another account's webhook gets exactly the same refusal. */
 export const noWebhook = (id: number | string): Failure =>
   notFound('webhookId', `No webhook with id: ${String(id).slice(0, 32)}`)
 
-/** Makes a webhook from an untrusted body. Nothing is written when any field is wrong. */
+/** Creates a webhook from an untrusted body. If any field is invalid, nothing is written. */
 export async function createWebhook(
   ctx: Context,
   actor: Actor,
@@ -48,7 +48,7 @@ export async function readWebhook(
   return webhook ? ok(recordOf(ctx, webhook)) : err(noWebhook(id))
 }
 
-/** One page in the order in which they were made, or the other way round. */
+/** One page in the order of creation, or in reverse. */
 export async function listWebhooks(
   ctx: Context,
   accountId: string,
@@ -62,7 +62,7 @@ export async function listWebhooks(
   return ok(webhooks.map((webhook) => recordOf(ctx, webhook)))
 }
 
-/** Edits a webhook; a new secret counts for everything that is sent from then on. */
+/** Edits a webhook; a new secret signs everything that is sent from then on. */
 export async function updateWebhook(
   ctx: Context,
   actor: Actor,
@@ -90,7 +90,7 @@ export async function updateWebhook(
   return after ? ok(recordOf(ctx, after)) : err(noWebhook(id))
 }
 
-/** Deletes a webhook and what waits to be sent to it. What is under way ends by itself. */
+/** Deletes a webhook and its pending deliveries. A delivery under way ends by itself. */
 export async function deleteWebhook(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
   const nowMs = ctx.clock.now()
   const found = await ctx.store.transaction(async (tx) => {
@@ -111,9 +111,7 @@ export function newWebhookSecret({
   return { secretSealed: sealer.seal(random.bytes(SECRET_BYTES).toString('base64'), SECRET_CONTEXT) }
 }
 
-/**
- * The secret of a stored webhook, base64. Throws when it was sealed with a key that this node does not have.
- */
+/** The secret of a stored webhook, base64. Throws if it was sealed with a key that this node does not have. */
 export function openWebhookSecret(ctx: Pick<Context, 'sealer'>, webhook: Pick<StoredWebhook, 'secretSealed'>): string {
   const opened = ctx.sealer.open(webhook.secretSealed, SECRET_CONTEXT)
   if (!opened.ok) throw new Error(`a webhook's secret cannot be opened with this node's sealing key: ${opened.error}`)
@@ -123,7 +121,7 @@ export function openWebhookSecret(ctx: Pick<Context, 'sealer'>, webhook: Pick<St
 const recordOf = (ctx: Context, webhook: StoredWebhook): WebhookRecord =>
   toWebhookRecord(webhook, openWebhookSecret(ctx, webhook), ctx.clock.now())
 
-/** What an audit row shows of a webhook: the record as stored, without the secret in any form. */
+/** A webhook in an audit row: the stored record without the secret in any form. */
 function auditView({ secretSealed: _secret, ...shown }: StoredWebhook): Webhook {
   return shown
 }

@@ -15,7 +15,7 @@ declare module 'fastify' {
 
 const HOW_TO = 'Send Authorization: Bearer <API secret>. Make one with: sluice secret create --name NAME'
 
-/** Lets only holders of an API secret through (RFC 6750 section 2.1). Runs before the body is read. */
+/** Admits only requests with a valid API secret (RFC 6750 section 2.1). Runs before the body is read. */
 export function requireSecret(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const presented = bearer(request.headers.authorization)
@@ -45,7 +45,7 @@ export function bearer(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header)?.[1] ?? null
 }
 
-/** The account that asks. Throws when the route forgot to require a secret. */
+/** The account of the API secret. Throws when the route forgot to require a secret. */
 export const accountOf = (request: FastifyRequest): string => holderOf(request).accountId
 
 function holderOf({ secret, url }: FastifyRequest): NonNullable<FastifyRequest['secret']> {
@@ -53,7 +53,7 @@ function holderOf({ secret, url }: FastifyRequest): NonNullable<FastifyRequest['
   return secret
 }
 
-/** Who asks, and from where, for the audit row. */
+/** The actor for the audit row, with its address. */
 export function actorOf(request: FastifyRequest, peerOf: PeerOf): Actor {
   const { id, accountId } = holderOf(request)
   return {

@@ -5,8 +5,8 @@ import { readNoBody } from '../../core/validation/noBody.ts'
 import { BadBody } from './problem.ts'
 
 /**
- * JSON bodies: an empty one is "no body" (clients send the content type with DELETE), everything else must be UTF-8
- * and JSON in which no property comes twice.
+ * JSON bodies. An empty body counts as "no body", because clients send the content type with DELETE too. Any other body
+ * must be UTF-8 and JSON without duplicate properties.
  */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -20,8 +20,8 @@ export function readJsonBodies(app: FastifyInstance): void {
 }
 
 /**
- * What is sent to a route that describes no body would be ignored in silence, so it is refused by name. For the hook that
- * runs before handlers. Routes that describe nothing at all answer for themselves.
+ * Refuses a body on a route that describes none; otherwise Sluice would ignore it silently. For the hook that runs
+ * before handlers. Routes without any schema check their own bodies.
  */
 export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void {
   const { schema } = request.routeOptions
@@ -34,7 +34,7 @@ export function refuseUndescribed(request: FastifyRequest, _reply: FastifyReply,
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   const text = body.toString()
-  // What is not valid was replaced, so text without the replacement needs no second look.
+  // Decoding replaces invalid bytes with U+FFFD, so text without U+FFFD needs no second check.
   if (text.includes('\uFFFD') && !isUtf8(body)) throw new BadBody('The body is not valid UTF-8')
   const read = readJson(text)
   if (read.ok) return read.value

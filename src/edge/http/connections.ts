@@ -4,34 +4,34 @@ import type { Duplex } from 'node:stream'
 import { type Address, addressKey, parseAddress } from '../../core/access/address.ts'
 
 export interface ConnectionLimits {
-  /** Connections that may be open at a time. */
+  /** Open connections at a time. */
   readonly max: number
-  /** Of one address, trusted proxies apart; 0: any number. */
+  /** Open connections per address, except for trusted proxies; 0: no limit. */
   readonly maxPerAddress: number
 }
 
-/** A connection, and what is asked for on it. */
+/** A connection and its current request. */
 interface Held {
   readonly socket: Socket
-  /** Connections of the same address; null: it comes from a trusted proxy. */
+  /** Connections from the same address; null: this one comes from a trusted proxy. */
   readonly peers: Crowd | null
   readonly addressKey: string
-  /** Requests that are not answered yet. */
+  /** Requests without a complete answer. */
   underWay: number
   latest: { readonly request: IncomingMessage; readonly response: ServerResponse } | null
   endsWithAnswer: boolean
 }
 
-/** Connections that share a limit. Those that wait for a request are in the order in which they began to wait. */
+/** Connections that share a limit. Idle ones are ordered by when they became idle. */
 class Crowd {
   readonly idle = new Set<Held>()
   size = 0
 }
 
 /**
- * The connections of an HTTP server: never more than so many, so that descriptors are left to everything else. One that
- * waits for a request gives way to a new one, the longest waiting first; one that is being answered does not. Clients ask
- * again on a new connection when one was closed before they asked (RFC 9112 section 9.3.1).
+ * Bounds the connections of an HTTP server, so that descriptors are left for everything else. A new connection closes
+ * the one that was idle longest, never one with a request under way. A client retries on a new connection when the
+ * server closed the old one before its request (RFC 9112 section 9.3.1).
  */
 export class HttpConnections {
   readonly counts = { gaveWay: 0, refused: 0 }
@@ -54,7 +54,7 @@ export class HttpConnections {
     server.on('connection', (socket: Socket) => this.#accept(socket))
   }
 
-  /** A request has come in on a connection. */
+  /** Marks a connection as busy with a request. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     const held = this.#held.get(request.socket)
     if (held === undefined) return
@@ -65,12 +65,12 @@ export class HttpConnections {
     response.on('close', () => this.#end(held))
   }
 
-  /** True: an answer is on its way on this connection, which is closed behind it. */
+  /** True: an answer is under way, and the connection closes after it. */
   endsWithAnswer(socket: Duplex): boolean {
     const held = this.#held.get(socket)
     if (held === undefined || held.underWay === 0) return false
     const { request, response } = held.latest ?? {}
-    // A request that is not all there has no answer to wait for.
+    // An incomplete request gets no answer, so there is none to wait for.
     held.endsWithAnswer = request?.complete === true || response?.headersSent === true
     return held.endsWithAnswer
   }

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { UnsupportedEncoding } from './problem.ts'
 
 /**
- * Bodies are taken as they are: a coded one is refused by name, after the sender has shown who it is (RFC 9110 section
- * 15.5.16). `Accept-Encoding` says what would be taken (section 12.5.3).
+ * Refuses encoded bodies, after authentication (RFC 9110 section 15.5.16). `Accept-Encoding` in the answer names what
+ * Sluice accepts (section 12.5.3).
  */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { OPEN_HEAD } from './media/cors.ts'
 
 /**
- * A short way past the framework for one kind of request that comes all the time. True when the lane has taken it; what it
- * leaves is untouched, so that refusals and rarities are answered in one place, the framework's route.
+ * Answers one frequent kind of request without the framework. True when it has answered. It leaves every other request
+ * untouched, so that refusals and rare cases are answered in one place, the framework's route.
  */
 export type FastPath = (request: IncomingMessage, response: ServerResponse) => boolean
 
@@ -14,10 +14,10 @@ export interface FastPathOptions {
 }
 
 /**
- * What a GET of the whole of something asks for, if nothing about it changes the answer; null: it is not for this lane.
- * The cheap questions come first, because each lane is asked about every request.
+ * Matches a plain GET of a whole resource; null: the request is not for this fast path. The cheap checks come first,
+ * because each fast path sees every request.
  *
- * @param root what all that `pattern` matches begins with
+ * @param root the prefix of every path that `pattern` matches
  */
 export function readPlainGet(request: IncomingMessage, root: string, pattern: RegExp): RegExpExecArray | null {
   const { url = '' } = request
@@ -34,7 +34,10 @@ const isPlainGet = ({ method, headers }: IncomingMessage): boolean =>
 const CACHED = ['Cache-Control', 'public, max-age=60']
 const SEGMENT_HEAD = [...OPEN_HEAD, ...CACHED, 'Accept-Ranges', 'bytes', 'Content-Type', 'video/mp4']
 
-/** The head of an answer with the whole of a media segment, as the framework's routes send it. It leaves with the body. */
+/**
+ * Writes the head of a 200 with a whole media segment, equal to the head from the framework's routes. Node sends it
+ * with the body.
+ */
 export function writeSegmentHead(
   response: ServerResponse,
   length: number,

@@ -3,8 +3,8 @@ import { failure, notFound } from '../../core/errors.ts'
 import { sendFailure } from './problem.ts'
 
 /**
- * Remembers every route, and answers what matches none: 405 with `Allow` when the path exists, else 404. The answer tells
- * the methods of a path, for those who answer in other words.
+ * Remembers every route and answers requests that match none: 405 with `Allow` when the path exists, else 404. Returns
+ * a function that lists the methods of a path, for interfaces with answers of their own.
  */
 export function answerUnknownRoutes(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: string[] }[] = []

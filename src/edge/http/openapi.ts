@@ -5,7 +5,7 @@ import { CreateWebhook, UpdateWebhook, WebhookRecord } from '../../core/webhooks
 import { WebhookTest } from '../../core/webhooks/requests.ts'
 import swagger from '@fastify/swagger'
 
-/** What a route tells about itself. `data` is wrapped in the success envelope; `answer` is taken as it is. */
+/** How a route describes itself. `data` gets the success envelope; `answer` is used unchanged. */
 export interface RouteText {
   body?: TSchema
   querystring?: TSchema
@@ -29,8 +29,8 @@ const Failed = Type.Object(
 )
 
 /**
- * The Fastify options of a route: its schema describes it in the OpenAPI document and serialises its answers, so that
- * an undeclared field never leaves. Bodies and queries are validated by the commands, which name all errors at once.
+ * The Fastify options of a route. Its schema describes the route in the OpenAPI document and serialises its answers, so
+ * that an undeclared field never leaves. Commands validate bodies and queries, because they report all errors at once.
  */
 export function document(tag: string, summary: string, text: RouteText): { schema: FastifySchema } {
   const answer = text.answer ?? success(text.data ?? Type.Any())
@@ -76,7 +76,7 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
       },
     },
     hideUntagged: true,
-    // The live interface has a document of its own.
+    // The channels interface has a document of its own.
     transform: ({ schema, url }) => ({ schema: url.startsWith('/v2/') ? { ...schema, hide: true } : schema, url }),
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),

@@ -2,27 +2,28 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { addressList } from '../../base/addressList.ts'
 import { parseAddress, type Address } from '../../core/access/address.ts'
 
-/** Says who is at the other end, looking through the proxies that the operator trusts and no others. */
+/** Finds the client's address. It looks through the proxies that the operator trusts, and through no others. */
 export type PeerOf = (socketAddress: string | undefined, headers: IncomingHttpHeaders) => Address
 
 const UNKNOWN: Address = { family: 6, text: '::' }
 
-/** How many addresses are kept as read: those who are on now send one request after the other. */
-const KNOWN_MAX = 10_000
+/** Parsed addresses in the cache: active clients send one request after another. */
+const CACHED_MAX = 10_000
 
 /**
  * The socket's address, unless the socket belongs to a trusted proxy: then the right-most entry of `X-Forwarded-For`
- * that is not a trusted proxy itself. An entry that is no address ends the walk: what is left of it could be forged.
+ * that is not a trusted proxy itself. An entry that is not an address ends the search, because a client could forge
+ * everything left of it.
  */
 export function peerResolver(trustedProxies: readonly string[]): PeerOf {
   const isTrusted = addressList(trustedProxies)
-  const known = new Map<string, Address>()
+  const cached = new Map<string, Address>()
   const addressOf = (text: string): Address => {
-    const seen = known.get(text)
+    const seen = cached.get(text)
     if (seen !== undefined) return seen
     const address = parseAddress(text) ?? UNKNOWN
-    if (known.size >= KNOWN_MAX) known.clear()
-    known.set(text, address)
+    if (cached.size >= CACHED_MAX) cached.clear()
+    cached.set(text, address)
     return address
   }
 

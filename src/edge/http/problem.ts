@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import type { Result } from '../../base/result.ts'
 import { ERRORS, failure, type Failure, type FieldErrors, invalid } from '../../core/errors.ts'
 
-/** The one place where a refusal or an accident becomes an HTTP answer of the token interface. */
+/** The only place that turns a refusal or an unexpected error into an HTTP answer of the token interface. */
 export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply {
   const { status } = ERRORS[refusal.code]
   if (status === 503) reply.header('Retry-After', '1')
@@ -14,7 +14,7 @@ export function sendFailure(reply: FastifyReply, refusal: Failure): FastifyReply
     .send(failureBody(refusal))
 }
 
-/** `fail` is the request's fault, `error` is ours. */
+/** `fail`: the request is at fault. `error`: Sluice is. */
 export function failureBody(refusal: Failure): object {
   const { status, text } = ERRORS[refusal.code]
   if (status < 500) return { status: 'fail', data: refusal.data }
@@ -26,7 +26,7 @@ export function sendResult<T>(reply: FastifyReply, result: Result<T, Failure>): 
   return result.ok ? reply.send({ status: 'success', data: result.value }) : sendFailure(reply, result.error)
 }
 
-/** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
+/** Fastify's own refusals, by its error code. An unlisted error is our fault: a 500 without details. */
 const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: failure('too_large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: failure('unsupported_media_type', 'Unsupported Media Type: send application/json'),
@@ -35,17 +35,17 @@ const BY_FASTIFY_CODE: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: failure('uri_too_long'),
 }
 
-/** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
+/** Turns a thrown error into an answer. Internals go to the log, never to the client. */
 export function errorHandler(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     sendFailure(reply, failureFrom(error, log, request.id))
 }
 
-/** The same for whatever Fastify hands over, its own refusals included. */
+/** The same for every error that Fastify passes on, its own refusals included. */
 export const failureFrom = (error: FastifyError, log: Logger, requestId: string): Failure =>
   BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, requestId)
 
-/** What the client is told of something that was thrown. */
+/** The refusal that a client gets for a thrown error. */
 export function failureOf(error: unknown, log: Logger, requestId: string): Failure {
   if (error instanceof BadBody) return error.errors ? invalid(error.errors) : failure('bad_request', error.message)
   if (isBrokenOff(error)) return failure('bad_request', 'The request was broken off')
@@ -59,11 +59,11 @@ export function failureOf(error: unknown, log: Logger, requestId: string): Failu
   return failure('internal')
 }
 
-/** The client has broken the request off, so that nobody hears the answer. */
+/** The client has aborted the request, so there is no one to answer. */
 export const isBrokenOff = (error: unknown): boolean =>
   error instanceof Error && error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET'
 
-/** The body is coded, as with gzip. */
+/** The body has a content encoding such as gzip. */
 export class UnsupportedEncoding extends Error {
   override readonly name = 'UnsupportedEncoding'
 
@@ -72,10 +72,10 @@ export class UnsupportedEncoding extends Error {
   }
 }
 
-/** The body is not JSON, or not of one meaning; the message says where and is safe to show. */
+/** The body is not JSON or is ambiguous. The message says where, and is safe to show. */
 export class BadBody extends Error {
   override readonly name = 'BadBody'
-  /** What is wrong, by the path of the property; absent when the body as a whole is wrong. */
+  /** The problems by property path; absent when the body as a whole is wrong. */
   readonly errors: FieldErrors | undefined
 
   constructor(message: string, errors?: FieldErrors) {

@@ -5,7 +5,7 @@ import { type ChannelErrorCode, refusal } from '../../core/channels/errors.ts'
 import { isMediaPath, OPEN_HEAD } from './media/cors.ts'
 import { failureBody } from './problem.ts'
 
-/** A request that the HTTP parser refuses, or that this server cannot answer as HTTP wants it. */
+/** A request that the HTTP parser refuses, or that this server cannot answer as HTTP requires. */
 interface ProtocolError {
   readonly code: ErrorCode
   /** The same under `/v2`. */
@@ -41,33 +41,33 @@ const BY_CODE: Readonly<Record<string, ProtocolError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: TOO_SLOW,
 }
 
-/** What Node says of it. */
+/** An error from Node's HTTP parser. */
 interface ParserError {
   readonly code?: string | undefined
-  /** The bytes that came last. */
+  /** The last received bytes. */
   readonly rawPacket?: unknown
 }
 
-/** A client that goes on sending would not read an answer after which the connection is reset. */
+/** How long the connection stays open after the answer. A client that still sends would lose the answer to a reset. */
 const LINGER_MS = 1000
 
 export interface ProtocolErrorOptions {
   readonly requestId: () => string
   /** Counts and logs an answer. */
   readonly answered: (requestId: string, status: number) => void
-  /** True: an answer is on its way on this connection, which is closed behind it. */
+  /** True: an answer is under way on this connection, which closes after it. */
   readonly endsWithAnswer: (socket: Duplex) => boolean
 }
 
 /**
- * Answers what the parser refuses, and closes the connection: nobody can say where the next request would begin. Node has
- * no request to give us then, only the bytes that came last; where the path is not among them, the answer has the members
- * of both interfaces.
+ * Answers a request that the parser refuses, and closes the connection, because the start of the next request is
+ * unknown. Node passes no request, only the last received bytes. When they do not contain the path, the answer has the
+ * members of both interfaces.
  */
 export function parserErrorHandler(options: ProtocolErrorOptions) {
   const seen = new WeakSet<Duplex>()
   return ({ code, rawPacket }: ParserError, socket: Duplex): void => {
-    // Bytes that come later are another error of the same connection.
+    // Later bytes are another error on the same connection.
     if (seen.has(socket) || socket.destroyed) return
     seen.add(socket)
     if (options.endsWithAnswer(socket)) return
@@ -83,15 +83,15 @@ export function parserErrorHandler(options: ProtocolErrorOptions) {
   }
 }
 
-/** True: the request cannot be answered, and has been told so. */
+/** True: Sluice has refused the request. */
 export function refuseHead(request: IncomingMessage, response: ServerResponse, options: ProtocolErrorOptions): boolean {
-  // RFC 9112 section 3.2. Node would check it too, and answer in words of its own.
+  // RFC 9112 section 3.2. Node would check it too, but with its own text.
   if (request.headers.host !== undefined || request.httpVersion !== '1.1') return false
   respond(NO_HOST, request, response, options)
   return true
 }
 
-/** What is expected of us is nothing that we know (RFC 9110 section 10.1.1). */
+/** The request has an unknown expectation (RFC 9110 section 10.1.1). */
 export const refuseExpectation = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -115,7 +115,7 @@ function whole(error: ProtocolError, path: string | null, options: ProtocolError
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
 
-/** @param path null: it is not known */
+/** @param path null: unknown */
 function answerTo(error: ProtocolError, path: string | null, { requestId, answered }: ProtocolErrorOptions) {
   const { status } = ERRORS[error.code]
   const [type, body] = bodyOf(error, path)
@@ -126,12 +126,9 @@ function answerTo(error: ProtocolError, path: string | null, { requestId, answer
   return { status, body, headers: [...head, 'X-Request-Id', id, ...open] }
 }
 
-function bodyOf(
-  { code, channelCode: liveCode, message }: ProtocolError,
-  path: string | null,
-): [type: string, body: string] {
-  const [ours, sessions] = [failureBody(failure(code, message)), refusal(liveCode, message)]
-  if (path === null) return ['application/json', JSON.stringify({ ...ours, ...sessions })]
-  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(sessions)]
-  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(ours)]
+function bodyOf({ code, channelCode, message }: ProtocolError, path: string | null): [type: string, body: string] {
+  const [tokenBody, channelBody] = [failureBody(failure(code, message)), refusal(channelCode, message)]
+  if (path === null) return ['application/json', JSON.stringify({ ...tokenBody, ...channelBody })]
+  if (path.startsWith('/v2/')) return ['application/json', JSON.stringify(channelBody)]
+  return isMediaPath(path) ? ['text/plain', message] : ['application/json', JSON.stringify(tokenBody)]
 }

@@ -46,31 +46,31 @@ export interface ServerOptions {
   connections: ConnectionLimits
   /** Addresses and CIDR blocks, IPv4 or IPv6. */
   trustedProxies: readonly string[]
-  /** What a scraper from elsewhere must bring; empty: only this machine may scrape. */
+  /** The secret for scrapers on other machines; empty: only this machine may scrape. */
   metricsSecret: string
   limits: RequestLimitOptions
   /** Signs list cursors. */
   sign: Mac
-  /** Whether `/demo` is there. */
+  /** Whether Sluice serves `/demo`. */
   demo: boolean
-  /** Absent: this server takes no media. */
+  /** Absent: this server has no WebRTC. */
   webRtc?: WebRtcOptions
-  /** Absent: this server packages nothing. */
+  /** Absent: this server packages no HLS. */
   hls?: HlsRouteOptions
   /** Absent: this server serves no channels. */
   playback?: PlaybackOptions
   /** What this node measures of channels. */
   measured?: Measured
-  /** How its engines keep up. */
+  /** The encoding load of this node's engines. */
   load?: EncodingLoad
-  /** What is to be seen of its channels. */
+  /** The state of this node's channels, for metrics. */
   gauges?: () => ChannelGauges
-  /** Where the files of recordings are; without it they are listed but cannot be fetched. */
+  /** The files of recordings. If absent, recordings are listed but cannot be fetched. */
   recordings?: RecordingRouteOptions
 }
 
 /**
- * The HTTP edge, ready to listen. It translates requests into commands and results into answers, and decides nothing.
+ * The HTTP edge, ready to listen. It translates requests into commands and results into answers. It decides nothing.
  */
 export async function buildServer(ctx: Context, options: ServerOptions): Promise<FastifyInstance> {
   const connections = new HttpConnections(options.connections, ctx.isProxy)
@@ -143,7 +143,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   return app
 }
 
-/** Each interface answers in its own words, also where no route was found to ask. */
+/** Each interface has its own error answers, also for paths without a route. */
 function errorsAt(url: string) {
   if (url.startsWith('/v2/')) return channelErrorHandler
   return isMediaPath(url) ? plainErrorHandler : errorHandler
@@ -153,7 +153,9 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 const LOOK_MS = 5000
 
-/** A server that gives a request to the framework unless a lane has taken it, and time to nobody without end. */
+/**
+ * A server that passes a request to the framework unless a fast path has answered it. Every request has a time limit.
+ */
 function listenerOf(
   { requestTimeoutMs }: ServerOptions,
   connections: HttpConnections,
@@ -164,10 +166,10 @@ function listenerOf(
   const settings = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
-    // Who is too slow is found by looking, which Node does twice a minute by itself.
+    // Node finds slow requests by polling, by default only every 30 seconds.
     connectionsCheckingInterval: Math.min(requestTimeoutMs, LOOK_MS),
     keepAliveTimeout: 72_000,
-    // Checked by `refuseHead`, so that the answer is ours.
+    // `refuseHead` checks it, so that the answer has our format.
     requireHostHeader: false,
   }
   const server = createServer(settings, (request, response) => {
@@ -184,17 +186,17 @@ function listenerOf(
   return server
 }
 
-/** Unique over restarts and nodes, and cheap: 64 random bits for the process, then a count. */
+/** Unique across restarts and nodes, and cheap: 64 random bits for the process, then a counter. */
 function requestIds(): () => string {
   const process = randomBytes(8).toString('base64url')
   let count = 0
   return () => `${process}-${(count++).toString(36)}`
 }
 
-/** Asked so often that a line for each would be most of the log. */
+/** Routes so frequent that one line per request would be most of the log. */
 const QUIET: ReadonlySet<string> = new Set(['/api/access/check', HLS_MEDIA, PLAYBACK_MEDIA])
 
-/** What a log line of an answer says. */
+/** The fields of a log line about an answer. */
 interface Answered {
   readonly requestId: string
   readonly method: string
@@ -204,7 +206,7 @@ interface Answered {
   readonly accountId?: string
 }
 
-/** Every answer carries its request id, is counted, and (but for the hot routes) leaves one log line. */
+/** Every answer carries its request id and is counted. Except on the frequent routes, it leaves one log line. */
 function observe(app: FastifyInstance, log: (answered: Answered) => void, metrics: Metrics): void {
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
     reply.header('X-Request-Id', request.id)
@@ -222,7 +224,7 @@ function observe(app: FastifyInstance, log: (answered: Answered) => void, metric
   })
 }
 
-/** What comes without a secret anybody may send, as often as they like; our own accidents are always told of. */
+/** Samples answers to requests without a secret, because their number has no limit. Logs our own errors always. */
 function answerLog({ log, sampled }: Context): (answered: Answered) => void {
   const logOf = ({ status, accountId }: Answered) => {
     if (accountId !== undefined || (status >= 500 && status !== 503)) return log

@@ -15,8 +15,8 @@ const MAX_SOURCE_ID = 128
 const ADDRESSES = 'publish to rtmp://HOST/v2/pub/STREAM?token=TOKEN'
 
 /**
- * Reads `rtmp://host/v2/pub/{streamName}?token=…&sourceId=…` and `rtmp://host/live/{streamKey}`. Where the application
- * ends and the name begins is the encoder's choice, so that they are looked at together.
+ * Reads `rtmp://host/v2/pub/{streamName}?token=…&sourceId=…` and `rtmp://host/live/{streamKey}`. Encoders differ in
+ * where they split application and stream name, so Sluice joins the two first.
  */
 export function readDestination({ app, name, query }: Pick<PublishRequest, 'app' | 'name' | 'query'>): Destination {
   const path = app === '' ? name : `${app}/${name}`
@@ -35,7 +35,7 @@ function streamOf(name: string, query: URLSearchParams): Destination {
   return { kind: 'stream', streamName: decoded(name), presented: query.get('token'), sourceId: sourceId || null }
 }
 
-/** Percent-encoded as in a URL. What is no such encoding was typed into an encoder as it is meant. */
+/** Decodes percent-encoding as in a URL. Text that is not valid percent-encoding is taken literally. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name)

@@ -12,17 +12,17 @@ import { type Destination, readDestination } from './address.ts'
 
 export interface RtmpParts {
   readonly ctx: Context
-  /** What a publication is put into, for everybody who wants its media. */
+  /** Makes the hub that distributes the media of a publication. */
   readonly makeHub: () => FrameSink & FrameSource
-  /** Brings a feed that is on the air to the viewers of the media engine. It ends with its media. */
+  /** Passes a feed on the air to the media engine for its viewers. It ends with its media. */
   readonly feed?: ((feed: ActiveFeed, media: FrameSource) => void) | undefined
-  /** Decides on `rtmp://host/live/{key}`; absent: nobody may. */
+  /** Decides on `rtmp://host/live/{key}`; absent: every key is refused. */
   readonly streamKeys?: ((key: string, request: PublishRequest) => Promise<PublishAnswer>) | undefined
 }
 
 const NO_STREAM_KEYS = 'Unauthorized: Invalid stream key'
 
-/** How a session's end is recorded. */
+/** The recorded end reason of a session. */
 const REASONS: Readonly<Record<RtmpEnd, SessionEndReason>> = {
   left: 'left',
   lost: 'lost',
@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<RtmpEnd, SessionEndReason>> = {
 }
 
 const CUT = 'The broadcast was ended by the server'
-/** What an encoder reads when its session is ended for this reason, where `CUT` alone would not say enough. */
+/** What an encoder reads when its session ends for this reason, where `CUT` alone would say too little. */
 const CUT_TEXTS: Readonly<Partial<Record<SessionEndReason, string>>> = {
   token_deleted: 'Unauthorized: Invalid token',
   token_refreshed: 'Unauthorized: Invalid token',
@@ -84,7 +84,7 @@ async function broadcast(
   }
 }
 
-/** The media of a session. With its first tracks the feed goes on the air. */
+/** The media of a session. The feed goes on the air with its first tracks. */
 class Broadcast implements FrameSink {
   readonly #parts: RtmpParts
   readonly #session: Session
@@ -114,15 +114,15 @@ class Broadcast implements FrameSink {
     this.#hub.end()
   }
 
-  /** A feed that cannot be put on record is not on the air: its encoder is sent away, and will come again. */
+  /** A feed that the store cannot record is not on the air: Sluice disconnects its encoder, which will reconnect. */
   async #goLive(): Promise<void> {
     const { ctx, feed } = this.#parts
     const { id: sessionId } = this.#session
-    const live = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
+    const active = await goLive(ctx, sessionId, this.#hub).catch((error: unknown) => {
       ctx.log.warn({ sessionId, err: error }, 'an RTMP feed could not go on the air')
       return undefined
     })
-    if (live) feed?.(live, this.#hub)
+    if (active) feed?.(active, this.#hub)
     else await this.#request.cut('Service unavailable: try again later')
   }
 }

@@ -12,28 +12,31 @@ export interface EncodingLoadOptions {
   /** Processors that this process may use. */
   readonly cores: number
   readonly processors: Pick<ProcessorLoad, 'idle'>
-  /** Whether engines that cannot keep up leave out rungs of their ladders. */
+  /** Whether an engine that cannot keep up drops rungs of its ladder. */
   readonly stepsDown: boolean
 }
 
-/** Until an engine has run. Measured: 0.43 processors for the default ladder (34.6 megapixels a second), decoding included. */
+/**
+ * The estimate until an engine has run. Measured: 0.43 processors for the default ladder (34.6 megapixels a second),
+ * decoding included.
+ */
 const FIRST_CORES_PER_MEGAPIXEL = 0.0125
-/** What is measured beyond this is an accident. */
+/** A measurement beyond this factor is an outlier. */
 const COST_RANGE = 8
-/** Of what was known before, for each second that is measured. */
+/** Weight of the previous estimate at each measurement, once a second. */
 const INERTIA = 0.95
-/** What a step up leaves free. */
+/** The share of idle processors that a step up may use. */
 const SPARE = 0.8
-/** Engines step up one after the other, so that each sees what the one before takes. */
+/** Engines step up one after another, so that each sees the load of the previous one. */
 const UP_EVERY_MS = 60_000
 
-/** What the engines of this node cost and how they keep up; what a pixel costs here is learned from those that run. */
+/** What the engines of this node cost and whether they keep up. It learns the cost per pixel from running engines. */
 export class EncodingLoad implements EngineLoad {
   readonly #options: EncodingLoadOptions
   readonly #controls = new Map<string, EngineControl>()
   #cost = FIRST_CORES_PER_MEGAPIXEL
   #steppedUpAtMs = Number.NEGATIVE_INFINITY
-  /** Frames that engines of this node were too slow for, since the server began. */
+  /** Frames that engines of this node dropped since the server started, because they were too slow. */
   droppedFrames = 0
 
   constructor(options: EncodingLoadOptions) {
@@ -54,19 +57,19 @@ export class EncodingLoad implements EngineLoad {
     return control
   }
 
-  /** How the process of an engine is; null when it has none here. */
+  /** The pace of an engine's process; null if this node does not run it. */
   paceOf(engineId: string): EnginePace | null {
     return this.#controls.get(engineId)?.pace ?? null
   }
 
-  /** The same of all that have one. At most as many as there may be ffmpeg processes. */
+  /** The pace of every engine with a process: at most as many as there may be ffmpeg processes. */
   paces(): [engineId: string, pace: EnginePace][] {
     return [...this.#controls].flatMap(([id, { pace }]) => (pace === null ? [] : [[id, pace] as [string, EnginePace]]))
   }
 
   /**
-   * A sentence when this machine probably cannot encode these beside what it encodes; null when it can. What else it does is
-   * not in it: that changes from minute to minute, and is seen when an engine falls behind.
+   * A sentence if this machine probably cannot encode these engines beside the running ones; else null. It ignores
+   * other load, which changes from minute to minute and shows when an engine falls behind.
    */
   warningFor(engines: readonly { readonly engineId: string; readonly ladder: Ladder }[]): string | null {
     const { cores } = this.#options
@@ -87,7 +90,7 @@ export class EncodingLoad implements EngineLoad {
     return [...this.#controls.values()].reduce((sum, { pace }) => sum + (pace?.cores ?? 0), 0)
   }
 
-  /** In a container, the machine may have more than we may use. */
+  /** In a container, the machine may have more processors than this process may use. */
   #idleCores(): number | null {
     const { processors, cores } = this.#options
     return processors.idle === null ? null : Math.max(0, Math.min(processors.idle, cores - this.#measuredCores()))
@@ -177,7 +180,7 @@ class EngineControl implements LoadControl {
 
   #logOf(pace: Pace, restart: boolean): LoadVerdict['log'] {
     const was = this.#isOverloaded
-    // The process that is started again has less to do.
+    // After the restart the process has less to encode.
     this.#isOverloaded = pace.isOverloaded && !restart
     const { notice } = this.steps
     if (pace.isOverloaded && (restart || !was)) return { level: 'warn', message: sentences(overloadText(pace), notice) }

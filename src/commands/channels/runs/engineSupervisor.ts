@@ -12,13 +12,13 @@ import { emitChannelEvent } from '../webhooks/emit.ts'
 export interface KeeperOptions {
   readonly transcoder: Transcoder
   readonly load: Pick<EncodingLoad, 'warningFor'>
-  /** Of this process; new at each start. */
+  /** The id of this process; new at each start. */
   readonly node: string
-  /** True when the process of this name is known to be gone; false when that cannot be told. */
+  /** True: the process with this id is gone. False: unknown or running. */
   readonly isGone: (node: string) => boolean
-  /** How long others believe that this node runs its engines after the lease was renewed. */
+  /** How long after a renewal other nodes consider this node's lease valid. */
   readonly leaseMs: number
-  /** Renews the leases of the engines, beside all that is done here. */
+  /** Renews the lease of this node's engines, independently of the work here. */
   readonly leases: Leases
 }
 
@@ -27,7 +27,7 @@ interface SupervisedEngine {
   readonly engine: Engine | undefined
 }
 
-/** How many engines and channels a node has in each state. */
+/** The number of engines and channels of a node in each state. */
 export interface Census {
   readonly engines: ReadonlyMap<ActiveStatus, number>
   /** By the most advanced of their engines at this node. */
@@ -35,13 +35,13 @@ export interface Census {
 }
 
 /**
- * Makes this node's processes agree with what the store says that people want: takes engines that nobody runs, starts and
- * stops their processes, writes what these tell, and gives up what dead nodes had. All of it one after the other.
+ * Reconciles this node's processes with the store. It adopts engines without a node, starts and stops their processes,
+ * records the events of these processes, and takes over from dead nodes. All of it runs in sequence.
  */
 export class EngineSupervisor {
   readonly #ctx: Context
   readonly #options: KeeperOptions
-  /** The latest of each engine. */
+  /** The latest launch of each engine. */
   readonly #launches = new Map<string, symbol>()
   #queue: Promise<void> = Promise.resolve()
   #isQueued = false
@@ -55,7 +55,7 @@ export class EngineSupervisor {
     leases.keep({ kind: 'engines', id, leaseMs })
   }
 
-  /** Looks at everything once, soon; many calls at once are one look. Resolves when it is done, and never rejects. */
+  /** Reconciles everything once, soon; concurrent calls share one run. Resolves when it is done, and never rejects. */
   reconcile(): Promise<void> {
     if (this.#isQueued) return this.#queue
     this.#isQueued = true
@@ -65,12 +65,15 @@ export class EngineSupervisor {
     })
   }
 
-  /** What this node runs, as it was when it was last looked at. */
+  /** What this node ran at the last reconciliation. */
   get census(): Census {
     return this.#census
   }
 
-  /** Stops what runs here, as of this server's own accord: it is wanted still. */
+  /**
+   * Stops the engines of this node because the server stops. They stay wanted, so that another process starts them
+   * again.
+   */
   stop(): Promise<void> {
     this.#isStopping = true
     return this.#enqueue(async () => {
@@ -87,16 +90,16 @@ export class EngineSupervisor {
 
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue.then(work).catch((error: unknown) => {
-      this.#ctx.log.warn({ err: error }, 'engines could not be tended; they are looked at again')
+      this.#ctx.log.warn({ err: error }, 'engines could not be reconciled; trying again')
     })
     return this.#queue
   }
 
   async #look(): Promise<void> {
-    const kept = await this.#supervised()
-    this.#census = censusOf(kept.filter(({ state }) => state.node === this.#options.node))
-    for (const one of kept) await this.#reconcileOne(one)
-    await this.#timeOut(kept)
+    const supervised = await this.#supervised()
+    this.#census = censusOf(supervised.filter(({ state }) => state.node === this.#options.node))
+    for (const one of supervised) await this.#reconcileOne(one)
+    await this.#timeOut(supervised)
   }
 
   async #supervised(): Promise<SupervisedEngine[]> {
@@ -110,7 +113,7 @@ export class EngineSupervisor {
   async #reconcileOne({ state, engine }: SupervisedEngine): Promise<void> {
     const { node, transcoder } = this.#options
     if (state.node !== node) {
-      // It was taken away while this node seemed dead.
+      // Another node took it while this node seemed dead.
       if (transcoder.isRunning(state.engineId)) await this.#kill(state.engineId)
       if ((await this.#isFree(state)) && (await this.#adopt(state))) void this.reconcile()
     } else if (!engine || !state.wanted) await this.#shutDown(state, engine)
@@ -122,14 +125,14 @@ export class EngineSupervisor {
     return isExpired && (await this.#ctx.time.isEven(this.#options.leaseMs))
   }
 
-  /** Takes an engine that nobody runs, and closes the run of a node that died. */
+  /** Takes an engine without a node, and closes the run of a dead node. */
   #adopt({ engineId, accountId, channelId, node: previous }: StoredLife): Promise<boolean> {
     const { node, leaseMs, isGone } = this.#options
     return this.#ctx.store.transaction(async (tx) => {
       const channel = await tx.channels.lock(accountId, channelId)
       const state = await tx.engineStates.get(engineId)
       if (!state || state.node !== previous) return false
-      // Renewed since it was looked at.
+      // The lease was renewed since the read above.
       if (previous !== null && !state.isExpired && !isGone(previous)) return false
       if (!channel || !(await tx.engines.get(accountId, engineId))) return this.#delete(tx, state)
       await tx.engineStates.take(engineId, node, leaseMs)
@@ -145,14 +148,14 @@ export class EngineSupervisor {
     })
   }
 
-  /** An engine that was deleted leaves nothing open. */
+  /** Closes everything that a deleted engine left open. */
   async #delete(tx: Tx, state: LifeRecord): Promise<false> {
     if (state.runId) await tx.runs.end(state.runId, { type: 'error', id: '' }, this.#ctx.clock.now())
     await tx.engineStates.delete(state.engineId)
     return false
   }
 
-  /** Nobody wants it any more. */
+  /** Stops an engine that is no longer wanted. */
   async #shutDown(state: StoredLife, engine: Engine | undefined): Promise<void> {
     await this.#kill(state.engineId)
     if (engine) await this.#apply(engine, { kind: 'ended' })
@@ -189,7 +192,7 @@ export class EngineSupervisor {
         return
       case 'stopping':
       case 'stopped':
-        // Stopped by hand in the moment in which it was looked at; the next look sees that.
+        // A user stopped it during this reconciliation; the next one handles it.
         return
     }
   }
@@ -201,7 +204,7 @@ export class EngineSupervisor {
     return true
   }
 
-  /** Its process, and what that may have told already. */
+  /** Kills the process, and ignores events that it has already sent. */
   #kill(engineId: string, goesOn = false): Promise<void> {
     this.#launches.delete(engineId)
     return this.#options.transcoder.kill(engineId, goesOn)
@@ -214,7 +217,7 @@ export class EngineSupervisor {
     this.#launches.set(engine.id, launch)
     this.#options.transcoder.launch(job, (event) => {
       void this.#enqueue(async () => {
-        // What an earlier process has told meanwhile is not true of this one.
+        // An event of an earlier process does not apply to this one.
         if (this.#launches.get(engine.id) !== launch) return
         if (event.kind === 'died') this.#ctx.log.warn({ engine: engine.id, problem: event.message }, 'an engine failed')
         await (event.kind === 'log' ? this.#log(engine, event) : this.#apply(engine, event))
@@ -223,7 +226,7 @@ export class EngineSupervisor {
     })
   }
 
-  /** Of an engine that this machine will hardly keep up with. */
+  /** Warns if this machine will probably not keep up with the engine. */
   async #warn(engine: Engine): Promise<void> {
     const ladder = await ladderOf(this.#ctx, engine.accountId, engine.abrLadderId)
     const message = ladder ? this.#options.load.warningFor([{ engineId: engine.id, ladder }]) : null
@@ -246,7 +249,7 @@ export class EngineSupervisor {
     })
   }
 
-  /** The job, or why there is none. */
+  /** The job, or the reason why there is none. */
   async #jobOf({ id, name, accountId, ingestId, abrLadderId }: Engine): Promise<TranscodeJob | string> {
     const { read } = this.#ctx.store
     const ingest = ingestId === null ? undefined : await read.ingests.get(accountId, ingestId)
@@ -268,9 +271,9 @@ export class EngineSupervisor {
     })
   }
 
-  /** Channels without a source for too long are stopped by the node that has one of their engines. */
-  async #timeOut(kept: readonly SupervisedEngine[]): Promise<void> {
-    const mine = kept.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
+  /** Stops channels without a source for too long. The node with one of their engines does it. */
+  async #timeOut(supervised: readonly SupervisedEngine[]): Promise<void> {
+    const mine = supervised.filter(({ state }) => state.node === this.#options.node && state.idleSinceMs !== null)
     const channels = new Map(mine.map(({ state }) => [state.channelId, state.accountId]))
     for (const [channelId, accountId] of channels) {
       const stopped = await this.#ctx.store.transaction((tx) => this.#timeOutChannel(tx, accountId, channelId))
@@ -296,8 +299,8 @@ export class EngineSupervisor {
   }
 }
 
-function censusOf(kept: readonly SupervisedEngine[]): Census {
-  const engines = kept.flatMap(({ engine }) => (engine ? [engine] : []))
+function censusOf(supervised: readonly SupervisedEngine[]): Census {
+  const engines = supervised.flatMap(({ engine }) => (engine ? [engine] : []))
   const channels = Map.groupBy(engines, ({ channelId }) => channelId)
   return {
     engines: countOf(engines.map(({ status }) => status)),

@@ -1,17 +1,17 @@
 import type { EnginePace } from '../../../core/channels/runs/load.ts'
 import type { Census } from './engineSupervisor.ts'
 
-/** What is to be seen of channels at this node, for metrics. Everything is bounded by what one node can run. */
+/** State of the channels at this node, for metrics. The limits on what one node can run bound all of it. */
 export interface ChannelGauges {
   readonly census: Census
-  /** Of engines that have a process, by id. */
+  /** Paces of engines with a process, by id. */
   readonly paces: readonly (readonly [engineId: string, pace: EnginePace])[]
-  /** Frames that engines were too slow for, since the server began. */
+  /** Frames that engines dropped since the server started, because they were too slow. */
   readonly droppedFrames: number
-  /** Sources that are connected. */
+  /** Connected sources. */
   readonly ingests: number
   /** ffmpeg processes, of channels and of everything else. */
   readonly ffmpeg: { readonly running: number; readonly most: number }
-  /** Who watches distributions here. */
+  /** Viewers of distributions at this node. */
   readonly viewers: number
 }

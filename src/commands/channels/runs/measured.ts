@@ -9,7 +9,7 @@ import {
 import type { Context } from '../../context.ts'
 import { Viewers } from '../viewers.ts'
 
-/** A sample a second at most, and a few more. */
+/** At most one sample a second, with some reserve. */
 const SAMPLE_MS = 1000
 const SAMPLES_MAX = MEASURED_MS / SAMPLE_MS + 20
 
@@ -18,18 +18,18 @@ interface Connection {
 }
 
 interface MeasuredIngest {
-  /** Those that are open; a source that is dialled has one for each engine. */
+  /** Open connections; a pulled source has one for each engine. */
   readonly connections: Set<Connection>
   readonly samples: Recent<IngestSample>
 }
 
 type MeasuredEngine = Map<number, { readonly name: string; readonly samples: Recent<RenditionSample> }>
 
-/** What this node has measured in the last minutes, in memory. */
+/** This node's measurements of the last minutes, in memory. */
 export class Measured implements MeterReading {
-  /** Of this process, as engines know it. */
+  /** The id of this process, as engine states name it. */
   readonly node: string
-  /** Of distributions, at this node. */
+  /** Viewers of distributions at this node. */
   readonly viewers: Viewers
   readonly #clock: Context['clock']
   readonly #ingests = new Map<string, MeasuredIngest>()
@@ -41,7 +41,7 @@ export class Measured implements MeterReading {
     this.viewers = new Viewers({ clock })
   }
 
-  /** Sources that answer. */
+  /** Sources that are connected. */
   get connectedIngests(): number {
     return [...this.#ingests.values()].filter(({ connections }) => connections.size > 0).length
   }
@@ -78,21 +78,21 @@ export class Measured implements MeterReading {
     }
   }
 
-  /** By the order of the ladder; empty where nothing was made in the last minutes. */
+  /** In the order of the ladder; empty if the engine produced nothing in the last minutes. */
   renditions(engineId: string, fromMs: number, untilMs: number): { name: string; samples: RenditionSample[] }[] {
     return [...(this.#engines.get(engineId) ?? [])]
       .sort(([a], [b]) => a - b)
       .map(([, { name, samples }]) => ({ name, samples: samples.within(fromMs, untilMs) }))
   }
 
-  /** `sinceMs`: since when its source answers; null when it does not, here. */
+  /** `sinceMs`: when the source connected; null if it is not connected to this node. */
   ingest(ingestId: string, fromMs: number, untilMs: number): { sinceMs: number | null; samples: IngestSample[] } {
     const found = this.#ingests.get(ingestId)
     const [oldest = null] = [...(found?.connections ?? [])].map(({ sinceMs }) => sinceMs)
     return { sinceMs: oldest, samples: found?.samples.within(fromMs, untilMs) ?? [] }
   }
 
-  /** What has come to its end, and was measured too long ago to be asked for. */
+  /** Drops ended connections whose samples are too old to be read. */
   #forgetOld(): void {
     const since = this.#clock.now() - MEASURED_MS
     const isOld = ({ lastAtMs }: { lastAtMs: number | null }): boolean => (lastAtMs ?? 0) < since

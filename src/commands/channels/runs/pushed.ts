@@ -3,14 +3,14 @@ import type { Context } from '../../context.ts'
 /** An encoder that pushes to this node. */
 export interface PushedSource {
   readonly ingestId: string
-  /** SHA-256 of the stream key that it came with. */
+  /** SHA-256 of the stream key that it connected with. */
   readonly keyHash: Uint8Array
   cut(why: string): Promise<void>
 }
 
 /**
- * The encoders of this node, held against the keys in the store. A change that this process makes cuts at once; this sees
- * what the command line or another node changed, and an encoder that was let in while its key was being changed.
+ * The encoders of this node, checked against the keys in the store. A change by this process cuts at once. This check
+ * finds changes by the command line and other nodes, and an encoder that was admitted during a change of its key.
  */
 export class PushedKeys {
   readonly #store: Context['store']
@@ -20,13 +20,13 @@ export class PushedKeys {
     this.#store = store
   }
 
-  /** Returns what to call when the encoder is gone. */
+  /** Returns a function to call when the encoder disconnects. */
   add(pushed: PushedSource): () => void {
     this.#pushed.add(pushed)
     return () => this.#pushed.delete(pushed)
   }
 
-  /** Cuts those whose key is no longer that of their ingest. */
+  /** Cuts encoders whose key is no longer the key of their ingest. */
   async look(): Promise<void> {
     const looked = [...this.#pushed]
     if (looked.length === 0) return

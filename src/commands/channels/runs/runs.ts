@@ -17,7 +17,7 @@ interface RunFilters {
   engineIds: readonly string[]
 }
 
-/** Runs of all engines of a channel, newest first; of one that was deleted, too. */
+/** Runs of all engines of a channel, newest first; also of a deleted channel. */
 export async function listChannelRuns(
   ctx: Context,
   accountId: string,
@@ -28,7 +28,7 @@ export async function listChannelRuns(
   return isKnown ? listRuns(ctx, { channelId }, query) : err(noSuch('channel', channelId))
 }
 
-/** Runs of one engine, newest first; of one that was deleted, too. */
+/** Runs of one engine, newest first; also of a deleted engine. */
 export async function listEngineRuns(
   ctx: Context,
   accountId: string,
@@ -39,7 +39,7 @@ export async function listEngineRuns(
   return isKnown ? listRuns(ctx, { engineId }, query) : err(noSuch('engine', engineId))
 }
 
-/** The run that is open, or the one before. */
+/** The open run, or else the latest. */
 export async function lastRun(ctx: Context, accountId: string, engineId: string): ChannelResult<RunRecord> {
   if (!(await isOnRecord(ctx, accountId, 'engine', engineId))) return err(noSuch('engine', engineId))
   const [run] = await ctx.store.read.runs.page({ engineId, limit: 1 })

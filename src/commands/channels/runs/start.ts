@@ -11,8 +11,8 @@ import type { EncodingLoad } from './encodingLoad.ts'
 import { stepEngine } from './step.ts'
 
 /**
- * A sentence when the node that is asked will probably not keep up with what a start begins; null when it will, and when
- * there is nothing to start. Reads only.
+ * A sentence if this node will probably not keep up with the engines that a start begins; null if it will, or if there
+ * is nothing to start. Reads only.
  */
 export async function warningOfStart(
   ctx: Context,
@@ -42,7 +42,7 @@ async function enginesOf(
   return channel ? read.engines.ofChannel(channel.id) : []
 }
 
-/** Starts every engine of a channel that has an ingest. Those that run go on as they are. */
+/** Starts every engine of a channel that has an ingest. Running engines continue. */
 export function startChannel(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   return onChannel(ctx, actor, id, 'channel.start', async (tx, channel) => {
     const engines = (await tx.engines.ofChannel(id)).filter(({ ingestId }) => ingestId !== null)
@@ -75,8 +75,8 @@ export function stopEngine(ctx: Context, actor: Actor, id: string): ChannelResul
 }
 
 /**
- * Tells every one of the engines the same, in a transaction that has locked the channel. What a scheduler runs, and a person
- * starts once more, is kept when the scheduler is through with it.
+ * Starts or stops all of the engines, in a transaction that has locked the channel. When a user starts an engine that a
+ * scheduler runs, it continues after the scheduler ends.
  */
 export async function stepEngines(
   ctx: Context,
@@ -99,7 +99,7 @@ async function keepRun(tx: Tx, engineId: string, { id }: Cause): Promise<void> {
   if (run?.start.type === 'scheduler' && run.endedAtMs === null) await tx.runs.keep(run.id, id)
 }
 
-/** Which credential or person it was, and what it is called. */
+/** The credential or user of the request, with its name. */
 async function causeOf(tx: Tx, actor: Actor): Promise<Cause> {
   const credential = actor.kind === 'credential' ? await tx.credentials.get(actor.accountId, actor.id) : undefined
   const name = credential === undefined ? {} : { name: credential.name }

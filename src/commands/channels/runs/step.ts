@@ -16,9 +16,9 @@ import { emitChannelEvent } from '../webhooks/emit.ts'
 export type EngineContext = Pick<Context, 'clock' | 'random'>
 
 /**
- * Something happens to an engine: its next state, its run, the status of its channel and the events that tell of them are
- * written together. The channel must be locked.
- * @returns what has to be done when the transaction is committed
+ * Applies an event to an engine. Writes its next state, its run, the status of its channel and the events together. The
+ * channel must be locked.
+ * @returns what the caller has to do after the commit
  */
 export async function stepEngine(
   ctx: EngineContext,
@@ -47,7 +47,7 @@ export async function stepEngine(
   return effects
 }
 
-/** A server that stops for itself leaves the wish: the next one brings the engine up again. */
+/** A server that stops leaves the engine wanted, so that the next process starts it again. */
 function isWanted({ wanted }: LifeRecord, event: EngineEvent): boolean {
   if (event.kind === 'start') return true
   return event.kind === 'stop' && event.cause.type !== 'shutdown' ? false : wanted
@@ -75,13 +75,13 @@ async function openRun(ctx: EngineContext, tx: Tx, engine: Engine, start: Cause)
   return id
 }
 
-/** Not where a source is: keys stand in any part of an address. */
+/** Leaves out the source URL, because any part of a URL may contain a key. */
 async function configOf(tx: Tx, { accountId, ingestId, abrLadderId }: Engine): Promise<RunConfig> {
   const ingest = ingestId === null ? undefined : await tx.ingests.get(accountId, ingestId)
   return { ingest: { type: ingest?.type ?? 'rtmp-push' }, abrLadderId, drm: false }
 }
 
-/** What a dead server ran is known to have run until its last sign of life. */
+/** The run of a dead node ends at the last renewal of its lease. */
 async function closeRun(tx: Tx, runId: string, cause: Cause, event: EngineEvent, nowMs: number): Promise<void> {
   const endedAtMs = event.kind === 'lost' ? ((await tx.runs.get(runId))?.heartbeatAtMs ?? nowMs) : nowMs
   await tx.runs.end(runId, cause, endedAtMs)
@@ -124,7 +124,7 @@ function transcoderEvent(effect: EngineEffect): 'started' | 'stopped' | 'error' 
   return effect.do === 'tell' && effect.status === 'error' ? 'error' : null
 }
 
-/** A channel is as far as the most advanced of its engines. */
+/** A channel has the status of its most advanced engine. */
 async function followEngines(
   tx: Tx,
   { accountId, id }: Pick<Channel, 'id' | 'accountId'>,

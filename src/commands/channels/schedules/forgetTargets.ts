@@ -5,8 +5,8 @@ import { auditChange } from '../shared.ts'
 import { emitSchedulerEvent } from './occurrences.ts'
 
 /**
- * Takes a channel or an engine that is deleted out of the schedulers that name it. One that is left with nothing to start is
- * through. `schedulers` were locked before the channel, as they are when they are due: in that order nobody waits for ever.
+ * Removes a deleted channel or engine from the schedulers that name it. A scheduler without any target left is
+ * terminated. Lock `schedulers` before the channel, in the same order as `runSchedulers`, to avoid deadlocks.
  */
 export async function forgetTarget(
   tx: Tx,

@@ -8,12 +8,12 @@ import type { Context } from '../../context.ts'
 import { stepEngines } from '../runs/start.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 
-/** Schedulers that are looked at in one round. */
+/** Schedulers in one round. */
 const AT_ONCE = 50
 
 /**
- * Begins and ends what is due. Any number of nodes may do it at once: each scheduler's row is locked while it is decided
- * and its engines are started, so one of them acts and the others find nothing to do.
+ * Begins and ends due occurrences. Any number of nodes may run it at once: each scheduler's row stays locked while its
+ * engines start. So one node acts, and the others find nothing to do.
  */
 export async function runSchedulers(ctx: Context): Promise<void> {
   const due = await ctx.store.read.schedulers.due(ctx.clock.now(), AT_ONCE)
@@ -29,8 +29,8 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
   if (!scheduler || scheduler.nextAtMs === null || scheduler.nextAtMs > nowMs) return
   const plan = planOf(scheduler)
   if (!plan.ok) {
-    // It was sound when it was written; the zone may have left the database since.
-    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler can no longer be understood')
+    // The scheduler was valid when it was written; the time zone may since be gone from the tz database.
+    ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler is no longer valid and stays stopped')
     return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
   }
   const { state: standing, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
@@ -41,7 +41,7 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
   for (const { do: what, occurrence } of steps) {
     if (what === 'end') await endOccurrence(ctx, tx, after)
     else if ((await beginOccurrence(ctx, tx, after)) === 0) {
-      ctx.log.warn({ scheduler: id }, `a scheduler has begun, and ${NOTHING_READY}`)
+      ctx.log.warn({ scheduler: id }, `a scheduler started nothing: ${NOTHING_READY}`)
       await tx.schedulers.skip([{ ...occurrence, schedulerId: id, atMs: nowMs, reason: NOTHING_READY }])
     }
   }
@@ -51,7 +51,7 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
 /** Why an active scheduler starts nothing. */
 const NOTHING_READY = 'none of its channels has an engine with an ingest'
 
-/** Why a scheduler would start nothing now; null when it would start something. */
+/** Why a scheduler would start nothing now; null if it would start something. */
 export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<string | null> {
   let isReady = false
   await onChannels(tx, scheduler, async (_channel, engines) => {
@@ -61,8 +61,8 @@ export async function nothingToBegin(tx: Tx, scheduler: Scheduler): Promise<stri
 }
 
 /**
- * Starts what the scheduler names, and tells webhooks. What is gone meanwhile is passed over.
- * @returns how many engines were there to be started
+ * Starts the engines that the scheduler names, and emits the event. Skips channels and engines that no longer exist.
+ * @returns the number of engines that could be started
  */
 export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<number> {
   let count = 0
@@ -77,8 +77,8 @@ export async function beginOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler
 }
 
 /**
- * Stops what schedulers have started, unless another one that is active wants it. What people started runs on, also if a
- * scheduler had started it before them.
+ * Stops the engines that schedulers started, unless another active scheduler names them. Engines that a user started
+ * continue, even if a scheduler had started them before.
  */
 export async function endOccurrence(ctx: Context, tx: Tx, scheduler: Scheduler): Promise<void> {
   const others = await tx.schedulers.otherActive(scheduler.accountId, scheduler.id)
@@ -99,7 +99,7 @@ async function onChannels(
   { accountId, channels }: Scheduler,
   work: (channel: Channel, engines: readonly Engine[]) => Promise<void>,
 ): Promise<void> {
-  // In one order everywhere, so that two transactions never wait for each other.
+  // Every transaction locks channels in the same order, to avoid deadlocks.
   const targets = [...channels].sort((a, b) => (a.channelId < b.channelId ? -1 : 1))
   for (const { channelId, engineIds } of targets) {
     const channel = await tx.channels.lock(accountId, channelId)

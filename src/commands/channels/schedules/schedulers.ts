@@ -21,7 +21,7 @@ import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } fr
 const SCHEDULERS_MAX = 1000
 const SKIPS_SHOWN = 20
 
-/** Makes a scheduler whose first occurrence lies in the future. */
+/** Creates a scheduler whose first occurrence is in the future. */
 export async function createScheduler(ctx: Context, actor: Actor, body: unknown): ChannelResult<SchedulerRecord> {
   const nowMs = ctx.clock.now()
   const read = checked(readCreateScheduler(body, nowMs))
@@ -48,10 +48,10 @@ export async function readScheduler(ctx: Context, accountId: string, id: string)
   return ok(toRecord(scheduler, await ctx.store.read.schedulers.skips(id, SKIPS_SHOWN)))
 }
 
-/** Fields that belong to the occurrence which is under way. */
+/** Fields that belong to the current occurrence. */
 const LOCKED = ['startDate', 'startTime', 'timeZone', 'channels'] as const
 
-/** Edits a scheduler. What is under way keeps its beginning and its channels; what is over cannot be edited. */
+/** Edits a scheduler. The current occurrence keeps its start and its channels; a finished one cannot be edited. */
 export async function updateScheduler(
   ctx: Context,
   actor: Actor,
@@ -96,7 +96,7 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
   return ok({ ...after, ...standing, nextAtMs: nextMs })
 }
 
-/** What is under way, with the end that it has now. */
+/** The current occurrence with its present end. */
 function sameOccurrence(
   plan: SchedulePlan,
   now: NonNullable<Scheduler['occurrence']>,
@@ -121,7 +121,7 @@ export function deleteScheduler(ctx: Context, actor: Actor, id: string): Channel
   )
 }
 
-/** Begins the next occurrence now. It ends when it would have ended anyway. */
+/** Begins the next occurrence now. Its end does not change. */
 export async function startScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
@@ -144,7 +144,7 @@ export async function startScheduler(ctx: Context, actor: Actor, id: string): Ch
   return done
 }
 
-/** Ends what is under way. It is not begun again; the next occurrence is. */
+/** Ends the current occurrence. The scheduler continues with the next one. */
 export async function stopScheduler(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   const done = await ctx.store.transaction((tx) =>
@@ -206,7 +206,7 @@ async function withScheduler<T>(
   return scheduler ? work(scheduler) : err(noSuch('scheduler', id))
 }
 
-/** Everything that is named must be there. */
+/** Checks that every target exists. */
 async function checkTargets(tx: Tx, accountId: string, targets: readonly ScheduleTarget[]): ChannelResult<true> {
   const errors: Record<string, string[]> = {}
   for (const [index, { channelId, engineIds }] of targets.entries()) {

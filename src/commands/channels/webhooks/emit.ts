@@ -6,7 +6,7 @@ import {
 import type { Tx } from '../../../store/store.ts'
 import { emit, type Occasion } from '../../emit.ts'
 
-/** An event of the channels interface. */
+/** Emits an event for the account's webhooks of the channels interface, in the transaction of the change. */
 export async function emitChannelEvent(tx: Tx, on: Occasion, event: ChannelWebhookEvent): Promise<void> {
   const { name, object, data } = event
   const stored: StoredChannelEvent = { object, data, atMs: on.atMs }

@@ -14,7 +14,7 @@ interface LogFilters {
   endDate: number
 }
 
-/** One page of the attempts to deliver to a webhook and of what was skipped, newest first. */
+/** One page of delivery attempts to a webhook and of skipped events, newest first. */
 export async function listWebhookLogs(
   ctx: Context,
   accountId: string,
@@ -57,9 +57,9 @@ const toEntry = (row: LoggedAttempt): LogEntry => ({
   ...(row.redeliveryOf === null ? {} : { redeliveryOf: `lg_${row.redeliveryOf}` }),
 })
 
-/** What was sent, or would have been. */
+/** The body that was sent, or would have been. */
 function bodyOf({ body, event: name, accountId, createdAtMs: atMs, data }: LoggedAttempt): string {
-  // One that could not be prepared has an empty body.
+  // An event that could not be prepared has an empty body.
   if (body !== null) return body.length === 0 ? 'null' : new TextDecoder().decode(body)
   return channelEventBody({ name, accountId, atMs, ...(JSON.parse(data) as StoredChannelEvent) })
 }

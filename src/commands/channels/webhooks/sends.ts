@@ -8,9 +8,9 @@ import type { Delivery, LiveWebhook, Tx } from '../../../store/store.ts'
 import { type Actor, audit, type Context } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../shared.ts'
 
-/** What is sent because a person asks for it: once, and also while the webhook is paused or not active. */
+/** Manual sends: once, and also while the webhook is paused or inactive. */
 
-/** Sends an event of the log again: the same body under the same event id, with a signature of its own. */
+/** Sends an event of the log again: the same body and event id, with a new signature. */
 export async function redeliverChannelEvent(
   ctx: Context,
   actor: Actor,
@@ -34,7 +34,7 @@ export async function redeliverChannelEvent(
 
 const isUnderWay = ({ state }: Delivery): boolean => state === 'pending' || state === 'started' || state === 'waiting'
 
-/** Sends an example of an event; its `data` says that it is a test. */
+/** Sends an example of an event; its `data` marks it as a test. */
 export async function testChannelWebhook(
   ctx: Context,
   actor: Actor,
@@ -62,7 +62,7 @@ export async function testChannelWebhook(
   })
 }
 
-/** The first event that it wants. */
+/** The first event that it subscribes to. */
 const firstOf = ({ events: [first = '*'] }: LiveWebhook): string => (first === '*' ? 'channel.updated' : first)
 
 async function onWebhook<T>(

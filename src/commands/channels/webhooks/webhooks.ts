@@ -14,10 +14,10 @@ import { type KeysetPage, newestAfter } from '../../pages.ts'
 import { type ChannelResult, checked, isId, channelPage, newId, type ChannelReader, auditChange } from '../shared.ts'
 import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
 
-/** Every event is held against every webhook of its account, so there is an end to them. */
+/** Bounds the webhooks of an account, because Sluice matches every event against each of them. */
 const WEBHOOKS_MAX = 1000
 
-/** Makes a webhook; unless the body says otherwise it is not active yet. */
+/** Creates a webhook; it is inactive unless the body says otherwise. */
 export async function createChannelWebhook(
   ctx: Context,
   actor: Actor,
@@ -55,7 +55,7 @@ export async function readChannelWebhook(
   return webhook ? ok(toChannelWebhookRecord(webhook, ctx.clock.now(), reader.seesSecrets)) : err(noSuch('webhook', id))
 }
 
-/** The secret that its callbacks are signed with. */
+/** The secret that signs its requests. */
 export async function readChannelWebhookSecret(
   ctx: Context,
   reader: ChannelReader,
@@ -68,7 +68,7 @@ export async function readChannelWebhookSecret(
   return webhook ? ok({ secret: openWebhookSecret(ctx, webhook) }) : err(noSuch('webhook', id))
 }
 
-/** Gives a webhook another secret, which counts for everything that is sent from then on. */
+/** Gives a webhook a new secret, which signs everything that is sent from then on. */
 export async function rotateChannelWebhookSecret(
   ctx: Context,
   actor: Actor,
@@ -85,7 +85,7 @@ export async function rotateChannelWebhookSecret(
   })
 }
 
-/** Edits a webhook. What waits for one that is deactivated is given up. */
+/** Edits a webhook. Deactivating it drops its pending deliveries. */
 export async function updateChannelWebhook(
   ctx: Context,
   actor: Actor,
@@ -110,7 +110,7 @@ export async function updateChannelWebhook(
   })
 }
 
-/** Deletes a webhook that is not active. Its log cannot be read any more. */
+/** Deletes an inactive webhook. Its log can no longer be read. */
 export function deleteChannelWebhook(ctx: Context, actor: Actor, id: string): ChannelResult<true> {
   const nowMs = ctx.clock.now()
   return ctx.store.transaction(async (tx): ChannelResult<true> => {
@@ -158,7 +158,7 @@ function recordChange(
   return auditChange(tx, actor, atMs, { type: 'webhook', id, name }, change)
 }
 
-/** What an audit row shows. */
+/** The fields in an audit row. */
 const rulesOf = ({ name, url, events, description, active }: ChannelWebhookRules): ChannelWebhookRules => ({
   name,
   url,

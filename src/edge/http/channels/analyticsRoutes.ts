@@ -20,7 +20,7 @@ type Asked = {
 
 const TAG = 'analytics'
 
-/** What channels and distributions have served, and how long engines ran. */
+/** Reports of the bytes that channels and distributions served, and of the running time of engines. */
 export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void {
   for (const kind of ['channel', 'distribution'] as const) {
     served(app, api, kind, 'bytes')
@@ -40,7 +40,7 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
   )
 }
 
-/** Each report by its last word, with what it tells and the query of its steps. */
+/** Each report by the last segment of its path, with its subject and the query of its time series. */
 const REPORTS = {
   bytes: {
     name: 'bytes-transferred',

@@ -9,14 +9,17 @@ import { sendChannelFailure } from './problem.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The holder of the Basic credential; set on every route of the live interface before its handler runs. */
+    /** The holder of the Basic credential; set on every route of the channels interface before its handler runs. */
     credential: { id: number; accountId: string; scope: 'read' | 'write' } | null
   }
 }
 
 const HOW_TO = 'Send Authorization: Basic base64(key:secret). Make one with: sluice credential create --name NAME'
 
-/** Lets only holders of a Basic credential through (RFC 7617), and of scope `read` only to read. Before the body is read. */
+/**
+ * Admits only requests with a valid Basic credential (RFC 7617). Scope `read` may only read. Runs before the body is
+ * read.
+ */
 export function requireCredential(ctx: Context, limits: RequestLimits) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
     const presented = basic(request.headers.authorization)
@@ -53,7 +56,7 @@ function basic(header: string | undefined): { key: string; secret: string } | nu
   return colon < 1 ? null : { key: text.slice(0, colon), secret: text.slice(colon + 1) }
 }
 
-/** The account that asks. Throws when the route forgot to require a credential. */
+/** The account of the credential. Throws when the route forgot to require a credential. */
 export const ownerOf = (request: FastifyRequest): string => credentialOf(request).accountId
 
 function credentialOf({ credential, url }: FastifyRequest): NonNullable<FastifyRequest['credential']> {
@@ -61,13 +64,13 @@ function credentialOf({ credential, url }: FastifyRequest): NonNullable<FastifyR
   return credential
 }
 
-/** Who asks, and whether secrets are shown. Throws when the route forgot to require a credential. */
+/** The account that reads, and whether it may see secrets. Throws when the route forgot to require a credential. */
 export const readerOf = (request: FastifyRequest): ChannelReader => ({
   accountId: ownerOf(request),
   seesSecrets: request.credential?.scope === 'write',
 })
 
-/** Makes of a request who asks, and from where, for the audit row. */
+/** Takes from a request the actor for the audit row, with its address. */
 export type ActorOf = (request: FastifyRequest) => Actor
 
 export const actorWith =

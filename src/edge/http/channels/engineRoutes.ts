@@ -14,7 +14,7 @@ import { collectionRoutes, itemRoutes } from './resourceRoutes.ts'
 
 const TAG = 'engines'
 
-/** Engines: of a channel, of an ingest, and one by one. */
+/** Engines: lists by channel and by ingest, and single engines. */
 export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx } = api
   const [tag, record] = [TAG, EngineRecord]

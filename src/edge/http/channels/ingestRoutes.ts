@@ -19,7 +19,7 @@ type ById = { Params: { ingestId: string } }
 const TAG = 'ingests'
 const PATH = '/ingests/:ingestId'
 
-/** Ingests: of a channel, and one by one. */
+/** Ingests: lists by channel, and single ingests. */
 export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx, actorOf } = api
   collectionRoutes(app, api, {

@@ -21,7 +21,7 @@ type Asked = { Querystring: Record<string, unknown> }
 const TAG = 'abr'
 const querystring = Type.Object(pageQuery)
 
-/** ABR ladders, and the regions of the configuration: what engines are made with. */
+/** The building blocks of engines: ABR ladders, and the regions from the configuration. */
 export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx } = api
   collectionRoutes(app, api, {

@@ -21,17 +21,17 @@ type Asked = { Params: Record<string, string>; Querystring: Record<string, unkno
 
 const TAG = 'monitoring'
 
-/** Of what is measured of a part of a channel. */
+/** A part of a channel that Sluice measures. */
 interface Part<M> {
   readonly kind: 'ingest' | 'engine'
-  /** What is told. */
+  /** What the answer contains. */
   readonly what: string
   readonly answer: TSchema
   readonly readOne: (asking: Asking, id: string, query: Asked['Querystring']) => ChannelResult<M>
   readonly readAll: (asking: Asking, channelId: string, query: Asked['Querystring']) => ChannelResult<KeysetPage<M>>
 }
 
-/** How channels, their sources and their engines are now. */
+/** The current state of channels, their sources and their engines. */
 export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
   app.get<Asked>(
     '/monitoring/channels/:channelId',

@@ -24,18 +24,18 @@ const TOO_MANY = {
   },
 }
 
-/** What a route tells about itself; `answer` is the whole body of a 200, absent: 204 without one. */
+/** How a route describes itself. `answer` is the whole body of a 200; without it the route answers 204. */
 export interface ChannelRouteText {
   body?: TSchema
   querystring?: TSchema
   answer?: TSchema
-  /** When a 204 comes with `X-Service-Warning`. */
+  /** Set when a 204 carries `X-Service-Warning`. */
   warns?: string
 }
 
 /**
- * The Fastify options of a route: its schema describes it in the OpenAPI document and serialises its answers, so that
- * an undeclared field never leaves. Bodies and queries are validated by the commands, which name all errors at once.
+ * The Fastify options of a route. Its schema describes the route in the OpenAPI document and serialises its answers, so
+ * that an undeclared field never leaves. Commands validate bodies and queries, because they report all errors at once.
  */
 export function describe(tag: string, summary: string, text: ChannelRouteText): { schema: FastifySchema } {
   const success = text.answer ? { 200: text.answer } : { 204: done(text.warns) }
@@ -58,7 +58,7 @@ const done = (warns?: string) =>
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The OpenAPI document of the live interface. */
+    /** The OpenAPI document of the channels interface. */
     channelsDocument(): ChannelsDocument
   }
 }
@@ -101,7 +101,7 @@ export async function collectChannelsOpenApi(app: FastifyInstance, version: stri
   })
 }
 
-/** The document without the schemas of the other interface, which live in the same process. */
+/** The document without the schemas of the token interface, which runs in the same process. */
 export function channelsOpenApi(app: FastifyInstance): unknown {
   const whole = nameProblems(structuredClone(app.channelsDocument()))
   const text = JSON.stringify({ ...whole, components: { ...whole.components, schemas: {} } })
@@ -109,7 +109,7 @@ export function channelsOpenApi(app: FastifyInstance): unknown {
   return { ...whole, components: { ...whole.components, schemas: reachable(text, schemas) } }
 }
 
-/** What is refused looks the same everywhere: it is described once. */
+/** Refusals look the same on every route, so the document describes them once. */
 function nameProblems(document: ChannelsDocument): ChannelsDocument {
   const answers = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path))
   for (const [status, { content }] of answers.flatMap(({ responses = {} }) => Object.entries(responses))) {
@@ -123,16 +123,16 @@ function nameProblems(document: ChannelsDocument): ChannelsDocument {
   }
 }
 
-/** The schemas that are named, directly or by others that are. */
+/** The schemas that `text` references, directly or through other schemas. */
 function reachable(text: string, schemas: Record<string, unknown>): Record<string, unknown> {
-  const kept = new Map<string, unknown>()
+  const reached = new Map<string, unknown>()
   const queue = [text]
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     for (const [, name = ''] of next.matchAll(/"#\/components\/schemas\/([^"/]+)"/g)) {
-      if (kept.has(name) || !Object.hasOwn(schemas, name)) continue
-      kept.set(name, schemas[name])
+      if (reached.has(name) || !Object.hasOwn(schemas, name)) continue
+      reached.set(name, schemas[name])
       queue.push(JSON.stringify(schemas[name]))
     }
   }
-  return Object.fromEntries([...kept].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries([...reached].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -3,7 +3,7 @@ import type { Measured } from '../../../commands/channels/runs/measured.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { ActorOf } from './auth.ts'
 
-/** What the routes of the channels interface are made with. */
+/** What the routes of the channels interface need. */
 export interface ChannelsApi {
   readonly ctx: Context
   readonly actorOf: ActorOf

@@ -14,17 +14,17 @@ export interface PlaybackOptions {
   readonly served: ServedBytesCounter
   readonly segments: SegmentCache
   readonly times: SegmentTimes
-  /** Null: bodies go through Node. */
+  /** Null: Node sends bodies itself. */
   readonly sendfile: Sendfile | null
-  /** Signs the addresses of segments; the same on every node of an installation. */
+  /** Signs segment URLs; the same on every node of an installation. */
   readonly key: KeyObject
-  /** The claim of viewer tokens that their restrictions are in. */
+  /** The claim of a viewer token that holds its restrictions. */
   readonly claim: string
-  /** Where an engine of this node writes: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
+  /** The output folder of an engine on this node: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
   readonly folderOf: (engineId: string) => string
 }
 
-/** What viewers are served with, by the routes and by the lane. */
+/** What the routes and the fast path need to serve viewers. */
 export interface PlaybackParts extends PlaybackOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
@@ -34,7 +34,7 @@ export interface PlaybackParts extends PlaybackOptions {
 /** Playlists and segments of a rendition. */
 export const PLAYBACK_MEDIA = '/v2/distributions/:distributionId/hls/:engineId/:rendition/:file'
 
-/** Where a file of a rendition is. Asked for with each segment, so it is only put together. */
+/** The path of a file of a rendition. Runs for every segment request, so it only joins the parts. */
 export const segmentPathOf = (
   { folderOf }: PlaybackOptions,
   engineId: string,
@@ -42,20 +42,20 @@ export const segmentPathOf = (
   file: string,
 ): string => `${folderOf(engineId)}/${rendition}/${file}`
 
-/** What the ticket of an init or media segment opens. */
+/** The name that the ticket of an init or media segment is valid for. */
 export const pieceName = (engineId: string, rendition: string, file: string): string =>
   `${engineId}/${rendition}/${file}`
 
-/** Whose bytes they are. */
+/** Whom the served bytes are counted for. */
 export interface ServedPiece {
   readonly rules: PlaybackRules
   readonly grant: Grant
   readonly country: string | null
-  /** How long it plays, where it is all of a segment. */
+  /** Playing time when the answer is a whole segment, else 0. */
   readonly playsMs: number
 }
 
-/** @param isOut all of it was handed over */
+/** @param isOut whether the whole body was handed over */
 export function countServed({ served }: PlaybackOptions, serving: ServedPiece, bytesOut: number, isOut: boolean): void {
   const { rules, grant, country, playsMs } = serving
   const { id: distributionId, channelId, accountId } = rules.distribution
@@ -63,7 +63,10 @@ export function countServed({ served }: PlaybackOptions, serving: ServedPiece, b
   served.add({ ...of, bytesOut, viewedMs: isOut ? playsMs : 0 })
 }
 
-/** What goes out on a connection from now on, at most `length` bytes of a body: of one that is broken off, what Node had taken. */
+/**
+ * Counts the bytes that Node sends on a connection from now on, at most `length`. For an aborted answer it counts what
+ * Node had taken.
+ */
 export function bytesFromNowOn(socket: Socket, length: number): () => number {
   const before = socket.bytesWritten
   return () => Math.min(Math.max(0, socket.bytesWritten - before), length)

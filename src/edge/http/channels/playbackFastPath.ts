@@ -12,7 +12,10 @@ import {
   type ServedPiece,
 } from './playback.ts'
 
-/** `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket where one is needed. */
+/**
+ * `/v2/distributions/{id}/hls/{engineId}/{rendition}/{launch}_{number}.m4s`, with a ticket if the distribution has
+ * keys.
+ */
 const SEGMENT =
   /^\/v2\/distributions\/(\w{1,64})\/hls\/(\w{1,64})\/(\d{1,2})\/([\d_]{1,24}\.m4s)(?:\?t=([\w.-]{1,2304}))?$/
 
@@ -21,8 +24,8 @@ interface Admitted extends ServedPiece {
 }
 
 /**
- * The short way for segments: nearly all that viewers ask for. It takes who is admitted by what is in memory (rules,
- * ticket, segment) and asks for all of a segment. `test/http/playbackFastPath.test.ts` holds it to the route's answers.
+ * Fast path for media segments, which are most of what viewers request. It serves whole segments if rules, ticket and
+ * segment are all in memory. `test/http/playbackFastPath.test.ts` proves that its answers equal the route's.
  */
 export function playbackFastPath(parts: PlaybackParts, options: FastPathOptions): FastPath {
   return (request, response) => {
@@ -35,7 +38,7 @@ export function playbackFastPath(parts: PlaybackParts, options: FastPathOptions)
   }
 }
 
-/** Sends the body and counts what went out of it: at once when the kernel has it all, and else when the answer is over. */
+/** Sends the body and counts its bytes: at once when the kernel took them all, otherwise when the response closes. */
 function serve(parts: PlaybackParts, admitted: Admitted, request: IncomingMessage, response: ServerResponse): void {
   const { bytes } = admitted.body
   const taken = parts.sendfile === null ? 0 : sendAtOnce(parts.sendfile, response, admitted.body)
@@ -49,7 +52,7 @@ function serve(parts: PlaybackParts, admitted: Admitted, request: IncomingMessag
   response.end(bytes.subarray(taken))
 }
 
-/** Null: not by what is in memory. Accidents are the route's too, which knows how to tell of them. */
+/** Null: memory alone cannot admit this request. Errors also go to the route, which reports them. */
 function admittedTo(parts: PlaybackParts, asked: RegExpExecArray, request: IncomingMessage): Admitted | null {
   const [, distributionId = '', engineId = '', rendition = '', file = '', ticket] = asked
   try {

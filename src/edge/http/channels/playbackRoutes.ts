@@ -45,7 +45,10 @@ const NOT_THERE = refusal('not_found', 'This piece of the stream is gone or neve
 const NOTHING_FITS = refusal('not_found', 'Every rendition is above the maxBitrate of this distribution')
 const NOT_LIVE = refusal('not_found', 'Nothing is playing now')
 
-/** What viewers ask for, and the short way to most of it. Everything is decided anew for each request, so a change of the rules counts at once. */
+/**
+ * Routes for viewers, and the fast path for most of their requests. Each request is checked against the current rules,
+ * so a change takes effect at once.
+ */
 export async function playbackRoutes(
   app: FastifyInstance,
   ctx: Context,
@@ -87,7 +90,7 @@ async function sendMaster(
   })
 }
 
-/** What all engines that play have made, the preferred one first. */
+/** The variants of all playing engines, the preferred engine first. */
 async function variantsFor({ folderOf }: PlaybackParts, { engines }: PlaybackRules): Promise<Variant[]> {
   const found: Variant[] = []
   for (const engine of engines.filter(({ status }) => status === 'playing')) {
@@ -124,8 +127,9 @@ async function sendPiece(
 }
 
 /**
- * Another engine plays what this one does not any more. Its last playlist would be good for a while, but it does not go
- * on: a player that is refused it goes to the next of the redundant streams, one that reads it again stands still.
+ * True when this engine has stopped and another one plays. The last playlist of a stopped engine does not continue. A
+ * player that gets a refusal moves to the next redundant stream; a player that could still read the old playlist would
+ * stall.
  */
 const isReplaced = ({ engines }: PlaybackRules, engineId: string): boolean =>
   engines.some(({ status }) => status === 'playing') &&
@@ -165,18 +169,18 @@ async function sendThumbnail(
 
 interface Admitted {
   readonly rules: PlaybackRules
-  /** What this viewer may. */
+  /** What the token or ticket of this viewer allows. */
   readonly grant: Grant
 }
 
-/** How a viewer shows that it may. */
+/** How a viewer proves its right to watch. */
 type Proof = (
   parts: PlaybackParts,
   rules: PlaybackRules,
   request: FastifyRequest<Asked>,
 ) => Result<Grant, ChannelFailure>
 
-/** What is asked for and by whom, or why not. */
+/** The rules and the viewer's grant, or why Sluice refuses the request. */
 async function admittedTo(
   parts: PlaybackParts,
   request: FastifyRequest<Asked>,
@@ -199,7 +203,7 @@ function withToken(
   return admit(rules, viewerOf(parts, request), presented, parts.claim)
 }
 
-/** The playlist before has put a ticket on the address. A token is accepted here as well. */
+/** A viewer brings the ticket from the playlist's URLs. A token is accepted here as well. */
 function withTicket(opens: string): Proof {
   return (parts, rules, request) => {
     const viewer = viewerOf(parts, request)
@@ -225,7 +229,7 @@ function viewerOf({ ctx, peerOf }: PlaybackParts, request: FastifyRequest): Play
   }
 }
 
-/** Sends what was asked for, or a range of it, and counts what went out when the answer is over. */
+/** Sends the body or a range of it, and counts the bytes when the response closes. */
 function send(
   parts: PlaybackParts,
   rules: PlaybackRules,
@@ -254,9 +258,9 @@ function refuse(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
   return sendChannelFailure(failure === NOT_LIVE ? reply.header('Retry-After', '2') : reply, failure)
 }
 
-/** Segments never change under their name; playlists do, and the init segment may. */
+/** Segments never change under their name, so they are cached. Playlists change, and the init segment may. */
 const pieceOf = ({ segments }: PlaybackParts, path: string): Promise<Buffer | null> =>
   path.endsWith('.m4s') ? segments.read(path) : fileOf(path)
 
-/** What an engine wrote; null when it is not there. */
+/** A file that an engine wrote; null when it does not exist. */
 const fileOf = (path: string): Promise<Buffer | null> => orNull(readFile(path))

@@ -4,7 +4,7 @@ import type { Result } from '../../../base/result.ts'
 import { CHANNEL_ERRORS, type ChannelFailure, refusal, validationFailed } from '../../../core/channels/errors.ts'
 import { BadBody, isBrokenOff, UnsupportedEncoding } from '../problem.ts'
 
-/** The one place where a refusal or an accident becomes an HTTP answer of the live interface. */
+/** The only place that turns a refusal or an unexpected error into an HTTP answer of the channels interface. */
 export function sendChannelFailure(reply: FastifyReply, failure: ChannelFailure): FastifyReply {
   const status = CHANNEL_ERRORS[failure.code]
   if (status === 503) reply.header('Retry-After', '1')
@@ -26,7 +26,7 @@ export function sendDone(reply: FastifyReply, result: Result<unknown, ChannelFai
   return result.ok ? reply.code(204).send() : sendChannelFailure(reply, result.error)
 }
 
-/** 204, with what the caller has to know of it, or the refusal. */
+/** 204 with `X-Service-Warning` when there is a warning, or the refusal. */
 export function sendWarned(
   reply: FastifyReply,
   result: Result<{ readonly warning: string | null }, ChannelFailure>,
@@ -35,7 +35,7 @@ export function sendWarned(
   return sendDone(reply, result)
 }
 
-/** Fastify's own refusals, by its error code. What is not listed is an accident of ours: a 500 that says nothing. */
+/** Fastify's own refusals, by its error code. An unlisted error is our fault: a 500 without details. */
 const BY_FASTIFY_CODE: Readonly<Record<string, ChannelFailure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: refusal('too_large', 'The body is too large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: refusal('unsupported_media_type', 'Send application/json'),
@@ -44,7 +44,7 @@ const BY_FASTIFY_CODE: Readonly<Record<string, ChannelFailure>> = {
   FST_ERR_MAX_PARAM_LENGTH: refusal('uri_too_long', 'The path is too long'),
 }
 
-/** Turns whatever was thrown into an answer. Internals go to the log, never to the client. */
+/** Turns a thrown error into an answer. Internals go to the log, never to the client. */
 export function channelErrorHandler(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     sendChannelFailure(reply, BY_FASTIFY_CODE[error.code] ?? failureOf(error, log, request.id))

@@ -20,7 +20,7 @@ type OfChannel = { Params: { channelId: string } }
 type OfEngine = { Params: { engineId: string } }
 type Asked = { Querystring: Record<string, unknown> }
 
-/** Start and stop, and the runs that come of it. */
+/** Start, stop, and the runs that they create. */
 export function runRoutes(app: FastifyInstance, api: ChannelsApi): void {
   switches(app, api)
   runs(app, api)

@@ -28,7 +28,7 @@ const query = Type.Object({
   sortDirection: optional(word(['asc', 'desc'])),
 })
 
-/** Schedulers, and their start and stop by hand. */
+/** Schedulers, and their manual start and stop. */
 export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx, actorOf } = api
   collectionRoutes(app, api, {

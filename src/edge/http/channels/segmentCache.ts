@@ -4,57 +4,57 @@ import type { Sendfile } from '../../../base/sendfile.ts'
 import type { Body } from '../media/transfer.ts'
 
 /**
- * Viewers are at the live edge: they ask for the newest three segments of each rendition. Two seconds of the default
- * ladder are about 1 MB, so this is enough for 20 engines, and what does not fit is read from its file as before.
+ * Viewers are at the live edge: they request the newest three segments of each rendition. Two seconds of the default
+ * ladder are about 1 MB, so this is enough for 20 engines. Sluice reads from the file what does not fit.
  */
-const KEPT_BYTES = 64 * 1024 * 1024
-/** One that is larger would push out most of the others. */
-const LARGEST_BYTES = KEPT_BYTES / 8
-/** Less than this is copied as quickly as it is sent out of its file. */
+const CACHED_BYTES = 64 * 1024 * 1024
+/** A larger segment would evict most of the others. */
+const LARGEST_BYTES = CACHED_BYTES / 8
+/** Below this size, copying from memory is as fast as sending from a file. */
 const LEAST_FILE_BYTES = 32 * 1024
-/** So long a segment is taken to be what it was. A name is used again only by a later run, for other seconds of media. */
+/** How long a segment counts as unchanged. Only a later run uses its name again, for other media. */
 const FRESH_MS = 1000
-/** Longer than the segments of a live playlist are asked for by anybody. */
+/** Longer than viewers request a segment of a live playlist. */
 const IDLE_MS = 10_000
 
 interface CachedSegment extends Body {
-  /** Tells this file from another of its name. */
+  /** Distinguishes this file from a later one with the same name. */
   readonly identity: string
   checkedAtMs: number
   usedAtMs: number
 }
 
-/** Segments that are being watched, so that each is read from its file once. Bounded; an entry dies with its file. */
+/** Segments that viewers request, so that Sluice reads each file once. Bounded; an entry dies with its file. */
 export class SegmentCache {
   readonly #clock: Clock
-  /** Those that were checked last are at the end. */
+  /** The most recently checked segments are last. */
   readonly #cached = new Map<string, CachedSegment>()
   readonly #reading = new Map<string, Promise<Buffer | null>>()
   readonly #sendfile: Sendfile | null
   #size = 0
 
-  /** @param sendfile null: files are not held open */
+  /** @param sendfile null: the cache holds no file descriptors */
   constructor(clock: Clock, sendfile: Sendfile | null) {
     this.#clock = clock
     this.#sendfile = sendfile
   }
 
-  /** How many bytes are kept. */
+  /** Cached bytes. */
   get size(): number {
     return this.#size
   }
 
-  /** Undefined: `read` has to look. */
+  /** Undefined: call `read`, which checks the file. */
   peek(path: string): Body | undefined {
-    const kept = this.#cached.get(path)
-    if (kept === undefined) return undefined
+    const cached = this.#cached.get(path)
+    if (cached === undefined) return undefined
     const nowMs = this.#clock.monotonic()
-    if (nowMs - kept.checkedAtMs >= FRESH_MS) return undefined
-    kept.usedAtMs = nowMs
-    return kept
+    if (nowMs - cached.checkedAtMs >= FRESH_MS) return undefined
+    cached.usedAtMs = nowMs
+    return cached
   }
 
-  /** Null: there is no such file. Those who ask at the same time share one look. */
+  /** Null: no such file. Concurrent calls for one path share one read. */
   read(path: string): Promise<Buffer | null> {
     const underWay = this.#reading.get(path)
     if (underWay !== undefined) return underWay
@@ -63,13 +63,13 @@ export class SegmentCache {
     return reading
   }
 
-  /** Lets go of what nobody asks for any more; to be called every few seconds. */
+  /** Drops segments that viewers no longer request. Call it every few seconds. */
   sweep(): void {
     const since = this.#clock.monotonic() - IDLE_MS
     for (const [path, { usedAtMs }] of this.#cached) if (usedAtMs < since) this.#drop(path)
   }
 
-  /** Lets go of everything. */
+  /** Drops everything. */
   clear(): void {
     for (const path of this.#cached.keys()) this.#drop(path)
   }
@@ -78,11 +78,11 @@ export class SegmentCache {
     const nowMs = this.#clock.monotonic()
     const found = await orNull(stat(path))
     const identity = found === null ? '' : `${found.ino} ${found.mtimeMs} ${found.size}`
-    const kept = this.#cached.get(path)
-    if (kept !== undefined && kept.identity === identity) {
+    const cached = this.#cached.get(path)
+    if (cached !== undefined && cached.identity === identity) {
       this.#cached.delete(path)
-      this.#cached.set(path, { ...kept, checkedAtMs: nowMs, usedAtMs: nowMs })
-      return kept.bytes
+      this.#cached.set(path, { ...cached, checkedAtMs: nowMs, usedAtMs: nowMs })
+      return cached.bytes
     }
     this.#drop(path)
     if (found === null) return null
@@ -93,10 +93,10 @@ export class SegmentCache {
     const handle = await open(path)
     try {
       const bytes = await handle.readFile()
-      // A file that was exchanged between the two looks is kept the next time.
+      // A file that was replaced between `stat` and `read` is cached on the next request.
       if (bytes.length === size && size <= LARGEST_BYTES) {
         const file = size >= LEAST_FILE_BYTES ? (this.#sendfile?.hold(handle.fd, size) ?? 0) : 0
-        this.#keep(path, { ...found, bytes, file })
+        this.#cache(path, { ...found, bytes, file })
       }
       return bytes
     } finally {
@@ -104,25 +104,25 @@ export class SegmentCache {
     }
   }
 
-  #keep(path: string, kept: CachedSegment): void {
-    this.#cached.set(path, kept)
-    this.#size += kept.bytes.length
+  #cache(path: string, cached: CachedSegment): void {
+    this.#cached.set(path, cached)
+    this.#size += cached.bytes.length
     for (const oldest of this.#cached.keys()) {
-      if (this.#size <= KEPT_BYTES) return
+      if (this.#size <= CACHED_BYTES) return
       this.#drop(oldest)
     }
   }
 
   #drop(path: string): void {
-    const kept = this.#cached.get(path)
-    if (kept === undefined) return
+    const cached = this.#cached.get(path)
+    if (cached === undefined) return
     this.#cached.delete(path)
-    this.#size -= kept.bytes.length
-    if (kept.file !== 0) this.#sendfile?.release(kept.file)
+    this.#size -= cached.bytes.length
+    if (cached.file !== 0) this.#sendfile?.release(cached.file)
   }
 }
 
-/** Null where a file is not there. */
+/** Null if the file does not exist. */
 export async function orNull<T>(looking: Promise<T>): Promise<T | null> {
   return looking.catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusal } from '../../../core/channels/errors.ts'
 import { sendChannelFailure } from './problem.ts'
 
-/** Parts of hosted services that are not here, each with the reason. */
+/** Parts of hosted services that Sluice does not have, each with the reason. */
 const UNBUILT: readonly (readonly [path: string, why: string])[] = [
   ['/channels/:channelId/custom-endpoints', 'only media of this installation is served'],
   ['/custom-endpoints/:endpointId', 'only media of this installation is served'],
@@ -23,8 +23,8 @@ const UNBUILT: readonly (readonly [path: string, why: string])[] = [
 ]
 
 /**
- * A client of a hosted service is told what is missing, and does not wonder whether the path is wrong. It is told before its
- * body is read, because that may be of any type.
+ * Tells a client of a hosted service which part Sluice lacks, so that a 404 does not look like a wrong path. Answers
+ * before the body is read, because the body may have any type.
  */
 export function unbuiltRoutes(app: FastifyInstance): void {
   for (const [url, why] of UNBUILT) {

@@ -58,7 +58,7 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
   lists(app, api)
 }
 
-/** What a person does by hand: try a webhook out, send something again, change the secret. */
+/** Manual actions: test a webhook, send an event again, rotate the secret. */
 function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   const answer = one(schema.SentEntry)
   app.post<ById>(

@@ -13,7 +13,7 @@ const FILES: readonly (readonly [path: string, file: () => URL, type: StaticType
   ['/hls.js', () => new URL(import.meta.resolve('hls.js/dist/hls.light.min.mjs')), 'js'],
 ]
 
-/** Nothing from elsewhere (but media of other nodes, where there are any), nothing inline, in nobody's frame. */
+/** Forbids inline code, framing, and other origins, except media from other nodes of a cluster. */
 const policy = (media: string): string =>
   [
     "default-src 'none'",
@@ -28,8 +28,8 @@ const policy = (media: string): string =>
   ].join('; ')
 
 /**
- * A page to broadcast and to watch with: `/demo`. Its files are read when they are asked for, and not kept. With
- * `hasNodes` it may follow where this node sends its viewers.
+ * The demo page at `/demo` to broadcast and to watch. Sluice reads its files for each request and does not cache them.
+ * With `hasNodes` the page may follow a redirect to another node.
  */
 export function demoRoutes(app: FastifyInstance, hasNodes: boolean): void {
   const headers = {

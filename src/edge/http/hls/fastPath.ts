@@ -6,7 +6,7 @@ import { HLS_MEDIA, type HlsParts, requestPlaceOf } from './parts.ts'
 import { opensOf } from '../media/tickets.ts'
 import type { HlsViewer } from './viewers.ts'
 
-/** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`; a stream's name that is escaped takes the long way. */
+/** `/hls/{accountId}/{streamName}/{feedId}/{file}?t={ticket}`. Stream names that need escaping go to the route. */
 const MEDIA = /^\/hls\/\w{1,64}\/[\w.~-]{1,128}\/([\w-]{1,64})\/([\w-]{1,40}\.(?:mp4|m4s))\?t=([\w.-]{1,128})$/
 
 interface Admitted {
@@ -15,8 +15,8 @@ interface Admitted {
 }
 
 /**
- * The short way for pieces that are there: whose ticket and session are good gets all of one. Waiting for what comes next,
- * playlists and refusals are the route's. `test/http/hlsFastPath.test.ts` holds it to the route's answers.
+ * Fast path for whole pieces that exist, if ticket and session are valid. The route handles waiting for the next piece,
+ * playlists and refusals. `test/http/hlsFastPath.test.ts` proves that its answers equal the route's.
  */
 export function hlsFastPath(parts: HlsParts, options: FastPathOptions): FastPath {
   return (request, response) => {
@@ -31,7 +31,7 @@ export function hlsFastPath(parts: HlsParts, options: FastPathOptions): FastPath
   }
 }
 
-/** Null: the route has to look. */
+/** Null: the route has to decide. */
 function admittedTo(parts: HlsParts, asked: RegExpExecArray, request: IncomingMessage): Admitted | null {
   const { tickets, viewers, hls, access, ctx } = parts
   const [, feedId = '', file = '', ticket] = asked

@@ -7,7 +7,7 @@ export function fileOf(piece: Piece): string {
   return `part-${piece.sequence}-${piece.part}.m4s`
 }
 
-/** The piece that a file name names, or null. */
+/** The piece with this file name, or null. */
 export function pieceOf(file: string): Piece | null {
   const [, kind, first, second] = /^(init|segment|part)-(\d{1,9})(?:-(\d{1,9}))?\.(?:mp4|m4s)$/.exec(file) ?? []
   const [number, part] = [Number(first), second === undefined ? null : Number(second)]
@@ -22,7 +22,8 @@ function madeOf(kind: string | undefined, number: number, part: number | null): 
 }
 
 /**
- * What a player waits for: `_HLS_msn` and `_HLS_part` (draft-pantos-hls-rfc8216bis section 6.2.5.2). Null: nothing.
+ * The part that a player waits for: `_HLS_msn` and `_HLS_part` (draft-pantos-hls-rfc8216bis section 6.2.5.2). Null:
+ * none.
  */
 export function wantedPartOf(query: {
   _HLS_msn?: unknown

@@ -10,14 +10,14 @@ import type { HlsViewers } from './viewers.ts'
 
 export interface HlsRouteOptions {
   readonly hls: Hls
-  /** Signs the URLs of sessions; the same on every node of an installation. */
+  /** Signs session URLs; the same on every node of an installation. */
   readonly key: KeyObject
-  /** A session is over when nothing was asked for in this time. */
+  /** A session ends after this time without a request. */
   readonly sessionMs: number
   readonly handover: Handover
 }
 
-/** What viewers are served with, by the routes and by the lane. */
+/** What the routes and the fast path need to serve viewers. */
 export interface HlsParts extends HlsRouteOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
@@ -26,7 +26,7 @@ export interface HlsParts extends HlsRouteOptions {
   readonly access: RequestAccess
 }
 
-/** Where a request comes from, as its token's rules see it. */
+/** The origin and address of a request, for the rules of its token. */
 export const requestPlaceOf = ({ peerOf }: HlsParts, { socket, headers }: IncomingMessage): RequestPlace => ({
   address: peerOf(socket.remoteAddress, headers),
   origin: headers.origin ?? null,

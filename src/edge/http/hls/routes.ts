@@ -33,13 +33,13 @@ type Child = {
 const MASTER = '/hls/:accountId/:streamName/index.m3u8'
 
 const PLAYLIST = 'application/vnd.apple.mpegurl'
-/** The first request of a stream that nobody watches waits for the first segment. */
+/** The first request for a stream without viewers waits this long for the first segment. */
 const START_MAX_MS = 6000
 const SWEEP_MS = 1000
-/** A player that waits for what comes next waits for this long; then it gets what there is. */
+/** A blocking request waits this long; then the player gets the current playlist. */
 const BLOCK_MAX_MS = 6000
 
-/** Far longer than any origin. */
+/** Far longer than any real origin. */
 const ORIGIN_MAX = 1024
 
 const NO_TICKET: HttpRefusal = { status: 401, text: REFUSALS.invalid_token.text }
@@ -48,8 +48,8 @@ const TOO_FAR: HttpRefusal = { status: 400, text: 'Bad request: _HLS_msn and _HL
 const NOT_YET: HttpRefusal = { status: 503, text: 'Stream is starting: try again in a moment' }
 
 /**
- * HLS: everything under `/hls`, and the short way to most of it. A master playlist has a ticket for the media playlist;
- * asking for that opens a session, and its tickets open the rest.
+ * HLS: everything under `/hls`, with a fast path for most of its requests. The master playlist contains a ticket for
+ * the media playlist. The first request for the media playlist opens a session, and its tickets open the segments.
  */
 export async function hlsRoutes(
   app: FastifyInstance,
@@ -78,7 +78,7 @@ export async function hlsRoutes(
   return hlsFastPath(parts, options)
 }
 
-/** Ends the sessions of players that went away: they do not say goodbye. */
+/** Ends the sessions of players that left: HLS has no message for leaving. */
 async function sweep({ ctx, viewers, sessionMs }: HlsParts): Promise<void> {
   for (const viewer of viewers.idle(sessionMs)) {
     viewers.forget(viewer.sessionId)
@@ -91,18 +91,18 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
   const { ctx, viewers, handover } = parts
   const { accountId, streamName } = request.params
   const { sourceId } = request.query
-  const wish = { action: 'view', protocol: 'hls', accountId, streamName } as const
-  const { approach, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, wish))
+  const target = { action: 'view', protocol: 'hls', accountId, streamName } as const
+  const { attempt, isHandedOver } = handover.received(request, attemptOf(request, parts.peerOf, target))
   const asked = { sourceId: typeof sourceId === 'string' && sourceId !== '' ? sourceId : null, isHandedOver }
-  const allowed = await mayView(ctx, approach, asked)
-  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, approach))
+  const allowed = await mayView(ctx, attempt, asked)
+  if (!allowed.ok) return refuse(reply, handover.refusalOf(allowed, request, attempt))
   const viewer = viewers.newcomer()
   viewer.sessionId = timeOrderedId(ctx.clock.now(), ctx.random)
   viewer.feedId = allowed.feed.feedId
-  // A header may be long, and thousands may wait.
-  const kept = { ...approach, origin: approach.origin?.slice(0, ORIGIN_MAX) ?? null }
-  viewer.opensWith((address) => openSession(parts, viewer, { ...kept, address }, asked))
-  viewers.wait(viewer, addressKey(approach.address))
+  // A header may be long, and thousands of viewers may wait.
+  const bounded = { ...attempt, origin: attempt.origin?.slice(0, ORIGIN_MAX) ?? null }
+  viewer.opensWith((address) => openSession(parts, viewer, { ...bounded, address }, asked))
+  viewers.wait(viewer, addressKey(attempt.address))
   attend(parts, viewer, reply)
   const opened = parts.hls.open(allowed.feed)
   if (opened.ok && (await opened.value.ready(START_MAX_MS))) return sendMaster(parts, viewer, opened.value, reply)
@@ -111,7 +111,7 @@ async function master(parts: HlsParts, request: FastifyRequest<Stream>, reply: F
   return refuse(reply, opened.ok ? NOT_YET : { status: 503, text: opened.error })
 }
 
-/** With the first request for the media playlist: whoever asks for master playlists alone takes nobody's slot. */
+/** Runs at the first request for the media playlist, so that requests for master playlists alone take no slots. */
 async function openSession(
   { ctx, viewers }: HlsParts,
   viewer: HlsViewer,
@@ -128,7 +128,7 @@ async function openSession(
     },
   })
   if (!admitted.ok) {
-    // The feed has moved to another node meanwhile: a player finds that one by the master playlist.
+    // The feed has moved to another node. The player finds that node through the master playlist.
     if ('url' in admitted) return NOT_THERE
     const { status, message: text, retryAfterSeconds } = admitted
     return { status, text, retryAfterSeconds }
@@ -170,7 +170,7 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
 
-/** The first request for the playlist opens the session. Each one after it is held to the rules of the token. */
+/** The first request for the media playlist opens the session. Every later request must meet the rules of the token. */
 async function mayGoOn(
   { access }: HlsParts,
   viewer: HlsViewer,
@@ -186,9 +186,9 @@ async function mayGoOn(
 type Wanted = Exclude<ReturnType<typeof wantedPartOf>, 'malformed'>
 
 /**
- * What a player waits for, and after an init segment one part more: the playlist then holds two that it has not seen.
- * video.js (VHS 3.17) appends the init segment again with each playlist, and shows nothing until the next keyframe, until
- * it has taken two pieces from one playlist. A player that waits has three parts in its buffer, so once costs nothing.
+ * The requested part, or one part later after an init segment, so that the playlist holds two new parts. video.js (VHS
+ * 3.17) appends the init segment again with each playlist, until it has taken two parts from one playlist. Until then
+ * it shows nothing before the next keyframe. A waiting player has three parts buffered, so waiting once costs nothing.
  */
 function withOneMore(viewer: HlsViewer, wanted: Wanted): Wanted {
   if (!viewer.hasNewInit || wanted === null || wanted.part === null) return wanted
@@ -209,7 +209,7 @@ async function sendMedia(
   request: FastifyRequest<Child>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  // Playlists name the part that comes next, and players ask for it before it is there.
+  // Playlists name the next part in advance, and players request it before it exists.
   if (piece.kind === 'part') await stream.reached(piece.sequence, piece.part, BLOCK_MAX_MS)
   if (viewer.isCut) return refuse(reply, NO_TICKET)
   viewer.lastAskedMs = ctx.clock.monotonic()
@@ -226,7 +226,7 @@ function attend({ ctx }: HlsParts, viewer: HlsViewer, reply: FastifyReply): void
   viewer.attend(reply.raw, () => countBytes(ctx, viewer.sessionId, viewer))
 }
 
-/** Not being published is a 404 here: what players of HLS take for "try again". */
+/** A stream without a publisher is a 404 here, because HLS players take that as "try again". */
 function refuse(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
   const { status, text } = refused
   reply.header('Cache-Control', 'no-store')

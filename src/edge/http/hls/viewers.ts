@@ -6,10 +6,10 @@ import type { HttpRefusal } from '../media/refusal.ts'
 import type { Opens, TicketHolder } from '../media/tickets.ts'
 import { Waiting } from './waiting.ts'
 
-/** Opens the session of a viewer; null: it is on. */
+/** Opens a viewer's session; null: it is open. */
 export type OpenSession = (address: Address) => Promise<HttpRefusal | null>
 
-/** Somebody who watches over HLS: a row of requests, held together by the tickets of one session. */
+/** An HLS viewer: a series of requests that the tickets of one session connect. */
 export class HlsViewer implements TicketHolder {
   sessionId = ''
   feedId = ''
@@ -17,7 +17,7 @@ export class HlsViewer implements TicketHolder {
   bytesOut = 0
   lastAskedMs: number
   readonly tickets = new Map<Opens, string>()
-  /** It was given an init segment, and no playlist since that it has waited for. */
+  /** The viewer got an init segment, and since then no playlist that it waited for. */
   hasNewInit = false
   readonly #answers = new Set<ServerResponse>()
   #open: OpenSession | null = null
@@ -28,17 +28,20 @@ export class HlsViewer implements TicketHolder {
     this.lastAskedMs = nowMs
   }
 
-  /** Nothing more is answered, and what is being answered ends where it is. */
+  /** True: Sluice answers nothing more, and aborts the answers under way. */
   get isCut(): boolean {
     return this.#cut
   }
 
-  /** What opens its session once it asks for media. */
+  /** Sets the function that opens the session at the first request for media. */
   opensWith(open: OpenSession): void {
     this.#open = open
   }
 
-  /** The first request for media opens the session, from the address that it comes from; several at once open one. */
+  /**
+   * Opens the session at the first request for media, with the address of that request. Concurrent requests open one
+   * session.
+   */
   async begin(address: Address): Promise<HttpRefusal | null> {
     if (this.#open === null) return null
     this.#opening ??= this.#open(address).finally(() => (this.#opening = null))
@@ -47,7 +50,7 @@ export class HlsViewer implements TicketHolder {
     return refused
   }
 
-  /** Something is being answered, or waited for. */
+  /** True while an answer is under way or waits for media. */
   get isServed(): boolean {
     return this.#answers.size > 0
   }
@@ -57,7 +60,7 @@ export class HlsViewer implements TicketHolder {
     for (const answer of this.#answers) answer.destroy()
   }
 
-  /** Counts what this answer costs on its connection, and lets `cut` end it. `counted` is called when it is over. */
+  /** Counts the bytes of this answer on its connection, and lets `cut` abort it. Calls `counted` when it is over. */
   attend(answer: ServerResponse, counted: () => void): void {
     const { socket } = answer
     this.#answers.add(answer)
@@ -77,12 +80,12 @@ export class HlsViewer implements TicketHolder {
   }
 }
 
-/** What of each connection belongs to somebody already. A player's preflights count as what it asked for next. */
+/** Bytes of each connection that are already counted. A player's preflights count towards its next request. */
 const COUNTED = new WeakMap<Socket, { in: number; out: number }>()
 
 const ANSWER_MAX_MS = 60_000
 
-/** Everybody who watches over HLS at this node, as many as there may be sessions, and who is about to. */
+/** All HLS viewers of this node: those with a session, bounded by the limit on sessions, and those without one yet. */
 export class HlsViewers {
   readonly #clock: Clock
   readonly #viewers = new Map<string, HlsViewer>()
@@ -96,7 +99,7 @@ export class HlsViewers {
     return new HlsViewer(this.#clock.monotonic())
   }
 
-  /** It gets a master playlist, and has no session yet. */
+  /** Adds a viewer that gets a master playlist and has no session yet. */
   wait(viewer: HlsViewer, addressKey: string): void {
     const pushedOut = this.#waiting.add(viewer, addressKey)
     if (pushedOut) this.#viewers.delete(pushedOut.sessionId)
@@ -104,14 +107,14 @@ export class HlsViewers {
     this.#viewers.set(viewer.sessionId, viewer)
   }
 
-  /** It has a session. */
+  /** Adds a viewer whose session is open. */
   add(viewer: HlsViewer): void {
     this.#waiting.delete(viewer)
     viewer.lastAskedMs = this.#clock.monotonic()
     this.#viewers.set(viewer.sessionId, viewer)
   }
 
-  /** Undefined: the session is over, or this node never had it. */
+  /** Undefined: the session is over, or belongs to another node. */
   find(sessionId: string, feedId: string): HlsViewer | undefined {
     const viewer = this.#viewers.get(sessionId)
     return viewer === undefined || viewer.isCut || viewer.feedId !== feedId ? undefined : viewer
@@ -123,7 +126,7 @@ export class HlsViewers {
     this.#viewers.delete(sessionId)
   }
 
-  /** Those who have asked for nothing in this time, or take an answer so slowly that nobody watches with it. */
+  /** Viewers without a request in this time, or with an answer that they read too slowly to watch. */
   idle(ms: number): HlsViewer[] {
     const since = this.#clock.monotonic() - ms
     return [...this.#viewers.values()].filter(

@@ -1,18 +1,18 @@
-/** A few kilobytes each, at most. */
+/** Each takes a few kilobytes at most. */
 const WAITING_MAX = 10_000
-/** A class behind one address that begins to watch at the same moment. */
+/** Enough for a class behind one address that starts to watch at the same moment. */
 const WAITING_MAX_PER_ADDRESS = 1000
 
 /**
- * Viewers who have a master playlist and have not asked for media: they have no session and no slot. Whoever asks for
- * master playlists without end pushes out their own address's oldest ones first; others go on within a second, long
- * before theirs are reached.
+ * Viewers who have a master playlist and have not requested media: they have no session and no slot. A flood of
+ * requests for master playlists evicts the oldest viewers of its own address first. Others request media within a
+ * second, long before the limit reaches them.
  */
 export class Waiting<V extends object> {
   readonly #addressOf = new Map<V, string>()
   readonly #byAddress = new Map<string, Set<V>>()
 
-  /** @returns whom this one has pushed out */
+  /** @returns the viewer that this one evicted */
   add(viewer: V, addressKey: string): V | undefined {
     const ofAddress = this.#byAddress.get(addressKey) ?? new Set()
     const crowd = ofAddress.size >= WAITING_MAX_PER_ADDRESS ? ofAddress : this.#all()
@@ -33,7 +33,7 @@ export class Waiting<V extends object> {
     if (ofAddress?.size === 0) this.#byAddress.delete(addressKey)
   }
 
-  /** All, the oldest first, when there are too many. */
+  /** All viewers, oldest first, when the limit is reached; else null. */
   #all(): Iterable<V> | null {
     return this.#addressOf.size >= WAITING_MAX ? this.#addressOf.keys() : null
   }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** Where media is asked for: pages of any origin may, because the token's own origins decide. */
+/** Media paths. Pages of any origin may read them, because the token's own list of origins decides. */
 const MEDIA = /^\/((api\/(whip|whep)|hls)(\/|\?|$)|v2\/distributions\/[^/?]+\/(hls|thumbnails)\/)/
 
 export const isMediaPath = (url: string | undefined): boolean => url !== undefined && MEDIA.test(url)
 
 const EXPOSED = 'Location, Link, ETag, Accept-Patch, WWW-Authenticate, Retry-After, X-Request-Id, X-Stream-Id'
 
-/** The same, for those who write a whole head themselves. */
+/** The same headers, for code that writes a whole head itself. */
 export const OPEN_HEAD: readonly string[] = [
   'Access-Control-Allow-Origin',
   '*',
@@ -16,8 +16,8 @@ export const OPEN_HEAD: readonly string[] = [
 ]
 
 /**
- * Lets pages of every origin read the answers of media paths, refusals and accidents included. Called before anything
- * else looks at the request, so that there is no answer without it: a page that cannot read a refusal cannot show it.
+ * Lets pages of every origin read the answers of media paths, refusals and errors included. Runs before anything else
+ * handles the request, so that no answer lacks the headers: a page cannot show a refusal that it cannot read.
  */
 export function openToPages(request: IncomingMessage, response: ServerResponse): void {
   if (!isMediaPath(request.url)) return
@@ -25,7 +25,9 @@ export function openToPages(request: IncomingMessage, response: ServerResponse):
   response.setHeader('Access-Control-Expose-Headers', EXPOSED)
 }
 
-/** What a preflight is told (Fetch, section 3.3). It never needs a token: browsers send none with it. */
+/**
+ * The headers of a preflight answer (Fetch, section 3.3). A preflight never needs a token: browsers send none with it.
+ */
 export const preflight = (methods: string): Record<string, string> => ({
   'Access-Control-Allow-Methods': methods,
   'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-Match',

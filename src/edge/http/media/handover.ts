@@ -8,14 +8,14 @@ import type { HttpRefusal } from './refusal.ts'
 
 type NotAdmitted = Extract<ViewerAdmission, { ok: false }>
 
-/** As long as a client may take to follow. */
+/** How long a client may take to follow the redirect. */
 const GOOD_FOR_MS = 30_000
 const PARAMETER = 'handover'
 
 /**
- * Sends a viewer to the node that has the feed (307, RFC 9725 section 4.5), which decides anew. Browsers leave the
- * `Authorization` header out when a redirect leads to another host, and send `Origin: null`: so the token goes into the
- * query, and the page that was seen here goes along signed.
+ * Redirects a viewer to the node that has the feed (307, RFC 9725 section 4.5); that node decides again. On a redirect
+ * to another host, browsers drop the `Authorization` header and send `Origin: null`. So the token goes into the query,
+ * together with the signed origin that this node saw.
  */
 export class Handover {
   readonly #key: KeyObject
@@ -27,7 +27,7 @@ export class Handover {
     this.#clock = clock
   }
 
-  /** What a viewer is told who was not admitted here. */
+  /** The answer to a viewer whom this node did not admit. */
   refusalOf(refused: NotAdmitted, request: FastifyRequest, attempt: AccessAttempt): HttpRefusal {
     const { status, message: text } = refused
     return 'url' in refused
@@ -42,15 +42,14 @@ export class Handover {
     return url.href
   }
 
-  /** The approach of somebody who may have been sent here, with the page that they came from then. */
-  received(request: FastifyRequest, attempt: AccessAttempt): { approach: AccessAttempt; isHandedOver: boolean } {
+  /** The attempt of a viewer that another node may have redirected, with the origin that the other node saw. */
+  received(request: FastifyRequest, attempt: AccessAttempt): { attempt: AccessAttempt; isHandedOver: boolean } {
     const sealed = (request.query as Record<string, unknown>)[PARAMETER]
     const [untilMs = '', origin = '', mac = ''] = typeof sealed === 'string' ? sealed.split('.') : []
     const isGenuine = mac !== '' && constantTimeEqual(mac, this.#mac(attempt, untilMs, origin))
-    if (!isGenuine || this.#clock.now() >= Number.parseInt(untilMs, 36))
-      return { approach: attempt, isHandedOver: false }
+    if (!isGenuine || this.#clock.now() >= Number.parseInt(untilMs, 36)) return { attempt, isHandedOver: false }
     const page = Buffer.from(origin, 'base64url').toString() || null
-    return { approach: { ...attempt, origin: page }, isHandedOver: true }
+    return { attempt: { ...attempt, origin: page }, isHandedOver: true }
   }
 
   #seal(attempt: AccessAttempt): string {
@@ -60,11 +59,11 @@ export class Handover {
   }
 
   /**
-   * For this stream and the token that was presented. Not for an address: a viewer may reach one node over IPv4 and the
-   * other over IPv6, or through relays that give each host another address.
+   * Covers the stream and the presented token. It does not cover the address: a viewer may reach one node over IPv4 and
+   * the other over IPv6, or through relays that give each host another address.
    */
   #mac({ accountId, streamName, presented }: AccessAttempt, untilMs: string, origin: string): string {
-    const said = JSON.stringify([accountId, streamName, sha256Hex(presented ?? ''), untilMs, origin])
-    return hmacSha256(this.#key, said).toString('base64url')
+    const signed = JSON.stringify([accountId, streamName, sha256Hex(presented ?? ''), untilMs, origin])
+    return hmacSha256(this.#key, signed).toString('base64url')
   }
 }

@@ -5,7 +5,7 @@ export interface ByteRange {
 }
 
 /**
- * Reads a `Range` header (RFC 9110 section 14.2). Null: the whole of it, also for several ranges and other units, which
+ * Reads a `Range` header (RFC 9110 section 14.2). Null: the whole body, also for several ranges and other units, which
  * a server may ignore. `unsatisfiable`: 416.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | null | 'unsatisfiable' {
@@ -21,7 +21,7 @@ export function readRange(header: string | undefined, size: number): ByteRange |
 const suffix = (length: number, size: number): ByteRange | 'unsatisfiable' =>
   length > 0 && size > 0 ? { start: Math.max(0, size - length), end: size - 1 } : 'unsatisfiable'
 
-/** The head of an answer to a range, `Content-Length` left out. */
+/** The headers of an answer to a range request, without `Content-Length`. */
 export const rangeHeaders = (range: ByteRange | null | 'unsatisfiable', size: number): Record<string, string> => ({
   'Accept-Ranges': 'bytes',
   ...(range === 'unsatisfiable' ? { 'Content-Range': `bytes */${size}` } : {}),

@@ -7,19 +7,19 @@ export const SDP = 'application/sdp'
 /** Trickled candidates, RFC 8840 section 9. */
 export const FRAGMENT = 'application/trickle-ice-sdpfrag'
 
-/** A refusal as clients of WHIP and WHEP read it: a status and one line of text. */
+/** A refusal for clients of WHIP and WHEP: a status and one line of text. */
 export interface HttpRefusal {
   readonly status: number
   readonly text: string
-  /** Of a redirect. */
+  /** Set on redirects. */
   readonly location?: string
-  /** Where it is not what the status suggests. */
+  /** Replaces the default for the status. */
   readonly retryAfterSeconds?: number | undefined
 }
 
 export const UNKNOWN: HttpRefusal = { status: 404, text: 'Not found: this session is over or never was' }
 
-/** A feed may begin at any moment; a bound that is reached passes within a second. */
+/** A feed may begin at any moment; a reached bound clears within a second. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 409: 2, 429: 1, 503: 1 }
 
 export function sendRefusal(reply: FastifyReply, refused: HttpRefusal): FastifyReply {
@@ -30,7 +30,7 @@ export function sendRefusal(reply: FastifyReply, refused: HttpRefusal): FastifyR
   return reply.code(status).type('text/plain; charset=utf-8').send(text)
 }
 
-/** What was thrown, in plain text. Internals go to the log, never to the client. */
+/** Answers a thrown error in plain text. Internals go to the log, never to the client. */
 export function plainErrorHandler(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const failure = failureFrom(error, log, request.id)

@@ -15,16 +15,16 @@ interface Genuine extends TicketScope {
   readonly sessionId: string
 }
 
-/** 128 bits: one chance in 2^128 a try. */
+/** 128 bits: each guess succeeds with a chance of 1 in 2^128. */
 const MAC_BYTES = 16
-/** How many are known to be genuine, at most; a few hundred bytes each. */
-const KNOWN_MAX = 10_000
+/** The number of cached tickets; each takes a few hundred bytes. */
+const CACHED_MAX = 10_000
 const SHAPE = /^([1-9A-HJ-NP-Za-km-z]{22})\.([\w-]{22})$/
 
-/** Of one session, more than a playlist names. */
+/** Tickets of one session; more than a playlist names. */
 const MADE_MAX = 128
 
-/** A session with the tickets that were made for it: a player asks for the same playlist twice a second. */
+/** A session with its tickets, because a player requests the same playlist twice a second. */
 export interface TicketHolder {
   readonly sessionId: string
   readonly feedId: string
@@ -35,17 +35,17 @@ export interface TicketHolder {
 export const opensOf = (piece: Piece): Opens => (piece.kind === 'init' ? 'init' : piece.sequence)
 
 /**
- * Signs the URLs of one viewing session, so that a player that cannot send a header, and a cache in between, can use
- * them. A ticket says whose it is and what it opens; it holds no secret, and nothing in it can be changed.
+ * Signs the URLs of one viewing session for players and caches that cannot send a header. A ticket names its session
+ * and what it opens. It holds no secret, and its signature prevents changes.
  *
- * The time is not in it: a player takes another address for another piece (RFC 8216 section 6.2.1), fetches an init
- * segment again and shows nothing until the next keyframe. A ticket is worth as much as its session, and that of a
- * segment no longer than the segment is kept.
+ * A ticket contains no time. A player takes a changed URL for another segment (RFC 8216 section 6.2.1): it fetches the
+ * init segment again and shows nothing until the next keyframe. A ticket lives as long as its session, and a segment's
+ * ticket no longer than Sluice holds the segment.
  */
 export class Tickets {
   readonly #key: KeyObject
-  /** Tickets whose signature was checked, with what they open: a player shows most of them several times. */
-  readonly #known = new Map<string, Genuine>()
+  /** Tickets with a checked signature, with what they open: a player sends most of them several times. */
+  readonly #cached = new Map<string, Genuine>()
 
   /** @param key of this installation, for nothing else */
   constructor(key: KeyObject) {
@@ -56,7 +56,7 @@ export class Tickets {
     return `${sessionId}.${this.#mac(sessionId, scope)}`
   }
 
-  /** As `make`, once for each. */
+  /** As `make`, but each ticket is made only once. */
   of({ sessionId, feedId, tickets }: TicketHolder, opens: Opens): string {
     const made = tickets.get(opens) ?? this.make(sessionId, { opens, feedId })
     if (tickets.size >= MADE_MAX) tickets.clear()
@@ -64,19 +64,19 @@ export class Tickets {
     return made
   }
 
-  /** The session of a ticket that opens this, or null. Whether the session is still on is not in the ticket. */
+  /** The session of a ticket that opens this, or null. A ticket does not say whether its session is still open. */
   read(ticket: unknown, scope: TicketScope): string | null {
     return typeof ticket === 'string' ? this.#sessionOf(ticket, scope) : null
   }
 
   #sessionOf(ticket: string, { opens, feedId }: TicketScope): string | null {
-    const known = this.#known.get(ticket)
-    if (known !== undefined) return known.opens === opens && known.feedId === feedId ? known.sessionId : null
+    const cached = this.#cached.get(ticket)
+    if (cached !== undefined) return cached.opens === opens && cached.feedId === feedId ? cached.sessionId : null
     const [, sessionId, mac] = SHAPE.exec(ticket) ?? []
     if (sessionId === undefined || mac === undefined) return null
     if (!constantTimeEqual(mac, this.#mac(sessionId, { opens, feedId }))) return null
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
-    this.#known.set(ticket, { opens, feedId, sessionId })
+    if (this.#cached.size >= CACHED_MAX) this.#cached.clear()
+    this.#cached.set(ticket, { opens, feedId, sessionId })
     return sessionId
   }
 

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Sendfile } from '../../../base/sendfile.ts'
 
-/** A body that is in memory and, the same bytes, in a file that the addon holds; 0: in memory only. */
+/** A body in memory and in a file that the addon holds open; `file` 0: in memory only. */
 export interface Body {
   readonly bytes: Buffer
   readonly file: number
 }
 
-/** What Node keeps of a socket and of an answer beside its documented interface. `transferProof.ts` proves it at each start. */
+/** Undocumented internals of Node's sockets and responses. `transferProof.ts` tests them at each start. */
 interface Handle {
   readonly fd: number
   readonly writeQueueSize: number
@@ -17,16 +17,16 @@ type Internals = { readonly _handle?: Partial<Handle> | null }
 type Answer = ServerResponse & { readonly _header?: unknown; _headerSent?: boolean }
 
 /**
- * Hands the kernel the head that was written to `answer`, and as much of the body as the socket takes at once, without a
- * copy of ours. Returns how many bytes of the body that was, perhaps 0; the caller ends `answer` with the others, which
- * Node sends when there is room: to be woken for each free piece of a slow viewer's socket costs more than it saves.
+ * Passes the kernel the head that was written to `answer`, and as much of the body as the socket takes at once, without
+ * copying. Returns the number of body bytes sent, perhaps 0. The caller ends `answer` with the rest, which Node sends:
+ * waiting for each free piece of a slow viewer's socket ourselves would cost more than it saves.
  */
 export function sendAtOnce(sendfile: Sendfile, answer: ServerResponse, { bytes, file }: Body): number {
   const { _header: head, socket }: Answer = answer
   const fd = socket === null || file === 0 ? null : descriptorOf(socket)
   if (fd === null || typeof head !== 'string') return 0
   const taken = sendfile.send(fd, head, file, bytes.length)
-  // Why nothing was taken Node will find out, and it knows what to do about it.
+  // Node will find the cause when it sends, and handles it.
   if (taken <= 0) return 0
   markHeadSent(answer)
   if (taken < head.length) answer.write(head.slice(taken), 'latin1')
@@ -38,8 +38,8 @@ function markHeadSent(answer: Answer): void {
 }
 
 /**
- * The descriptor of a socket for which nothing waits in Node or libuv, so that what is sent there comes behind all that
- * was sent before. It is good for a call that follows at once and for nothing later.
+ * The descriptor of a socket for which neither Node nor libuv has queued data, so that a direct write keeps the order.
+ * Valid only for a call that follows at once.
  */
 function descriptorOf(socket: Socket): number | null {
   const { _handle: handle } = socket as Internals

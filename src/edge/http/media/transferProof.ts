@@ -10,13 +10,13 @@ import { loadSendfile, type Sendfile } from '../../../base/sendfile.ts'
 import { sendAtOnce } from './transfer.ts'
 
 const SAMPLE = Buffer.from(Array.from({ length: 200_000 }, (_, at) => at * 7 + (at >> 8)))
-/** So much of it is sent at once, so that also the seam to what Node sends is proved. */
+/** The first part goes out at once, so that the proof covers the boundary to what Node sends. */
 const PART_BYTES = 70_001
 const PATIENCE_MS = 5000
 
 /**
- * The addon, where it is built and does what it should with this Node and this kernel: two answers on one connection of
- * loopback have to arrive whole. Otherwise the reason, in a sentence for the log; bodies are copied then.
+ * The addon, if it is built and works with this Node and this kernel: two answers on one loopback connection must
+ * arrive whole. Otherwise the reason, as a sentence for the log; Sluice then copies bodies.
  */
 export async function openSendfile(sendfile = loadSendfile()): Promise<Result<Sendfile, string>> {
   if (sendfile === null) return err('The native sender is not built, or does not fit this Node.')
@@ -42,7 +42,7 @@ async function sendsAlike(sendfile: Sendfile): Promise<boolean> {
   }
 }
 
-/** The sample in a file that has no name any more. */
+/** The sample in a file that is already unlinked. */
 async function heldSample(sendfile: Sendfile): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-sendfile-'))
   try {
@@ -57,7 +57,7 @@ async function heldSample(sendfile: Sendfile): Promise<number> {
   }
 }
 
-/** Answers with the sample, the first part of it by the addon, or not at all. */
+/** Answers with the sample and sends the first part through the addon, or fails. */
 function serverOf(sendfile: Sendfile, file: number): Server {
   return createServer((_request, answer) => {
     answer.writeHead(200, ['Content-Length', `${SAMPLE.length}`])

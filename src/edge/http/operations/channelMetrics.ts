@@ -4,8 +4,8 @@ import type { ChannelGauges } from '../../../commands/channels/runs/gauges.ts'
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
 /**
- * How the channels of this node are, read when it is scraped. Labels are states, and ids of engines that have a process now:
- * at most `ffmpeg.maxProcesses` of them.
+ * State of the channels of this node, read at each scrape. Labels are states, and ids of engines with a running
+ * process: at most `ffmpeg.maxProcesses` of them.
  */
 export function registerChannelMetrics(registry: Registry, read: () => ChannelGauges): void {
   const gauge = (name: string, help: string, samples: (now: ChannelGauges) => readonly Sample[]): void =>

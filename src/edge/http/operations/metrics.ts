@@ -8,13 +8,13 @@ import { counter, registerSessionMetrics } from './sessionMetrics.ts'
 export interface Metrics {
   contentType: string
   render(): Promise<string>
-  /** One answered request. `route` is the pattern, not the path, so that the number of series is bounded. */
+  /** Counts an answer. `route` is the pattern, not the path, so that the number of series is bounded. */
   readonly answered: (method: string, route: string, status: number) => void
 }
 
 /**
- * Prometheus metrics. Counting is a map look-up; everything else is read when it is scraped.
- * @param channels absent: this process runs none
+ * Prometheus metrics. Counting an answer is a map look-up; everything else is read at each scrape.
+ * @param channels absent: this process runs no channels
  */
 export function createMetrics(ctx: Context, connections: HttpConnections, channels?: () => ChannelGauges): Metrics {
   const registry = new Registry()
@@ -73,8 +73,8 @@ function registerConnections(registry: Registry, connections: HttpConnections): 
 }
 
 /**
- * Plain maps in one another: a labelled counter costs as much as the decision that it would count, and to make one key
- * of the three costs more than to look three times.
+ * Nested maps. A labelled counter costs as much as the decision that it counts, and building one key from three parts
+ * costs more than three look-ups.
  */
 class AnswerCounts {
   readonly #byRoute = new Map<string, Map<string, Map<number, number>>>()
@@ -91,9 +91,9 @@ class AnswerCounts {
     return counts
   }
 
-  forEach(tell: (labels: { method: string; route: string; status: number }, count: number) => void): void {
+  forEach(report: (labels: { method: string; route: string; status: number }, count: number) => void): void {
     for (const [route, byMethod] of this.#byRoute)
       for (const [method, counts] of byMethod)
-        for (const [status, count] of counts) tell({ method, route, status }, count)
+        for (const [status, count] of counts) report({ method, route, status }, count)
   }
 }

@@ -9,7 +9,7 @@ import { sendFailure } from '../problem.ts'
 
 const READY_TIMEOUT_MS = 2000
 
-/** For the people who run Sluice: is it alive, is it ready, what does it count, what can it do. */
+/** For operators: liveness, readiness, metrics and capabilities. */
 export function operationRoutes(app: FastifyInstance, ctx: Context, metrics: Metrics, metricsSecret: string): void {
   app.get('/healthz', (_request, reply) => reply.type('text/plain').send('ok\n'))
 
@@ -43,7 +43,7 @@ async function giveUp(ctx: Context): Promise<never> {
   throw new Error('the store does not answer')
 }
 
-/** The socket's own address counts, not a forwarded one: a proxy on this machine must bring the secret. */
+/** Checks the socket's own address, not a forwarded one: a proxy on this machine must send the secret. */
 function mayScrape(request: FastifyRequest, secret: string): boolean {
   const presented = bearer(request.headers.authorization)
   if (secret !== '' && presented !== null) return constantTimeEqual(presented, secret)

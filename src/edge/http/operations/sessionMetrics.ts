@@ -3,7 +3,7 @@ import type { Tally } from '../../../base/tally.ts'
 import type { Context } from '../../../commands/context.ts'
 import { SESSION_END_REASONS } from '../../../core/sessions/endReason.ts'
 
-/** Who is on, what has moved, and what became of deliveries; read when it is scraped. */
+/** Open sessions, bytes, and delivery results, read at each scrape. */
 export function registerSessionMetrics(registry: Registry, { sessions, deliveries, sampled, recorder }: Context): void {
   registry.registerMetric(
     new Gauge({
@@ -72,7 +72,7 @@ export function registerSessionMetrics(registry: Registry, { sessions, deliverie
 
 type Sample = readonly [labels: readonly string[], value: number]
 
-/** A counter that somebody else keeps. */
+/** A counter whose value another object holds. */
 export function counter(
   name: string,
   help: string,

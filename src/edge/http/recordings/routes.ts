@@ -22,13 +22,13 @@ import { rangeHeaders, readRange } from '../media/range.ts'
 export interface RecordingRouteOptions {
   /** The finished file of a recording. */
   readonly pathOf: (id: string) => string
-  /** The machine and the directory of the files that are here. */
+  /** Host key of this node's files: the machine and its data directory. */
   readonly place: string
-  /** Removes the files of recordings that were deleted, as far as they are here. */
+  /** Removes the files of deleted recordings that are on this node. */
   readonly removeDeleted: () => Promise<void>
 }
 
-/** A server without files, such as the one that the OpenAPI document is made from. */
+/** A server without files, for example to generate the OpenAPI document. */
 export const NO_FILES: RecordingRouteOptions = { pathOf: () => '', place: '', removeDeleted: () => Promise.resolve() }
 
 interface Parts extends RecordingRouteOptions {
@@ -42,7 +42,7 @@ type ById = { Params: { recordingId: string } }
 const TAG = 'recordings'
 const ID = /^[1-9A-HJ-NP-Za-km-z]{22}$/
 
-/** What was recorded: listed, fetched and deleted. */
+/** Recordings: list, fetch, delete. */
 export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
   const { ctx } = parts
   app.get<{ Querystring: Record<string, unknown> }>(
@@ -73,8 +73,12 @@ async function remove(parts: Parts, request: FastifyRequest<ById>, reply: Fastif
   const { ctx, peerOf } = parts
   const deleted = await deleteRecording(ctx, actorOf(request, peerOf), request.params.recordingId)
   if (deleted.ok) {
-    // It is deleted in any case; files that stay are removed in the next round.
-    await parts.removeDeleted().catch((error: unknown) => ctx.log.warn({ err: error }, 'files are removed later'))
+    // The recording is deleted in any case; the next round removes files that remain.
+    await parts
+      .removeDeleted()
+      .catch((error: unknown) =>
+        ctx.log.warn({ err: error }, 'files of a deleted recording could not be removed; trying again later'),
+      )
   }
   return sendResult(reply, deleted)
 }

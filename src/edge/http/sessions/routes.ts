@@ -12,7 +12,7 @@ import { sendFailure, sendResult } from '../problem.ts'
 
 const TAG = 'sessions'
 
-/** Who is on, and out with them. */
+/** Lists sessions, and ends them. */
 export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Mac): void {
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/sessions',

@@ -196,7 +196,7 @@ const Disabled = Type.Object({
   failedTokens: Type.Array(Type.Object({ tokenId: Type.Integer(), errorMessage: Type.String() })),
 })
 
-/** The name of the stream that a query is about; a stream of another account is answered as one that does not exist. */
+/** The stream name in a query. A stream of another account gets the same answer as one that does not exist. */
 function streamOf(query: Record<string, unknown>, accountId: string): Result<string, Failure> {
   const read = readStreamQuery(query)
   if (!read.ok) return err(invalid(read.error))

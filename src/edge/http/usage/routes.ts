@@ -6,7 +6,7 @@ import { accountOf } from '../auth.ts'
 import { document } from '../openapi.ts'
 import { sendResult } from '../problem.ts'
 
-/** Reports of the bytes that were moved. */
+/** Reports of transferred bytes. */
 export function usageRoutes(app: FastifyInstance, ctx: Context): void {
   for (const name of Object.keys(REPORTS) as ReportName[]) {
     const { summary, data } = TEXTS[name]

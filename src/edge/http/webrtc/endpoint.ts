@@ -69,7 +69,7 @@ async function admitAndBegin(
   return admitted.ok ? begin(parts, endpoint, admitted.session, offer, reply) : sendRefusal(reply, admitted)
 }
 
-/** Asks the engine, now that they are admitted. Whatever goes wrong here ends the session that was admitted. */
+/** Negotiates with the engine after admission. Any failure here ends the admitted session. */
 async function begin(
   parts: SignalingParts,
   endpoint: SignalingEndpoint,
@@ -78,7 +78,7 @@ async function begin(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { ctx, engine, resources, links, base } = parts
-  // Before the engine is asked: a session that is over before its answer left must not leave a resource behind.
+  // Open the resource before asking the engine. A session that ends before its answer left must not leave a resource.
   const resource = resources.open(session.id)
   const negotiated = await endpoint.negotiate(session, offer).catch((error: unknown) => {
     ctx.log.warn({ sessionId: session.id, err: error }, 'the media engine did not answer an offer')
@@ -90,7 +90,7 @@ async function begin(
     return sendRefusal(reply, negotiated === null ? ENGINE_GONE : { ...negotiated, text: negotiated.problem })
   }
   if (!ctx.sessions.has(session.id) || resources.find(resource.id) === undefined) {
-    // Cut while its offer was being answered, perhaps before the engine knew of it.
+    // The session was cut while the engine answered its offer, perhaps before the engine had created it.
     resources.forget(session.id)
     await engine.end(session.id)
     return sendRefusal(reply, OVER_ALREADY)
@@ -101,14 +101,14 @@ async function begin(
     ETag: resource.etag,
     'Accept-Patch': FRAGMENT,
     'Cache-Control': 'no-store',
-    // So that a broadcaster, whose token alone knows the account, can tell others where to watch.
+    // A broadcaster's account comes only from its token. This header tells it where viewers can watch.
     'X-Stream-Id': encodeURI(`${session.accountId}/${session.streamName}`),
   })
   if (links.length > 0) reply.header('Link', links)
   return reply.code(201).type(SDP).send(negotiated.answer)
 }
 
-/** RFC 9725 section 4.2: other methods than those are a 405, with what is allowed. */
+/** RFC 9725 section 4.2: any other method gets a 405 with `Allow`. */
 function refuseMethod(request: FastifyRequest, reply: FastifyReply, prefix: string, stream: string): FastifyReply {
   const [path = ''] = request.url.slice(prefix.length).split('?', 1)
   const parts = path.replace(/\/$/, '').split('/').length

@@ -1,6 +1,6 @@
 /**
- * The `Link` headers that name the configured STUN and TURN servers (RFC 9725 section 4.6). Entries are written as
- * `URL` or `URL username credential`; the configuration has checked them.
+ * The `Link` headers that name the configured STUN and TURN servers (RFC 9725 section 4.6). An entry is `URL` or `URL
+ * username credential`; the configuration has validated it.
  */
 export function iceLinks(servers: readonly string[]): string[] {
   return servers.map((server) => {

@@ -5,21 +5,21 @@ import type { AccessAttempt } from '../../../commands/access/authorize.ts'
 import type { PeerOf } from '../peer.ts'
 import { SDP, type HttpRefusal } from '../media/refusal.ts'
 
-/** An offer of a browser has some 6 KB; with simulcast and every codec some 12. */
+/** A browser's offer has about 6 KB; with simulcast and every codec about 12. */
 export const MAX_OFFER_BYTES = 65_536
 
-/** What somebody who wants to publish or to view has sent, beside who they are. */
+/** The offer and the parameters of a publisher or viewer, without its identity. */
 export interface SignalingOffer {
   readonly sdp: string
   readonly sourceId: string | null
-  /** Lower case; null: none was wished for. */
+  /** Lower case; null: none requested. */
   readonly codec: string | null
 }
 
 const CODECS = ['h264', 'vp8', 'vp9', 'av1']
 const MAX_SOURCE_ID = 128
 
-/** Reads the offer and the parameters that we know; others are left alone, for they are other servers'. */
+/** Reads the offer and the parameters that Sluice defines; it ignores others, which may belong to other servers. */
 export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpRefusal> {
   const { body } = request
   if (!Buffer.isBuffer(body) || !hasType(request, SDP))
@@ -41,21 +41,21 @@ export function readOffer(request: FastifyRequest): Result<SignalingOffer, HttpR
 export const hasType = (request: FastifyRequest, type: string): boolean =>
   request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === type
 
-/** A query parameter; of one that is repeated, the first. */
+/** A query parameter; the first value when it is repeated. */
 function parameter(request: FastifyRequest, name: string): string | undefined {
   const value = (request.query as Record<string, unknown>)[name]
   const first: unknown = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' ? first : undefined
 }
 
-/** Who wants what, in the words of the decision. */
+/** The request as an attempt that the access rules can evaluate. */
 export function attemptOf(
   request: FastifyRequest,
   peerOf: PeerOf,
-  wish: Pick<AccessAttempt, 'action' | 'protocol' | 'accountId' | 'streamName'>,
+  target: Pick<AccessAttempt, 'action' | 'protocol' | 'accountId' | 'streamName'>,
 ): AccessAttempt {
   return {
-    ...wish,
+    ...target,
     presented: presentedToken(request),
     address: peerOf(request.socket.remoteAddress, request.headers),
     origin: request.headers.origin ?? null,
@@ -63,9 +63,9 @@ export function attemptOf(
 }
 
 /**
- * The token of the `Authorization` header or else of `?auth=`; null when there is none. The scheme is case-insensitive
- * (RFC 9110 section 11.1). Another scheme is no token: some clients always send one, such as `NoAuth`. A bare token
- * without a scheme is taken as it is.
+ * The token of the `Authorization` header, else of `?auth=`; null if there is none. The scheme is case-insensitive (RFC
+ * 9110 section 11.1). Any other scheme counts as no token, because some clients always send one, such as `NoAuth`. A
+ * token without a scheme is accepted.
  */
 function presentedToken(request: FastifyRequest): string | null {
   const header = request.headers.authorization?.trim() ?? ''

@@ -14,7 +14,7 @@ export interface WebRtcOptions {
   readonly iceServers: readonly string[]
   /** How many offers may be under way at a time. */
   readonly maxPending: number
-  /** Where clients reach this node when that is not where they came to; ''. */
+  /** The public URL of this node if it differs from the one that clients connect to; else ''. */
   readonly nodeUrl: string
   readonly handover: Handover
 }
@@ -24,15 +24,15 @@ export interface WebRtcParts extends WebRtcOptions {
   readonly peerOf: PeerOf
 }
 
-/** Who is let in, and how their offer is answered: all in which WHIP and WHEP differ. */
+/** Admission and negotiation: everything in which WHIP and WHEP differ. */
 export interface SignalingEndpoint {
   /** `/api/whip` or `/api/whep`. */
   readonly prefix: string
   /** The path of the stream below the prefix, with its parameters. */
   readonly stream: string
-  /** 0 to 1: how many of the offers that may be under way may come through this door. */
+  /** 0 to 1: the share of concurrent offers that this endpoint may take. */
   readonly pendingShare: number
-  /** May they? Nothing of the media engine has been touched before this has said yes. */
+  /** Decides on admission. The media engine is not involved until this has succeeded. */
   admit(
     request: FastifyRequest,
     offer: SignalingOffer,
@@ -46,8 +46,8 @@ export interface SignalingParts {
   readonly resources: Resources
   /** `Link` header values. */
   readonly links: readonly string[]
-  /** What stands before the path of a resource: empty, or the URL of this node. */
+  /** The prefix of a resource path: empty, or the URL of this node. */
   readonly base: string
-  /** Counts the offers that are being answered, over all doors. */
+  /** Counts the offers under way at all endpoints. */
   readonly pending: { count: number; readonly most: number }
 }

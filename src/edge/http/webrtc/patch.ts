@@ -6,7 +6,7 @@ import { FRAGMENT, sendRefusal, UNKNOWN, type HttpRefusal } from '../media/refus
 import { quotedTag, type SignalingResource } from './resources.ts'
 
 const MAX_FRAGMENT_BYTES = 16_384
-/** Of one session, at a time. A browser sends one after the other. */
+/** Concurrent PATCHes of one session. A browser sends one after the other. */
 const MAX_PATCHING = 8
 
 /** Trickled candidates and ICE restarts (RFC 9725 section 4.3). */
@@ -48,8 +48,8 @@ function precondition(request: FastifyRequest, resource: SignalingResource): Htt
 }
 
 /**
- * `*` is what an ICE restart is sent with, by some in quotes (RFC 9725 section 4.3.3);
- * a list matches when one of its tags does (RFC 9110 section 13.1.1).
+ * An ICE restart has `*`, which some clients put in quotes (RFC 9725 section 4.3.3). A list matches when one of its
+ * tags does (RFC 9110 section 13.1.1).
  */
 const matches = (wanted: string, etag: string): boolean =>
   wanted.split(',').some((tag) => ['*', '"*"', etag].includes(tag.trim()))

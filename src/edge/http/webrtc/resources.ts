@@ -2,7 +2,7 @@ import type { Random } from '../../../base/random.ts'
 
 /** What `Location` names: one session, as its own client sees it. */
 export interface SignalingResource {
-  /** 32 random bytes. Who knows it may end the session, so it is told to the session's client only. */
+  /** 32 random bytes. Anyone with this id may end the session, so only the session's client gets it. */
   readonly id: string
   readonly sessionId: string
   /** The current entity-tag, quotes included. Changes with every ICE restart. */
@@ -13,7 +13,7 @@ export interface SignalingResource {
 
 const ID_BYTES = 32
 
-/** The sessions that this node has a resource for. As many as there are sessions, which the engine bounds. */
+/** The resources of this node's sessions. The engine bounds the number of sessions. */
 export class Resources {
   readonly #byId = new Map<string, SignalingResource>()
   readonly #bySession = new Map<string, SignalingResource>()
@@ -35,7 +35,7 @@ export class Resources {
     return this.#byId.get(id)
   }
 
-  /** The session is over: from now on its resource is unknown. */
+  /** Removes the resource of an ended session. */
   forget(sessionId: string): void {
     const resource = this.#bySession.get(sessionId)
     if (resource === undefined) return

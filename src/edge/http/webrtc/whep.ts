@@ -8,14 +8,14 @@ export function whepEndpoint({ ctx, peerOf, engine, handover }: WebRtcParts): Si
   return {
     prefix: '/api/whep',
     stream: '/:accountId/:streamName',
-    // However many viewers come at once, a publisher is not told that the server is busy.
+    // Leaves room for publishers: a crowd of viewers must not make the server busy for them.
     pendingShare: 7 / 8,
     async admit(request, { sourceId }) {
       const { accountId, streamName } = request.params as { accountId: string; streamName: string }
-      const wish = { action: 'view', protocol: 'whep', accountId, streamName } as const
-      const { approach, isHandedOver } = handover.received(request, attemptOf(request, peerOf, wish))
-      const admitted = await admitViewer(ctx, approach, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
-      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, approach) }
+      const target = { action: 'view', protocol: 'whep', accountId, streamName } as const
+      const { attempt, isHandedOver } = handover.received(request, attemptOf(request, peerOf, target))
+      const admitted = await admitViewer(ctx, attempt, { sourceId, isHandedOver, cut: ({ id }) => engine.end(id) })
+      return admitted.ok ? admitted : { ok: false, ...handover.refusalOf(admitted, request, attempt) }
     },
     negotiate: ({ id, accountId, streamName, sourceId }, { sdp }) =>
       engine.view({ sessionId: id, room: `${accountId}/${streamName}`, sourceId, offer: sdp }),

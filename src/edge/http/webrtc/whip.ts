@@ -3,7 +3,7 @@ import { attemptOf } from './offer.ts'
 import type { SignalingEndpoint } from './parts.ts'
 import type { WebRtcParts } from './parts.ts'
 
-/** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The token says whose stream it is. */
+/** WebRTC-HTTP ingestion, RFC 9725: `POST /api/whip/{streamName}`. The account comes from the token. */
 export function whipEndpoint({ ctx, peerOf, engine }: WebRtcParts): SignalingEndpoint {
   return {
     prefix: '/api/whip',
