@@ -113,7 +113,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     lastUses: new LastUses(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
-    channelSettings: { ...config.live, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
+    channelSettings: { ...config.channels, rtmpUrl: rtmpUrlOf(config), refuseKey: refuseViewerKey },
     channelChanged: (change) => bus.emit('channelChanged', change),
   }
   await ensureAccount(ctx)
@@ -143,7 +143,7 @@ const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
   deliveryDays: config.webhooks.deliveryRetentionDays,
   sessionDays: config.sessions.retentionDays,
   usageDays: config.analytics.retentionDays,
-  runDays: config.live.runRetentionDays,
+  runDays: config.channels.runRetentionDays,
   bindingFlushMs: config.bindings.flushSeconds * 1000,
 })
 
@@ -191,5 +191,5 @@ export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
 
 /** Where encoders push to: as configured, or this machine. Port 0, any that is free, is for tests. */
-const rtmpUrlOf = ({ live: sessions, rtmp }: Config): string =>
-  sessions.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`
+const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
+  channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`

@@ -37,12 +37,12 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const { ctx, bus, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
-  const reach = reachSources({ ...ctx, allowPrivate: config.live.allowPrivateSources })
+  const reach = reachSources({ ...ctx, allowPrivate: config.channels.allowPrivateSources })
   const place = hostKeyOf(config.data.dir)
   const measured = new Measured(ctx, processKey(place, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const processors = new ProcessorLoad()
-  const stepsDown = config.live.stepDownOnOverload
+  const stepsDown = config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await transcoder.start()

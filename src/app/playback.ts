@@ -48,7 +48,7 @@ export async function startPlayback(
       sendfile,
       folderOf,
       key: derivedKey(key, 'sluice playback tickets'),
-      claim: config.live.viewerClaim,
+      claim: config.channels.viewerClaim,
     },
     async stop() {
       unfollow()

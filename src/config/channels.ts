@@ -3,7 +3,7 @@ import { claimName, regionName, rtmpAddress } from './rules.ts'
 
 /** The configuration keys of channels and their API. */
 export const channels = {
-  live: {
+  channels: {
     regions: list({
       default: ['local'],
       allowed: 'names of letters, digits and -',

@@ -40,8 +40,13 @@ function isServiceLink(name: string, text: string): boolean {
   return /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name)
 }
 
+/** What variables of sections began with that have another name now. */
+const RENAMED = { from: /^SLUICE_LIVE_/, to: 'SLUICE_CHANNELS_' }
+
 function unknownVariable(name: string): ConfigProblem {
+  const now = name.replace(RENAMED.from, RENAMED.to)
   const guess = nearest(name, [...pathOf.keys(), ...Object.keys(OTHER_VARIABLES)])
-  const reason = guess === undefined ? 'is not known' : `is not known; did you mean ${guess}?`
+  const hint = guess === undefined ? 'is not known' : `is not known; did you mean ${guess}?`
+  const reason = now !== name && pathOf.has(now) ? `is called ${now} now` : hint
   return { key: '', source: quote(name).slice(1, -1), reason }
 }

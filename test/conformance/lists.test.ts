@@ -123,8 +123,8 @@ describe.each(['sqlite', 'postgres'] as const)('every list on %s', (engine) => {
     if (missing) return
     const database = engine === 'postgres' ? await freshDatabase() : undefined
     drop = database?.drop
-    const live = { regions: REGIONS }
-    sluice = await runApp({ flags: database ? { live, storage: { url: database.url } } : { live } })
+    const channels = { regions: REGIONS }
+    sluice = await runApp({ flags: database ? { channels, storage: { url: database.url } } : { channels } })
   })
   afterAll(async () => {
     await sluice?.close()

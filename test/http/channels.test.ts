@@ -23,7 +23,9 @@ describe('a channel', () => {
       }
     }
     expect(await urlWith({})).toBe('rtmp://localhost:2935/live')
-    expect(await urlWith({ live: { rtmpUrl: 'rtmps://live.example.com/live' } })).toBe('rtmps://live.example.com/live')
+    expect(await urlWith({ channels: { rtmpUrl: 'rtmps://live.example.com/live' } })).toBe(
+      'rtmps://live.example.com/live',
+    )
   })
 
   it('is made with all its parts, which are joined, and is read back', async () => {

@@ -27,7 +27,9 @@ let streamKey = ''
 let webhookSecret = ''
 
 beforeAll(async () => {
-  live = await runChannels({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
+  live = await runChannels({
+    flags: { webhooks: { allowPrivateTargets: true }, channels: { allowPrivateSources: true } },
+  })
   reader = { authorization: await credential(live.running, 'read') }
   const webhook = {
     name: 'Hook',

@@ -24,7 +24,9 @@ let live: ChannelsClient
 let receiver: EventReceiver
 
 beforeAll(async () => {
-  live = await runChannels({ flags: { webhooks: { allowPrivateTargets: true }, live: { allowPrivateSources: true } } })
+  live = await runChannels({
+    flags: { webhooks: { allowPrivateTargets: true }, channels: { allowPrivateSources: true } },
+  })
   receiver = await receiveEvents()
 })
 afterEach(endChildren)
@@ -269,7 +271,7 @@ describe('a source that is dialled', () => {
 
   test('without an ffmpeg leaves the engine in error, and says why', async () => {
     const bare = await runChannels({
-      flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, live: { allowPrivateSources: true } },
+      flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, channels: { allowPrivateSources: true } },
     })
     try {
       const { channelId, engineId } = await makePull(bare, 'srt://127.0.0.1:9')
