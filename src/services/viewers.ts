@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { Clock } from '../base/clock.ts'
 
 const SLOT_MS = 5000
 /** A player fetches a segment of two seconds or more at a time, and some of them when it begins. */
@@ -11,12 +11,12 @@ const KEPT = SLOTS + 1
  * client sends is kept, and a distribution is kept only while its media is taken.
  */
 export class Viewers {
-  readonly #clock: Pick<Context['clock'], 'monotonic'>
+  readonly #clock: Pick<Clock, 'monotonic'>
   #slot = 0
   /** Milliseconds of media by distribution; the newest last. */
   #slots: Map<string, number>[] = []
 
-  constructor({ clock }: { clock: Pick<Context['clock'], 'monotonic'> }) {
+  constructor({ clock }: { clock: Pick<Clock, 'monotonic'> }) {
     this.#clock = clock
   }
 
