@@ -1,9 +1,11 @@
 import { derivedKey, type App } from './app.ts'
 import type { Logger } from '../base/log.ts'
 import type { Sendfile } from '../base/sendfile.ts'
-import { Playbacks } from '../commands/channels/playback.ts'
-import { ServedBytesCounter } from '../commands/channels/servedBytes.ts'
-import type { Viewers } from '../commands/channels/viewers.ts'
+import { loadPlayback } from '../commands/channels/playback.ts'
+import { Playbacks } from '../services/playbacks.ts'
+import { PlaybackTickets } from '../services/playbackTickets.ts'
+import { ServedBytesCounter } from '../services/servedBytes.ts'
+import type { Viewers } from '../services/viewers.ts'
 import { openSendfile } from '../edge/http/media/transferProof.ts'
 import type { PlaybackOptions } from '../edge/http/channels/playback.ts'
 import { SegmentCache } from '../edge/http/channels/segmentCache.ts'
@@ -30,7 +32,7 @@ export async function startPlayback(
   folderOf: (engineId: string) => string,
   viewers: Viewers,
 ): Promise<Playback> {
-  const playbacks = new Playbacks(ctx)
+  const playbacks = new Playbacks({ clock: ctx.clock, load: (id) => loadPlayback(ctx, id) })
   const served = new ServedBytesCounter(ctx, viewers)
   const sendfile = config.server.sendfile ? await sendfileFor(ctx.log) : null
   const segments = new SegmentCache(ctx.clock, sendfile)
@@ -47,7 +49,7 @@ export async function startPlayback(
       times: new SegmentTimes(),
       sendfile,
       folderOf,
-      key: derivedKey(key, 'sluice playback tickets'),
+      tickets: new PlaybackTickets(derivedKey(key, 'sluice playback tickets')),
       claim: config.channels.viewerClaim,
     },
     async stop() {

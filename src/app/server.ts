@@ -20,10 +20,10 @@ import { captureThumbnail } from '../commands/recordings/thumbnails.ts'
 import { openWebhookSecret } from '../commands/webhooks/webhooks.ts'
 import { connectionsWithin } from '../config/openFiles.ts'
 import { hostKeyOf, recordingsDir, storageUrl } from '../config/places.ts'
-import type { EncodingLoad } from '../commands/channels/runs/encodingLoad.ts'
+import type { EncodingLoad } from '../services/encodingLoad.ts'
 import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
-import type { Measured } from '../commands/channels/runs/measured.ts'
-import type { PushedKeys } from '../commands/channels/runs/pushed.ts'
+import { Measured } from '../services/measured.ts'
+import type { PushedKeys } from '../services/pushedKeys.ts'
 import type { Config } from '../config/schema.ts'
 import { createEgress, type Egress } from '../net/egress.ts'
 import { createRunner } from '../delivery/runner.ts'
@@ -180,7 +180,9 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
         }
       : {}),
     ...(playback ? { playback: playback.options } : {}),
-    ...(channels ? { measured: channels.measured, load: channels.load, gauges: channels.gauges } : {}),
+    // Without channels nothing is measured.
+    measured: channels?.measured ?? new Measured(ctx, ''),
+    ...(channels ? { load: channels.load, gauges: channels.gauges } : {}),
     version: VERSION,
     bodyLimitBytes: server.bodyLimitBytes,
     requestTimeoutMs: server.requestTimeoutSeconds * 1000,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readlink } from 'node:fs/promises'
-import { EncodingLoad } from '../../src/commands/channels/runs/encodingLoad.ts'
+import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 
 /** The load of a machine that nothing is too much for. */
 export const plentyOfRoom = (): EncodingLoad =>

@@ -8,7 +8,7 @@ import { createSecureContext, createServer as createTlsServer, type TLSSocket } 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import type { TranscodeEvent, TranscodeLog } from '../../src/core/channels/runs/transcoder.ts'
-import { Measured } from '../../src/commands/channels/runs/measured.ts'
+import { Measured } from '../../src/services/measured.ts'
 import { reachSources, type SourceDialling } from '../../src/net/reach.ts'
 import { publicNames } from '../../src/net/resolve.ts'
 import { amfObject } from '../../src/media/rtmp/amf0.ts'

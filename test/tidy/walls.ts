@@ -36,7 +36,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
     ],
     node: 'types',
   },
-  edge: { from: ['base', 'core', 'type config', 'commands', 'type media'], node: 'all' },
+  edge: { from: ['base', 'core', 'type config', 'commands', 'type services', 'type media'], node: 'all' },
   jobs: { from: ['base', 'core', 'type config', 'commands'], node: 'types' },
   cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
 }

@@ -3,7 +3,7 @@ import { noSuch } from '../../core/channels/errors.ts'
 import type { ChannelMonitoring } from '../../core/channels/monitoringSchema.ts'
 import type { IngestType } from '../../core/channels/types.ts'
 import type { Context } from '../context.ts'
-import type { Viewers } from './viewers.ts'
+import type { Viewers } from '../../services/viewers.ts'
 import { type ChannelResult, isId } from './shared.ts'
 
 export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {

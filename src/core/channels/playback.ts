@@ -155,3 +155,6 @@ export function refuseGranted(
   const problem = problemOfRestrictions(grant, viewer)
   return problem === null ? null : refusal(problem, CLAIM_TEXTS[problem])
 }
+
+/** What the ticket of playlists opens: those of all renditions. That of a piece opens the piece of its name. */
+export const PLAYLIST_TICKET = 'playlists'

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
-import type { EncodingLoad } from '../../commands/channels/runs/encodingLoad.ts'
+import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
-import { Measured } from '../../commands/channels/runs/measured.ts'
+import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { accessRoutes } from './access/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -60,7 +60,7 @@ export interface ServerOptions {
   /** Absent: this server serves no channels. */
   playback?: PlaybackOptions
   /** What this node measures of channels. */
-  measured?: Measured
+  measured: Measured
   /** The encoding load of this node's engines. */
   load?: EncodingLoad
   /** The state of this node's channels, for metrics. */
@@ -134,7 +134,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
   if (options.hls) fastPaths.push(await hlsRoutes(app, ctx, peerOf, { ...options.hls, ...fastPathOptions }))
-  const { version, load = null, measured = new Measured(ctx, '') } = options
+  const { version, load = null, measured } = options
   const channelsOptions = { version, peerOf, limits, methodsAt, measured, load }
   await app.register((channels) => channelsApi(channels, ctx, channelsOptions), { prefix: '/v2' })
   if (options.playback)

@@ -5,7 +5,7 @@ import type { Leases, LifeRecord, StoredLife, Tx } from '../../../store/store.ts
 import type { Context } from '../../context.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
-import type { EncodingLoad } from './encodingLoad.ts'
+import type { EncodingLoad } from '../../../services/encodingLoad.ts'
 import { engineObject, stepEngine } from './step.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
 

@@ -7,7 +7,7 @@ import type { Tx } from '../../../store/store.ts'
 import { type Actor, audit, type Context } from '../../context.ts'
 import { ladderOf } from '../ladders.ts'
 import { type ChannelResult, isId, withChannel, withPart } from '../shared.ts'
-import type { EncodingLoad } from './encodingLoad.ts'
+import type { EncodingLoad } from '../../../services/encodingLoad.ts'
 import { stepEngine } from './step.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { EncodingLoad } from '../../../commands/channels/runs/encodingLoad.ts'
-import type { Measured } from '../../../commands/channels/runs/measured.ts'
+import type { EncodingLoad } from '../../../services/encodingLoad.ts'
+import type { Measured } from '../../../services/measured.ts'
 import type { Context } from '../../../commands/context.ts'
 import type { ActorOf } from './auth.ts'
 

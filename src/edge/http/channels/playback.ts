@@ -1,8 +1,8 @@
-import type { KeyObject } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Context } from '../../../commands/context.ts'
-import type { Playbacks, PlaybackTickets } from '../../../commands/channels/playback.ts'
-import type { ServedBytesCounter } from '../../../commands/channels/servedBytes.ts'
+import type { Playbacks } from '../../../services/playbacks.ts'
+import type { PlaybackTickets } from '../../../services/playbackTickets.ts'
+import type { ServedBytesCounter } from '../../../services/servedBytes.ts'
 import type { Grant, PlaybackRules } from '../../../core/channels/playback.ts'
 import type { Sendfile } from '../../../base/sendfile.ts'
 import type { PeerOf } from '../peer.ts'
@@ -16,8 +16,8 @@ export interface PlaybackOptions {
   readonly times: SegmentTimes
   /** Null: Node sends bodies itself. */
   readonly sendfile: Sendfile | null
-  /** Signs segment URLs; the same on every node of an installation. */
-  readonly key: KeyObject
+  /** Signs segment URLs. */
+  readonly tickets: PlaybackTickets
   /** The claim of a viewer token that holds its restrictions. */
   readonly claim: string
   /** The output folder of an engine on this node: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
@@ -28,7 +28,6 @@ export interface PlaybackOptions {
 export interface PlaybackParts extends PlaybackOptions {
   readonly ctx: Context
   readonly peerOf: PeerOf
-  readonly tickets: PlaybackTickets
 }
 
 /** Playlists and segments of a rendition. */

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { err, ok, type Result } from '../../../base/result.ts'
 import type { Context } from '../../../commands/context.ts'
-import { PlaybackTickets, PLAYLIST_TICKET } from '../../../commands/channels/playback.ts'
 import { type ChannelFailure, noSuch, refusal } from '../../../core/channels/errors.ts'
 import {
   admit,
@@ -11,6 +10,7 @@ import {
   type PlaybackRules,
   refuseGranted,
   type PlaybackViewer,
+  PLAYLIST_TICKET,
 } from '../../../core/channels/playback.ts'
 import { masterPlaylist, mediaPlaylist, type Variant, variantsOf } from '../../../core/channels/playlist.ts'
 import { bearer } from '../auth.ts'
@@ -55,7 +55,7 @@ export async function playbackRoutes(
   peerOf: PeerOf,
   options: PlaybackOptions & FastPathOptions,
 ): Promise<FastPath> {
-  const parts: PlaybackParts = { ...options, ctx, peerOf, tickets: new PlaybackTickets(options.key) }
+  const parts: PlaybackParts = { ...options, ctx, peerOf }
   await app.register(async (scope) => {
     scope.setErrorHandler(channelErrorHandler(ctx.sampled.refusals))
     for (const path of [MASTER, PLAYBACK_MEDIA, THUMBNAIL]) {

@@ -1,13 +1,13 @@
-import { Recent } from '../../../base/recent.ts'
+import type { Clock } from '../base/clock.ts'
+import { Recent } from '../base/recent.ts'
 import {
   type IngestSample,
   MEASURED_MS,
   type MeterReading,
   type MeteredConnection,
   type RenditionSample,
-} from '../../../core/channels/runs/measured.ts'
-import type { Context } from '../../context.ts'
-import { Viewers } from '../viewers.ts'
+} from '../core/channels/runs/measured.ts'
+import { Viewers } from './viewers.ts'
 
 /** At most one sample a second, with some reserve. */
 const SAMPLE_MS = 1000
@@ -31,11 +31,11 @@ export class Measured implements MeterReading {
   readonly node: string
   /** Viewers of distributions at this node. */
   readonly viewers: Viewers
-  readonly #clock: Context['clock']
+  readonly #clock: Clock
   readonly #ingests = new Map<string, MeasuredIngest>()
   readonly #engines = new Map<string, MeasuredEngine>()
 
-  constructor({ clock }: Pick<Context, 'clock'>, node: string) {
+  constructor({ clock }: { readonly clock: Clock }, node: string) {
     this.#clock = clock
     this.node = node
     this.viewers = new Viewers({ clock })

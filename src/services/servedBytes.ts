@@ -1,5 +1,6 @@
-import type { ServedBytes as Row } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { ServedBytes as Row, Store } from '../store/store.ts'
 import type { Viewers } from './viewers.ts'
 
 /** A quarter of an hour, because offsets of time zones are multiples of it. */
@@ -9,24 +10,30 @@ const WAITING_MAX = 10_000
 
 type Served = Omit<Row, 'slotMs'>
 
+export interface ServedBytesOptions {
+  readonly store: Pick<Store, 'transaction'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly log: Pick<Logger, 'warn'>
+}
+
 /**
  * Counts the bytes and the playing time that distributions serve in memory, and adds them to the store every few
  * seconds. A crash loses what is not written yet.
  */
 export class ServedBytesCounter {
-  readonly #ctx: Pick<Context, 'store' | 'clock' | 'log'>
+  readonly #options: ServedBytesOptions
   readonly #viewers: Pick<Viewers, 'took'>
   #waiting = new Map<string, Row>()
   #flushing: Promise<void> | null = null
 
-  constructor(ctx: Pick<Context, 'store' | 'clock' | 'log'>, viewers: Pick<Viewers, 'took'>) {
-    this.#ctx = ctx
+  constructor(options: ServedBytesOptions, viewers: Pick<Viewers, 'took'>) {
+    this.#options = options
     this.#viewers = viewers
   }
 
   add(served: Served): void {
     this.#viewers.took(served.distributionId, served.viewedMs)
-    const slotMs = Math.floor(this.#ctx.clock.now() / SLOT_MS) * SLOT_MS
+    const slotMs = Math.floor(this.#options.clock.now() / SLOT_MS) * SLOT_MS
     const key = keyOf(served, slotMs)
     const waiting = this.#waiting.get(key)
     if (waiting) add(waiting, served)
@@ -47,9 +54,9 @@ export class ServedBytesCounter {
     if (rows.length === 0) return
     this.#waiting = new Map()
     try {
-      await this.#ctx.store.transaction((tx) => tx.served.add(rows))
+      await this.#options.store.transaction((tx) => tx.served.add(rows))
     } catch (error) {
-      this.#ctx.log.warn({ rows: rows.length, err: error }, 'served bytes could not be written; trying again')
+      this.#options.log.warn({ rows: rows.length, err: error }, 'served bytes could not be written; trying again')
       this.#putBack(rows)
     }
   }

@@ -1,4 +1,4 @@
-import type { Context } from '../../context.ts'
+import type { Store } from '../store/store.ts'
 
 /** An encoder that pushes to this node. */
 export interface PushedSource {
@@ -13,10 +13,10 @@ export interface PushedSource {
  * finds changes by the command line and other nodes, and an encoder that was admitted during a change of its key.
  */
 export class PushedKeys {
-  readonly #store: Context['store']
+  readonly #store: Pick<Store, 'read'>
   readonly #pushed = new Set<PushedSource>()
 
-  constructor({ store }: Pick<Context, 'store'>) {
+  constructor({ store }: { readonly store: Pick<Store, 'read'> }) {
     this.#store = store
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { EncodingLoad } from '../../src/commands/channels/runs/encodingLoad.ts'
-import { Viewers } from '../../src/commands/channels/viewers.ts'
+import { EncodingLoad } from '../../src/services/encodingLoad.ts'
+import { Viewers } from '../../src/services/viewers.ts'
 import { defaultLadder } from '../../src/core/channels/ladder.ts'
 import type { LoadControl } from '../../src/core/channels/runs/load.ts'
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts'
+import type { Clock } from '../base/clock.ts'
 
 const SLOT_MS = 5000
 /** A player fetches segments of two seconds or more, and several of them at the start. */
@@ -11,12 +11,12 @@ const SLOTS_MAX = SLOTS + 1
  * second. It stores nothing that a client sends, and a distribution only while viewers take its media.
  */
 export class Viewers {
-  readonly #clock: Pick<Context['clock'], 'monotonic'>
+  readonly #clock: Pick<Clock, 'monotonic'>
   #slot = 0
   /** Milliseconds of media by distribution; the newest slot is last. */
   #slots: Map<string, number>[] = []
 
-  constructor({ clock }: { clock: Pick<Context['clock'], 'monotonic'> }) {
+  constructor({ clock }: { clock: Pick<Clock, 'monotonic'> }) {
     this.#clock = clock
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/base/clock.ts'
-import { Measured } from '../../src/commands/channels/runs/measured.ts'
+import { Measured } from '../../src/services/measured.ts'
 
 const AT = Date.UTC(2026, 0, 1)
 const ALL = [0, Number.MAX_SAFE_INTEGER] as const

@@ -1,10 +1,10 @@
-import type { ProcessorLoad } from '../../../base/processors.ts'
-import { coresPerMegapixel, LadderSteps } from '../../../core/channels/runs/ladderSteps.ts'
-import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../../../core/channels/runs/load.ts'
-import { overloadText, type Pace, type PaceSample, PaceWatch } from '../../../core/channels/runs/pace.ts'
-import { rungsOf, sumOf, weigh } from '../../../core/channels/runs/rungs.ts'
-import type { TranscodeJob } from '../../../core/channels/runs/transcoder.ts'
-import type { AbrLadder } from '../../../core/channels/types.ts'
+import type { ProcessorLoad } from '../base/processors.ts'
+import { coresPerMegapixel, LadderSteps } from '../core/channels/runs/ladderSteps.ts'
+import type { EngineLoad, EnginePace, LoadControl, LoadVerdict } from '../core/channels/runs/load.ts'
+import { overloadText, type Pace, type PaceSample, PaceWatch } from '../core/channels/runs/pace.ts'
+import { rungsOf, sumOf, weigh } from '../core/channels/runs/rungs.ts'
+import type { TranscodeJob } from '../core/channels/runs/transcoder.ts'
+import type { AbrLadder } from '../core/channels/types.ts'
 
 type Ladder = Pick<AbrLadder, 'video'>
 
