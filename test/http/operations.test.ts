@@ -110,7 +110,7 @@ describe('the audit record', () => {
     ])
     for (const row of rows) {
       expect(row).toMatchObject({ subject: String(id), address: '198.51.100.9' })
-      expect(row.actor).toMatch(/^secret:\d+$/)
+      expect(row.actor).toEqual({ kind: 'secret', id: expect.any(Number) })
       expect(row.requestId).not.toBeNull()
     }
     expect(JSON.parse(rows[1]?.after ?? '')).toMatchObject({ label: 'renamed', refreshToken: true })

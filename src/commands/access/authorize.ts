@@ -11,7 +11,7 @@ import { onAir, peekOnAir } from '../sessions/revoke.ts'
 import { streamWouldBeSecured } from '../tokens/readTokens.ts'
 import { credentialFromMemory, resolveCredential } from './credential.ts'
 
-/** What an edge knows of somebody who wants to publish or to view. */
+/** What an edge knows of a client that wants to publish or to view. */
 export interface AccessAttempt {
   action: Action
   protocol: Protocol
@@ -34,11 +34,11 @@ export interface Evaluation {
 
 /** A decision that was carried out. */
 interface Authorized extends Evaluation {
-  /** The limit that keeps them out, although they have access. */
+  /** The limit that refuses the client, although it has access. */
   limit: SessionLimitCode | null
 }
 
-/** Who may take part in an attempt, beside what the attempt says itself. */
+/** What the caller of `authorize` does itself. */
 interface AuthorizeOptions {
   /** Null: a slot was reserved for the session. */
   readonly reserveSlot?: (evaluation: Evaluation) => SessionLimitCode | null

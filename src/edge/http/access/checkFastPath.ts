@@ -29,10 +29,11 @@ const PATH = '/api/access/check'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * The short way for the one request that backends send for every viewer: `POST /api/access/check`. The framework's
- * hooks, serialiser and life cycle cost more than the decision. The lane takes only a plain request (this exact path,
- * JSON with a length within the limit, a valid secret); it leaves everything else, untouched, to the framework's route,
- * so that every refusal is made in one place. `test/http/checkFastPath.test.ts` holds the two to the same answers.
+ * The fast path for the one request that backends send for every viewer: `POST /api/access/check`. The framework's
+ * hooks, serialiser and life cycle cost more than the decision. The fast path takes only a plain request (this exact
+ * path, JSON with a length within the limit, an API secret that memory holds). It leaves everything else, untouched, to
+ * the framework's route, so that every refusal is made in one place. `test/http/checkFastPath.test.ts` holds the two to
+ * the same answers.
  */
 export function checkFastPath(ctx: Context, options: CheckFastPathOptions): FastPath {
   const sending: Sending = { ...options, bodyOf: bodies() }
