@@ -10,7 +10,7 @@ import {
   writeRemb,
 } from '../../../src/media/relay/wire/rtcp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
-import { Camera, Ear, MEDIA, sinkTo } from './parts.ts'
+import { Camera, RecordingSender, MEDIA, downTrackTo } from './parts.ts'
 
 const FRAME_MS = 40
 /** A keyframe and the pictures after it, in packets; 0.7 Mbit/s. */
@@ -134,10 +134,10 @@ describe('a viewer of two layers', () => {
 
   /** Ticks of 20 ms of a publisher of 0.44 and 2.2 Mbit/s, with what the viewer says in each. */
   function watch(seconds: number, says: (nowMs: number, latest: number) => RtcpPacket[]) {
-    const ear = new Ear()
+    const sender = new RecordingSender()
     const layers = [layerOf('small', 1), layerOf('large', 5)]
     const transport = { isConnected: true, sendRtcp: () => undefined }
-    const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: 'c' })
+    const viewer = new Viewer({ transport, downTracks: [downTrackTo(sender)], cname: 'c' })
     const source: Source = {
       sessionId: 's',
       sourceId: null,
@@ -156,11 +156,11 @@ describe('a viewer of two layers', () => {
         layer.meter.tick(nowMs)
       }
       published += 5 * PACKET
-      viewer.rtcp(says(nowMs, ear.on(MEDIA).at(-1)?.index ?? 0), nowMs)
+      viewer.rtcp(says(nowMs, sender.on(MEDIA).at(-1)?.index ?? 0), nowMs)
       viewer.pace(nowMs)
       if (nowMs % 200 === 0) viewer.tick(nowMs)
     }
-    const sent = ear.heard.reduce((sum, { payload }) => sum + payload.length, 0)
+    const sent = sender.sent.reduce((sum, { payload }) => sum + payload.length, 0)
     return { sent, published, asked: layers.reduce((sum, { camera }) => sum + camera.asked, 0) }
   }
 

@@ -41,7 +41,7 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
   closers.push(() => transport.close())
   transport.route({ address: host, port: socket.address().port, via: 0 })
   const sendRtp: RtpSender['sendRtp'] = () => expect.fail('this one is for the addon')
-  const outlet: FanoutTarget = {
+  const target: FanoutTarget = {
     ssrc: 1000 + at,
     payloadType: 96 + at,
     indexOffset: 65_530 + at,
@@ -51,10 +51,10 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
     sent: () => undefined,
   }
   const wanted: FanoutTarget = {
-    ...outlet,
+    ...target,
     transport: { sendRtp: (head, payload) => expected.push(writer.rtp(head, payload)) },
   }
-  return { peer: transport, outlet, wanted, arrived, expected }
+  return { peer: transport, target, wanted, arrived, expected }
 }
 
 /** One SRTP packet, whatever its header says (RFC 3711 section 3.1, RFC 7714 section 8). */
@@ -192,8 +192,8 @@ if (!native.ok) {
         await viewerAt(only6, 3, 'udp6', '::1'),
       ]
       const [fast, slow] = [new NativeFanout(only4.addon), createJsFanout()]
-      for (const { outlet, wanted } of viewers) {
-        fast.add(outlet)
+      for (const { target, wanted } of viewers) {
+        fast.add(target)
         slow.add(wanted)
       }
       const sizes = [1200, 1200, 1200, 700, 1200, 1200, 1300, 1, 0, 0, 1460, ...Array<number>(40).fill(1100)]
@@ -203,16 +203,16 @@ if (!native.ok) {
         expect(arrived).toEqual(expected)
         expect(transport.bytesOut).toBe(Buffer.concat(expected).length)
       }
-      for (const { outlet } of viewers) fast.remove(outlet)
+      for (const { target } of viewers) fast.remove(target)
     })
 
     it('leaves to JavaScript whoever it cannot reach, and what is too large', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
-      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const { peer: transport, target, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
       const bySender: number[] = []
       const own: FanoutTarget = {
-        ...outlet,
-        transport: { sendRtp: ({ index }) => bySender.push(index - outlet.indexOffset), native: transport },
+        ...target,
+        transport: { sendRtp: ({ index }) => bySender.push(index - target.indexOffset), native: transport },
       }
       const fanout = new NativeFanout(backEnd.addon)
       fanout.add(own)
@@ -247,17 +247,17 @@ if (!native.ok) {
     it('one destination that the kernel refuses cost all others the single message of a run', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
       const refused = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
-      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      const { peer: transport, target, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
       const canSegment = addon.segments(transport.handle)
       const fanout = new NativeFanout(backEnd.addon)
       const fd = addon.adoptSocket(udp.open(LOOPBACK_V4, 0, 1 << 16))
       closers.push(() => addon.closeSocket(fd))
-      for (const one of [refused.outlet, outlet]) fanout.add(one)
+      for (const one of [refused.target, target]) fanout.add(one)
       addon.route(refused.peer.handle, fd, LOOPBACK_V4, 0)
       for (let index = 0; index < 8; index++) fanout.send(packet(index, 1100))
       await expect.poll(() => arrived.length).toBe(8)
       expect(addon.segments(transport.handle)).toBe(canSegment)
-      for (const one of [refused.outlet, outlet]) fanout.remove(one)
+      for (const one of [refused.target, target]) fanout.remove(one)
     })
 
     it('takes port 0 for nowhere', async () => {

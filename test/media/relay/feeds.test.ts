@@ -24,25 +24,25 @@ function feedOf(ready: (source: Source) => void = () => undefined): FrameFeed {
 }
 
 test('a feed is wanted with its first viewer, and for ten seconds after its last', () => {
-  const said: string[] = []
-  const feeds = new Feeds((sessionId, isWanted) => said.push(`${sessionId} ${isWanted}`))
+  const wanted: string[] = []
+  const feeds = new Feeds((sessionId, isWanted) => wanted.push(`${sessionId} ${isWanted}`))
   const viewers = new Set<string>()
   const reconcile = (nowMs: number) => feeds.reconcile(nowMs, (sessionId, room) => viewers.has(`${room} ${sessionId}`))
   feeds.add('f', 'a/b', feedOf())
   feeds.add('g', 'a/b', feedOf())
   reconcile(0)
-  expect(said).toEqual([])
+  expect(wanted).toEqual([])
   viewers.add('a/b f')
   reconcile(1000)
   reconcile(2000)
   viewers.clear()
   reconcile(11_900)
-  expect(said).toEqual(['f true'])
+  expect(wanted).toEqual(['f true'])
   reconcile(12_000)
-  expect(said).toEqual(['f true', 'f false'])
+  expect(wanted).toEqual(['f true', 'f false'])
   viewers.add('a/b f')
   reconcile(12_001)
-  expect(said.at(-1)).toBe('f true')
+  expect(wanted.at(-1)).toBe('f true')
 })
 
 test('a viewer is answered although the feed rests, and gets nothing of an earlier time', () => {
@@ -59,8 +59,8 @@ test('a viewer is answered although the feed rests, and gets nothing of an earli
   expect(kept()).toBe(1)
 })
 
-test('the tracks of a feed are told at once, its frames while they are wanted', () => {
-  const [hub, told]: [Hub, ToRelay[]] = [new Hub(), []]
+test('the tracks of a feed are posted at once, its frames while they are wanted', () => {
+  const [hub, posted]: [Hub, ToRelay[]] = [new Hub(), []]
   const notified = new Set<(tracks: readonly TrackInfo[]) => void>()
   const source = {
     subscribe: (sink: FrameSink) => hub.subscribe(sink),
@@ -69,8 +69,8 @@ test('the tracks of a feed are told at once, its frames while they are wanted', 
       return () => notified.delete(listener)
     },
   }
-  const pipe = new FeedPipe({ sessionId: 'f', source, tell: (message) => told.push(message) })
-  const kinds = () => told.splice(0).map(({ kind }) => kind)
+  const pipe = new FeedPipe({ sessionId: 'f', source, post: (message) => posted.push(message) })
+  const kinds = () => posted.splice(0).map(({ kind }) => kind)
   pipe.open()
   for (const announce of notified) announce([VIDEO])
   hub.tracks([VIDEO])
