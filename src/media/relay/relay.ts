@@ -14,7 +14,7 @@ import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
 import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
-import type { TransportEvents } from './transport/webRtcTransport.ts'
+import type { TransportEvents } from './transport/transportEvents.ts'
 import { buildAnswer } from './wire/sdp/answer.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
