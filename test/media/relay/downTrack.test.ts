@@ -50,7 +50,7 @@ test('a viewer gets nothing before a keyframe, then every packet, and one reques
   for (const { sent } of [first, second]) expect(sent.map(({ head }) => head.index)).toEqual([100, 101])
 })
 
-test('a viewer that comes late begins with the last keyframe at once where nobody can be asked for another', () => {
+test('a viewer that comes late begins with the last keyframe at once if the source takes no requests', () => {
   const source = track(null)
   source.take(packet(1, { isKeyStart: true }), 0)
   for (let index = 2; index <= 50; index++) source.take(packet(index), index * 40)

@@ -12,7 +12,7 @@ const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360
 const OPUS: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 
 /** A keyframe of one NAL unit, as in MP4. */
-const picture = (timeUs: number): Frame => {
+const videoFrame = (timeUs: number): Frame => {
   const data = Buffer.from([0, 0, 0, 2, 0x65, 0x88])
   return { kind: 'video', timeUs, decodeTimeUs: timeUs, key: true, data }
 }
@@ -49,13 +49,13 @@ test('a viewer is answered although the feed rests, and gets nothing of an earli
   const sources: Source[] = []
   const feed = feedOf((source) => sources.push(source))
   feed.tracks([VIDEO, OPUS])
-  feed.frame(picture(0))
+  feed.frame(videoFrame(0))
   const kept = () => sources.at(-1)?.layers[0]?.track.sinceKeyframe().length
   expect(kept()).toBe(1)
   feed.rest()
   expect(sources.at(-1)?.audio).not.toBeNull()
   expect(kept()).toBe(0)
-  feed.frame(picture(60e6))
+  feed.frame(videoFrame(60e6))
   expect(kept()).toBe(1)
 })
 
@@ -74,15 +74,15 @@ test('the tracks of a feed are posted at once, its frames while they are wanted'
   pipe.open()
   for (const announce of notified) announce([VIDEO])
   hub.tracks([VIDEO])
-  hub.frame(picture(0))
+  hub.frame(videoFrame(0))
   expect(kinds()).toEqual(['tracks'])
   pipe.want(true)
   pipe.want(true)
-  hub.frame(picture(40_000))
+  hub.frame(videoFrame(40_000))
   for (const announce of notified) announce([VIDEO, OPUS])
   expect(kinds()).toEqual(['tracks', 'frame', 'frame'])
   pipe.want(false)
-  hub.frame(picture(80_000))
+  hub.frame(videoFrame(80_000))
   expect(kinds()).toEqual(['rest'])
   pipe.stop()
   pipe.want(true)

@@ -3,7 +3,7 @@ import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
 
-/** A viewer's end: what was sent to it, in order. */
+/** Records the packets that were sent to a viewer, in order. */
 export class RecordingSender implements RtpSender {
   readonly sent: (RtpHead & { payload: string })[] = []
 
@@ -28,7 +28,7 @@ export function downTrackTo(transport: RtpSender, { rtx = true, firstIndex = 100
 
 const TICKS_PER_MS = 90
 
-/** Somebody who sends video: each packet is a frame of its own, whose payload says whose it is. */
+/** A video source: each packet is a frame of its own, whose payload names the source. */
 export class Camera {
   readonly track: RtpTrack
   readonly #name: string

@@ -93,7 +93,7 @@ describe('a viewer', () => {
     expect(camera.asked).toBe(0)
   })
 
-  it('that comes long after a keyframe that nobody can be asked for gets the time since then spread, and all in order', () => {
+  it('that comes long after a keyframe of a source that takes no requests gets the time since then spread, and all in order', () => {
     const [track, sender] = [new Camera('a', { canBeAsked: false }), new RecordingSender()]
     const downTrack = downTrackTo(sender)
     track.send(0, true)
@@ -205,7 +205,7 @@ describe('a viewer', () => {
     expect(sender.on(REPAIR)).toHaveLength(2)
   })
 
-  it('that switched is sent nothing again of what was before: it began anew on a keyframe', () => {
+  it('that switched is sent nothing again of what was before: it began again with a keyframe', () => {
     const [small, large, sender] = [new Camera('a'), new Camera('b'), new RecordingSender()]
     const downTrack = downTrackTo(sender)
     for (const camera of [small, large]) camera.send(0, true)
