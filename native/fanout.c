@@ -1,9 +1,9 @@
 /*
- * Seals the packets of a track for each of its viewers (SRTP: RFC 3711, RFC 7714) and hands them to the kernel, many with
- * one call; and opens those of a publisher. The fast back end of src/media/relay/forward/fanout.ts: JavaScript decides everything, and what arrives here was parsed
- * and bounded there. All state belongs to one instance of the module and is freed with it; nothing is global.
+ * Encrypts the packets of a track for each of its viewers (SRTP: RFC 3711, RFC 7714), sends many with one system call, and
+ * decrypts the packets of publishers. The native back end of src/media/relay/forward/fanout.ts: JavaScript decides everything,
+ * and parses and bounds all input. All state belongs to one instance of the module and is freed with it; nothing is global.
  *
- * Needs no library: the cipher functions are those that the node binary exports.
+ * Needs no library: the node binary exports the cipher functions.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -52,7 +52,7 @@ enum {
   GCM = 7
 };
 
-/* One peer: its keys, and where it is reached. */
+/* The transport of one peer: its keys and its address. */
 typedef struct {
   EVP_CIPHER_CTX *cipher;
   EVP_MAC_CTX *mac;
@@ -65,7 +65,7 @@ typedef struct {
   socklen_t to_length;
 } transport;
 
-/* One stream to one peer. */
+/* One outgoing stream of one viewer (FanoutTarget). */
 typedef struct {
   uint32_t transport;
   uint32_t ssrc;
@@ -298,7 +298,7 @@ static unsigned send_singly(instance *self, unsigned at) {
   return taken;
 }
 
-/* Hands over what is sealed. What the kernel does not take at once is dropped: media that waits is late. */
+/* Sends the sealed packets. A packet that the kernel does not take at once is dropped: media that waits is late. */
 static void send_batch(instance *self) {
   unsigned at = 0;
   while (at < self->messages) {
@@ -310,8 +310,8 @@ static void send_batch(instance *self) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) break;
     /*
-     * One peer that cannot be reached, or only in small packets, must not cost the others anything. Where the kernel takes
-     * singly what it refused as a run, that is so for this peer until it is elsewhere.
+     * A peer that is unreachable, or reachable only in small packets, must not cost the others anything. If the kernel accepts
+     * single packets of a run that it refused, this peer gets single packets until its address changes.
      */
     if (self->counts[at] > 1 && (errno == EINVAL || errno == EIO || errno == EMSGSIZE || errno == EOPNOTSUPP)) {
       if (send_singly(self, at) > 0) self->receivers[at]->is_single = true;
@@ -392,7 +392,7 @@ static void flush_list(instance *self, list *track) {
   track->queued = 0;
 }
 
-/* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
+/* ---- Functions for JavaScript. A wrong argument is a TypeError. ---- */
 
 static void *item(arguments *call, const table *all, size_t at) {
   uint32_t handle = u32(call, at);
@@ -558,7 +558,7 @@ static napi_value seal_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* open(transport, sealed, clear, ssrc, index) -> whether it is genuine. What follows the `clear` bytes is decrypted in place. */
+/* open(transport, sealed, clear, ssrc, index) -> whether it is authentic. The bytes after the first `clear` are decrypted in place. */
 static napi_value open_one(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 5);
   transport *peer = call.ok ? item(&call, &call.self->transports, 0) : NULL;

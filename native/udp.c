@@ -1,7 +1,7 @@
 /*
- * The UDP sockets of a relay process: reads what has come with one call (recvmmsg), into memory that JavaScript has given,
- * and wakes JavaScript once for all of it. A socket of Node's own costs a wake-up, 64 kB of memory and three objects for
- * each datagram. All state belongs to one instance of the module and is freed with it; nothing is global.
+ * The UDP sockets of a relay process: reads all pending datagrams with one call (recvmmsg) into memory of JavaScript, and wakes
+ * JavaScript once for all of them. A socket of Node costs a wake-up, 64 kB of memory and three objects for each datagram.
+ * All state belongs to one instance of the module and is freed with it; nothing is global.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -22,7 +22,7 @@ enum {
   /* Datagrams that are read with one call, and the room for each; what is longer is dropped. */
   SLOTS = 32,
   SLOT_BYTES = 2048,
-  /* What is told of each datagram: its length, the port, and the address in one word or in four. */
+  /* The head of each datagram: its length, the port, and the address in one word or in four. */
   HEAD_WORDS = 6,
   /* What a datagram can hold. */
   MAX_DATAGRAM = 65507,
@@ -134,7 +134,7 @@ static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
 /* ---- Reading ---- */
 
 static void describe(uint32_t *head, const struct mmsghdr *message, const struct sockaddr_storage *from) {
-  /* Without a length it is nobody's: it was longer than its slot, and what is left of it is no datagram. */
+  /* Length 0: the datagram was longer than its slot, so it was cut and is dropped. */
   head[0] = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 0 : message->msg_len;
   if (from->ss_family == AF_INET) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
@@ -176,7 +176,7 @@ static unsigned read_some(udp_socket *socket) {
 
 static void on_readable(uv_poll_t *poll, int status, int events);
 
-/* libuv stops to watch where it saw an error; that of one peer must not cost the others the socket. */
+/* libuv stops watching after an error; the error of one peer must not cost the others the socket. */
 static void watch_again(udp_socket *socket) {
   int problem = 0;
   socklen_t length = sizeof problem;
@@ -201,7 +201,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   napi_close_handle_scope(self->env, scope);
 }
 
-/* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
+/* ---- Functions for JavaScript. A wrong argument is a TypeError. ---- */
 
 static udp_socket *socket_at(arguments *call, size_t at) {
   uint32_t fd = u32(call, at);

@@ -49,8 +49,8 @@ test.each([true, false])('peers that have IPv6 alone publish and watch, with the
     now: () => performance.now(),
     config: { ...config, host: '::1', native },
   })
-  const publisher = await publishTo(six, 'six', { ways: IPV6 })
-  const viewer = await viewFrom(six, 'watching', { ways: IPV6 })
+  const publisher = await publishTo(six, 'six', { ice: IPV6 })
+  const viewer = await viewFrom(six, 'watching', { ice: IPV6 })
   await until(() => viewer.packets.length > 20)
   await Promise.all([publisher.close(), viewer.close()])
   await six.stop()

@@ -13,13 +13,13 @@ import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
 /** A peer that has IPv6 alone, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
-type Ways = Partial<typeof IPV6>
+type IceOptions = Partial<typeof IPV6>
 
-/** Another implementation of WebRTC at the other end. Its feedback for congestion is off: it is known to be wrong. */
-function connection(codec: 'vp8' | 'h264', ways: Ways): RTCPeerConnection {
+/** Another implementation of WebRTC at the other end. Its congestion feedback is off, because it is known to be wrong. */
+function connection(codec: 'vp8' | 'h264', ice: IceOptions): RTCPeerConnection {
   const video = codec === 'vp8' ? useVP8() : useH264()
   return new RTCPeerConnection({
-    ...ways,
+    ...ice,
     codecs: { video: [video], audio: [useOPUS()] },
     iceServers: [],
     bundlePolicy: 'max-bundle',
@@ -27,16 +27,16 @@ function connection(codec: 'vp8' | 'h264', ways: Ways): RTCPeerConnection {
   })
 }
 
-/** Somebody who publishes a short capture over and over, a picture every 40 ms. */
+/** A publisher that loops a short capture, a frame every 40 ms. */
 export class TestPublisher {
   readonly pc: RTCPeerConnection
   readonly #track = new MediaStreamTrack({ kind: 'video' })
   readonly #codec: 'vp8' | 'h264'
   #timer: NodeJS.Timeout | undefined
 
-  constructor(codec: 'vp8' | 'h264' = 'vp8', ways: Ways = {}) {
+  constructor(codec: 'vp8' | 'h264' = 'vp8', ice: IceOptions = {}) {
     this.#codec = codec
-    this.pc = connection(codec, ways)
+    this.pc = connection(codec, ice)
     this.pc.addTransceiver(this.#track, { direction: 'sendonly' })
   }
 
@@ -50,7 +50,7 @@ export class TestPublisher {
     await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
   }
 
-  /** Begins to send, a picture at a time. */
+  /** Starts to send, a frame at a time. */
   play(everyMs = 40): void {
     const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
     let sequence = 65_000
@@ -71,7 +71,7 @@ export class TestPublisher {
     }, everyMs)
   }
 
-  /** Sends nothing more, and says nothing of it. */
+  /** Loses its network without a goodbye. */
   async vanish(): Promise<void> {
     clearInterval(this.#timer)
     await cutOff(this.pc)
@@ -83,13 +83,13 @@ export class TestPublisher {
   }
 }
 
-/** Somebody who watches, and keeps what comes. */
+/** A viewer that records its packets. */
 export class TestViewer {
   readonly pc: RTCPeerConnection
   readonly packets: RtpPacket[] = []
 
-  constructor(codec: 'vp8' | 'h264' = 'vp8', ways: Ways = {}) {
-    this.pc = connection(codec, ways)
+  constructor(codec: 'vp8' | 'h264' = 'vp8', ice: IceOptions = {}) {
+    this.pc = connection(codec, ice)
     this.pc.addTransceiver('video', { direction: 'recvonly' })
     this.pc.onTrack.subscribe((track) => {
       track.onReceiveRtp.subscribe((packet) => {
@@ -107,7 +107,7 @@ export class TestViewer {
     return this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
   }
 
-  /** Sends nothing more, and says nothing of it. */
+  /** Loses its network without a goodbye. */
   vanish(): Promise<void> {
     return cutOff(this.pc)
   }
@@ -125,16 +125,16 @@ interface Where {
   room?: string
   sourceId?: string | null
   codec?: 'vp8' | 'h264'
-  ways?: Ways
+  ice?: IceOptions
 }
 
 /** A publisher on the air. Throws when it is refused. */
 export async function publishTo(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ice = {} }: Where = {},
 ): Promise<TestPublisher> {
-  const publisher = new TestPublisher(codec, ways)
+  const publisher = new TestPublisher(codec, ice)
   const answer = await engine.publish({ sessionId, room, sourceId, offer: await publisher.offer(), codec: null })
   if (!answer.ok) throw new Error(answer.problem)
   await publisher.accept(answer.answer)
@@ -146,9 +146,9 @@ export async function publishTo(
 export async function viewFrom(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
-  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ways = {} }: Where = {},
+  { room = 'a1b2c3/show', sourceId = null, codec = 'vp8', ice = {} }: Where = {},
 ): Promise<TestViewer> {
-  const viewer = new TestViewer(codec, ways)
+  const viewer = new TestViewer(codec, ice)
   const answer = await engine.view({ sessionId, room, sourceId, offer: await viewer.offer() })
   if (!answer.ok) throw new Error(answer.problem)
   await viewer.accept(answer.answer)

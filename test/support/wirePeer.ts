@@ -67,7 +67,7 @@ export class WireNet implements Wire {
     return this.sentTo(at).reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** A datagram on its way to the relay. */
+  /** A datagram for the relay arrives. */
   send(datagram: Buffer, from: Endpoint): void {
     this.relay.receive(Buffer.from(datagram), from)
   }
@@ -98,32 +98,32 @@ export class WireNet implements Wire {
   }
 }
 
-/** What is on its way arrives. */
+/** Delivers the datagrams that were sent so far. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const [GCM, CM] = [7, 1] as const
 const BINDING_SUCCESS = 0x0101
 export const PAYLOAD_TYPE = 96
-const PICTURE = 1100
+const FRAGMENT_BYTES = 1100
 
-/** A peer that does what the test says, well or badly: ICE, DTLS and SRTP are real. */
+/** A peer that the test controls, well-behaved or not. Its ICE, DTLS and SRTP are real. */
 export class WirePeer {
   readonly ssrc = 0x1234
-  /** Where it sends from, and hears. */
+  /** The address that it sends from and receives at. */
   at: Endpoint
   /** Whether it answers the checks of the relay. */
   answersChecks = true
   /** Ports at which it does not answer them. */
   readonly deafAt = new Set<number>()
-  /** What came, opened. */
+  /** Received packets, decrypted. */
   readonly media: Buffer[] = []
   readonly control: Buffer[] = []
-  /** Keyframes that it was asked for. */
+  /** PLIs that it received. */
   asked = 0
-  /** Names of ICE: its own, and those of the relay. */
+  /** ICE credentials: its own, and those of the relay. */
   names = { ufrag: randomBytes(4).toString('hex'), pwd: randomBytes(16).toString('hex') }
   remote = { ufrag: '', pwd: '' }
-  /** The m-line and media section of its streams, in the order of the answer. */
+  /** The SSRCs of the answer, in order. */
   ssrcs: number[] = []
   readonly #net: Wire
   #transport: Transport | null = null
@@ -138,7 +138,7 @@ export class WirePeer {
     this.hear(at)
   }
 
-  /** Hears what is sent to this address too. */
+  /** Receives at this address as well. */
   hear(at: Endpoint): void {
     this.#net.listen(at, (datagram) => this.take(datagram, at))
   }
@@ -193,7 +193,7 @@ export class WirePeer {
     this.#net.send(bindingRequest(request), from)
   }
 
-  /** Checks and shakes hands, from where it is. */
+  /** Sends a check and does the DTLS handshake, from its address. */
   async connect(): Promise<void> {
     this.check()
     await this.shakeHands()
@@ -234,11 +234,11 @@ export class WirePeer {
     if (this.#writer !== null) this.#net.send(this.#writer.rtcp(plain), from)
   }
 
-  /** A picture of `packets` packets. */
-  sendPicture(packets: number, isKey: boolean, from = this.at): void {
+  /** Sends a frame of `packets` packets. */
+  sendFrame(packets: number, isKey: boolean, from = this.at): void {
     const timestamp = Math.floor((this.#net.nowMs * 90) % 2 ** 32)
     for (let at = 0; at < packets; at++) {
-      const payload = Buffer.alloc(PICTURE, 0x55)
+      const payload = Buffer.alloc(FRAGMENT_BYTES, 0x55)
       // The payload descriptor of RFC 7741 with the start of a partition, and the frame header of RFC 6386 section 9.1.
       payload.set(at > 0 ? [0] : [0x10, isKey ? 0x10 : 0x11, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0xe0, 0x01])
       const head = { payloadType: PAYLOAD_TYPE, marker: at === packets - 1, index: this.#sent++, timestamp }

@@ -14,7 +14,7 @@ import { RelaySession, type RelaySessionOptions } from './relaySession.ts'
 import { Rooms } from './rooms.ts'
 import type { Endpoint } from './transport/socket.ts'
 import { WebRtcServer, type WebRtcServerOptions } from './transport/webRtcServer.ts'
-import type { TransportEvents } from './transport/webRtcTransport.ts'
+import type { TransportEvents } from './transport/transportEvents.ts'
 import { buildAnswer } from './wire/sdp/answer.ts'
 import { buildFragment, parseFragment } from './wire/sdp/fragment.ts'
 
@@ -145,7 +145,7 @@ export class Relay {
     return feed
   }
 
-  /** Gives the frames of a publisher to `sink`; ends it at once if there is no such publisher. Returns a function that stops it. */
+  /** Sends the frames of a publisher to `sink`; ends it at once without such a publisher. Returns a function that stops it. */
   tap(sessionId: string, sink: FrameSink): () => void {
     const publisher = this.#sessions.get(sessionId)?.publisher ?? null
     if (publisher !== null) return tap(publisher.source, sink, this.#options.now())
@@ -182,10 +182,13 @@ export class Relay {
   }
 
   /** Puts a session on record and answers its offer. `events`: what its role does with the transport's events. */
-  #begin(wish: Omit<RelaySessionOptions, 'publisherTimeoutMs'>, events: Omit<TransportEvents, 'closed'>): Negotiated {
-    const { id, transport, offer, answers } = wish
+  #begin(
+    options: Omit<RelaySessionOptions, 'publisherTimeoutMs'>,
+    events: Omit<TransportEvents, 'closed'>,
+  ): Negotiated {
+    const { id, transport, offer, answers } = options
     const { publisherSilentMs, emit, now } = this.#options
-    const session = new RelaySession({ ...wish, publisherTimeoutMs: publisherSilentMs }, now())
+    const session = new RelaySession({ ...options, publisherTimeoutMs: publisherSilentMs }, now())
     this.#sessions.set(id, session)
     transport.listen({
       ...events,

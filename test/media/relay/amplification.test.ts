@@ -10,10 +10,10 @@ import {
   writeRemb,
 } from '../../../src/media/relay/wire/rtcp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
-import { Camera, Ear, MEDIA, sinkTo } from './parts.ts'
+import { Camera, RecordingSender, MEDIA, downTrackTo } from './parts.ts'
 
 const FRAME_MS = 40
-/** A keyframe and the pictures after it, in packets; 0.7 Mbit/s. */
+/** A keyframe and the frames after it, in packets; 0.7 Mbit/s. */
 const [KEY_PACKETS, PACKETS] = [20, 3]
 const KEY_BYTES = KEY_PACKETS * 1150
 
@@ -23,20 +23,20 @@ async function onAir() {
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
   publisher.publish(net.relay, 'publisher')
   await publisher.connect()
-  publisher.sendPicture(KEY_PACKETS, true)
+  publisher.sendFrame(KEY_PACKETS, true)
   viewer.view(net.relay, 'viewer')
   await viewer.connect()
-  let [pictures, answered] = [0, 0]
+  let [frames, answered] = [0, 0]
   /** Lets the stream go on for so long, with what the viewer does meanwhile. Returns what the viewer was sent, and media of it. */
   const goOn = async (ms: number, act: (passedMs: number) => void = () => undefined) => {
     const before = net.bytesTo(viewer.at)
     let published = 0
     await net.pass(ms, (passed) => {
       if (passed % FRAME_MS === 0) {
-        const isKey = publisher.asked > answered || pictures++ % 250 === 249
+        const isKey = publisher.asked > answered || frames++ % 250 === 249
         answered = publisher.asked
         const packets = isKey ? KEY_PACKETS : PACKETS
-        publisher.sendPicture(packets, isKey)
+        publisher.sendFrame(packets, isKey)
         published += packets * 1140
       }
       if (passed % 2000 === 0) for (const transport of [publisher, viewer]) transport.check()
@@ -134,10 +134,10 @@ describe('a viewer of two layers', () => {
 
   /** Ticks of 20 ms of a publisher of 0.44 and 2.2 Mbit/s, with what the viewer says in each. */
   function watch(seconds: number, says: (nowMs: number, latest: number) => RtcpPacket[]) {
-    const ear = new Ear()
+    const sender = new RecordingSender()
     const layers = [layerOf('small', 1), layerOf('large', 5)]
     const transport = { isConnected: true, sendRtcp: () => undefined }
-    const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: 'c' })
+    const viewer = new Viewer({ transport, downTracks: [downTrackTo(sender)], cname: 'c' })
     const source: Source = {
       sessionId: 's',
       sourceId: null,
@@ -156,11 +156,11 @@ describe('a viewer of two layers', () => {
         layer.meter.tick(nowMs)
       }
       published += 5 * PACKET
-      viewer.rtcp(says(nowMs, ear.on(MEDIA).at(-1)?.index ?? 0), nowMs)
+      viewer.rtcp(says(nowMs, sender.on(MEDIA).at(-1)?.index ?? 0), nowMs)
       viewer.pace(nowMs)
       if (nowMs % 200 === 0) viewer.tick(nowMs)
     }
-    const sent = ear.heard.reduce((sum, { payload }) => sum + payload.length, 0)
+    const sent = sender.sent.reduce((sum, { payload }) => sum + payload.length, 0)
     return { sent, published, asked: layers.reduce((sum, { camera }) => sum + camera.asked, 0) }
   }
 

@@ -9,8 +9,8 @@ import type { Source } from '../../../src/media/relay/forward/source.ts'
 const FRAME_MS = 40
 const GROUP = 50
 
-/** The picture of a moment of the encoder: 25 a second, a keyframe every two seconds, all of one slice. */
-function picture(at: number, bytes = 2): Frame {
+/** A frame of the encoder: 25 a second, a keyframe every two seconds, all of one slice. */
+function videoFrame(at: number, bytes = 2): Frame {
   const data = Buffer.alloc(4 + bytes)
   data.writeUInt32BE(bytes)
   data[4] = at % GROUP === 0 ? 0x65 : 0x41
@@ -23,15 +23,15 @@ function picture(at: number, bytes = 2): Frame {
   }
 }
 
-/** Feeds pictures `from` to `to`, the first at `startMs` and the others `everyMs` apart; what was passed on, and when. */
+/** Feeds frames `from` to `to`, the first at `startMs` and the others `everyMs` apart; what was passed on, and when. */
 function feed(backlog: Backlog, from: number, to: number, startMs: number, everyMs: number) {
   return Array.from({ length: to - from }, (_, n) => from + n).flatMap((at, n) => {
     const nowMs = startMs + n * everyMs
-    return backlog.take(picture(at), nowMs).map(({ timeUs, key }) => ({ nowMs, timeMs: timeUs / 1000, key }))
+    return backlog.take(videoFrame(at), nowMs).map(({ timeUs, key }) => ({ nowMs, timeMs: timeUs / 1000, key }))
   })
 }
 
-/** A second of pictures on time. */
+/** A second of frames on time. */
 function begun(): Backlog {
   const backlog = new Backlog()
   expect(feed(backlog, 0, 25, 0, FRAME_MS)).toHaveLength(25)
@@ -43,21 +43,21 @@ describe('what an encoder sends to viewers in real time', () => {
     const backlog = begun()
     for (let at = 25; at < 500; at++) {
       const nowMs = at * FRAME_MS + (at % 7) * 60
-      expect(backlog.take(picture(at), nowMs)).toEqual([picture(at)])
+      expect(backlog.take(videoFrame(at), nowMs)).toEqual([videoFrame(at)])
     }
   })
 
   it('after a hiccup is its last keyframe and what follows, made just now: a player is not behind by the hiccup', () => {
     const backlog = begun()
     const backMs = 9000
-    // Eight seconds at once, of which the pictures from 200 on are those since the last keyframe.
+    // Eight seconds at once, of which the frames from 200 on are those since the last keyframe.
     const passed = feed(backlog, 25, 229, backMs, 1)
     const nowMs = passed[0]?.nowMs ?? 0
     expect(nowMs).toBeLessThan(backMs + 250)
     const first = passed[0]
     expect(first).toMatchObject({ key: true })
     expect(passed.filter(({ key }) => key)).toHaveLength(1)
-    // All of the group is as late as its last picture, and each is after the one before.
+    // All of the group is as late as its last frame, and each is after the one before.
     const due = passed.filter((one) => one.nowMs === nowMs)
     expect(due.length).toBeGreaterThan(15)
     for (const { timeMs } of due) expect(nowMs - timeMs).toBeLessThan(250)
@@ -107,7 +107,7 @@ describe('what an encoder sends to viewers in real time', () => {
 
   it('goes on at once with another clock', () => {
     const backlog = begun()
-    for (const at of [1e6, 1e6 + 1, 3]) expect(backlog.take(picture(at), 5000 + (at % 1000))).toHaveLength(1)
+    for (const at of [1e6, 1e6 + 1, 3]) expect(backlog.take(videoFrame(at), 5000 + (at % 1000))).toHaveLength(1)
   })
 
   it('comes in order, with times that never go back, and is not held for long, whatever comes', () => {
@@ -119,7 +119,7 @@ describe('what an encoder sends to viewers in real time', () => {
         for (const { waitMs, count } of steps) {
           nowMs += waitMs
           for (let n = 0; n < count; n++, nowMs += 1) {
-            const passed = backlog.take(picture(at++), nowMs)
+            const passed = backlog.take(videoFrame(at++), nowMs)
             for (const { timeUs } of passed) {
               expect(timeUs).toBeGreaterThan(lastUs)
               lastUs = timeUs
@@ -138,7 +138,7 @@ describe('what an encoder sends to viewers in real time', () => {
     const backlog = begun()
     const counts = Array.from(
       { length: 60 },
-      (_, n) => backlog.take({ ...picture(25 + n, 500_000), key: false }, 30_000).length,
+      (_, n) => backlog.take({ ...videoFrame(25 + n, 500_000), key: false }, 30_000).length,
     )
     expect(Math.max(...counts)).toBeLessThanOrEqual(41)
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(40)
@@ -162,13 +162,13 @@ describe('a feed of an encoder that was held up', () => {
     const { clock, frames, sent } = feedAt()
     for (let at = 0; at < 25; at++) {
       clock.nowMs = at * FRAME_MS
-      frames.frame(picture(at, 3000))
+      frames.frame(videoFrame(at, 3000))
       expect(sent).toHaveLength((at + 1) * 3)
     }
     sent.length = 0
-    // From 1 s to 9.8 s at once: 20 pictures since the last keyframe.
+    // From 1 s to 9.8 s at once: 20 frames since the last keyframe.
     clock.nowMs = 9800
-    for (let at = 25; at < 246; at++) frames.frame(picture(at, 3000))
+    for (let at = 25; at < 246; at++) frames.frame(videoFrame(at, 3000))
     for (; clock.nowMs < 10_000; clock.nowMs += 20) frames.pace(clock.nowMs)
     expect(sent.filter(({ isKeyStart }) => isKeyStart)).toHaveLength(1)
     expect(sent[0]?.isKeyStart).toBe(true)
@@ -176,7 +176,7 @@ describe('a feed of an encoder that was held up', () => {
     const atOnce = Object.values(Object.groupBy(sent, ({ nowMs }) => String(nowMs))).map((one) => one?.length ?? 0)
     expect(Math.max(...atOnce)).toBeLessThan(66)
     for (const { nowMs, timestamp } of sent) expect(nowMs - timestamp / 90).toBeLessThan(300)
-    frames.frame(picture(250, 3000))
+    frames.frame(videoFrame(250, 3000))
     expect(sent.at(-1)).toMatchObject({ nowMs: 10_000, timestamp: 900_000 })
   })
 })

@@ -6,7 +6,7 @@ import { LossWindow } from '../../../src/media/relay/outbound/lossWindow.ts'
 const LAYERS = [100_000, 300_000, 900_000]
 const STEP_MS = 100
 
-interface Way {
+interface Link {
   /** Bits per second that it carries at a time. */
   carries: (nowMs: number) => number
   /** What it does with more: holds it up, which receivers notice as delay; or drops it, which they do not estimate from. */
@@ -22,7 +22,7 @@ interface Way {
  * A viewer whose receiver estimates as browsers do: first after five seconds, then 6% more each second but no more than one and a
  * half times what comes; under delay less than what comes. It changes its layer as the relay does, half a second late.
  */
-function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Way) {
+function watch({ carries, excess, seconds, reports = false, growth = 0.06 }: Link) {
   const capacity = new BandwidthEstimator()
   const answers: { leftAtMs: number; backAtMs: number }[] = []
   let [queuedMs, hasCongested] = [0, false]
@@ -73,7 +73,7 @@ describe('a viewer', () => {
   })
 
   it.each(['waits', 'is lost'] as const)(
-    'whose way gets small gets a small layer soon, where what is too much %s',
+    'whose bandwidth drops gets a small layer soon, where what is too much %s',
     (excess) => {
       const { layer, story } = watch({ carries: (ms) => (ms < 20_000 ? 10e6 : 220_000), excess, seconds: 26 })
       expect(layer).toBe(0)
@@ -82,7 +82,7 @@ describe('a viewer', () => {
   )
 
   it.each(['waits', 'is lost'] as const)(
-    'climbs back when its way is large again, where what is too much %s',
+    'climbs back when its bandwidth recovers, where what is too much %s',
     (excess) => {
       const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
       expect(watch({ carries, excess, seconds: 50 }).layer).toBe(2)
@@ -91,27 +91,27 @@ describe('a viewer', () => {
 
   it('climbs back although its estimate stands still after congestion, when reports show that nothing waits', () => {
     const carries = (ms: number): number => (ms > 20_000 && ms < 30_000 ? 220_000 : 10e6)
-    const way = { carries, excess: 'waits', seconds: 60, growth: 0.001 } as const
-    expect(watch({ ...way, reports: true }).layer).toBe(2)
-    expect(watch(way).layer).toBeLessThan(2)
+    const link = { carries, excess: 'waits', seconds: 60, growth: 0.001 } as const
+    expect(watch({ ...link, reports: true }).layer).toBe(2)
+    expect(watch(link).layer).toBeLessThan(2)
   })
 
-  it('on a way that stays small is not believed to have a larger one because its estimate stands still', () => {
-    const way = { carries: always(220_000), excess: 'waits', seconds: 600, growth: 0, reports: true } as const
-    const { layer, story, paddedPerSecond } = watch(way)
+  it('on a link that stays small is not believed to have a larger one because its estimate stands still', () => {
+    const link = { carries: always(220_000), excess: 'waits', seconds: 600, growth: 0, reports: true } as const
+    const { layer, story, paddedPerSecond } = watch(link)
     expect(layer).toBe(0)
     expect(story.length).toBeLessThanOrEqual(2)
     expect(paddedPerSecond).toBeLessThan(0.15 * 100_000)
   })
 
-  it('on a way that stays small is tried less and less: after ten minutes hardly anything goes to probes', () => {
+  it('on a link that stays small is tried less and less: after ten minutes hardly anything goes to probes', () => {
     const { layer, story, paddedPerSecond } = watch({ carries: always(220_000), excess: 'waits', seconds: 600 })
     expect(layer).toBe(0)
     expect(story.length).toBeLessThanOrEqual(2)
     expect(paddedPerSecond).toBeLessThan(0.1 * 100_000)
   })
 
-  it('gets the largest layer that surely fits, whatever its way carries, and does not swing', () => {
+  it('gets the largest layer that surely fits, whatever its link carries, and does not swing', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 50_000, max: 3_000_000 }),
@@ -166,7 +166,7 @@ describe('the share that is lost', () => {
     delaySinceLastReport: 0,
   })
 
-  it('is told over half a second and twenty packets, of all streams together', () => {
+  it('is reported over half a second and twenty packets, of all streams together', () => {
     const losses = new LossWindow()
     expect(losses.add(report(1, 1000, 5), 0)).toBeNull()
     expect(losses.add(report(2, 65_530, 0), 100)).toBeNull()

@@ -14,7 +14,7 @@ function viewer({ withRtx = false, firstIndex = 100 } = {}) {
   const sent: Sent[] = []
   const transport: RtpSender = { sendRtp: (head, payload) => sent.push({ head, payload }) }
   const rtx = withRtx ? { ssrc: 8, payloadTypes: new Map([[96, 97]]) } : null
-  const sink = new DownTrack({
+  const downTrack = new DownTrack({
     ssrc: 7,
     kind: 'video',
     payloadTypes: new Map([['vp8', 96]]),
@@ -22,7 +22,7 @@ function viewer({ withRtx = false, firstIndex = 100 } = {}) {
     transport,
     firstIndex,
   })
-  return { sink, sent }
+  return { downTrack, sent }
 }
 
 const track = (ask: (() => void) | null = () => undefined): RtpTrack =>
@@ -41,7 +41,7 @@ test('a viewer gets nothing before a keyframe, then every packet, and one reques
   const source = track(() => (asked += 1))
   const [first, second] = [viewer(), viewer()]
   source.take(packet(10), 0)
-  for (const { sink } of [first, second]) sink.attach(source, 10)
+  for (const { downTrack } of [first, second]) downTrack.attach(source, 10)
   source.take(packet(11), 20)
   expect([first.sent, second.sent]).toEqual([[], []])
   source.take(packet(12, { isKeyStart: true }), 30)
@@ -50,22 +50,22 @@ test('a viewer gets nothing before a keyframe, then every packet, and one reques
   for (const { sent } of [first, second]) expect(sent.map(({ head }) => head.index)).toEqual([100, 101])
 })
 
-test('a viewer that comes late begins with the last keyframe at once where nobody can be asked for another', () => {
+test('a viewer that comes late begins with the last keyframe at once if the source takes no requests', () => {
   const source = track(null)
   source.take(packet(1, { isKeyStart: true }), 0)
   for (let index = 2; index <= 50; index++) source.take(packet(index), index * 40)
-  const { sink, sent } = viewer()
-  sink.attach(source, 10_000)
+  const { downTrack, sent } = viewer()
+  downTrack.attach(source, 10_000)
   expect(sent).toHaveLength(50)
 })
 
 test('another track goes on where the one before it ended: no gap in numbers, time as fast as the clock', () => {
   const [before, after] = [track(), track()]
-  const { sink, sent } = viewer()
-  sink.attach(before, 0)
+  const { downTrack, sent } = viewer()
+  downTrack.attach(before, 0)
   before.take(packet(500, { isKeyStart: true, timestamp: 90_000 }), 1000)
   before.take(packet(501, { timestamp: 93_600 }), 1040)
-  sink.attach(after, 1040)
+  downTrack.attach(after, 1040)
   after.take(packet(9, { isKeyStart: true, timestamp: 4_000_000_000 }), 2000)
   expect(sent.map(({ head }) => head.index)).toEqual([100, 101, 102])
   const [, last, next] = sent.map(({ head }) => head.timestamp)
@@ -75,29 +75,29 @@ test('another track goes on where the one before it ended: no gap in numbers, ti
 test('what a viewer misses is sent again as it was, or in a stream of its own where that was agreed', () => {
   for (const withRtx of [false, true]) {
     const source = track()
-    const { sink, sent } = viewer({ withRtx, firstIndex: 0xfffe })
-    sink.attach(source, 0)
+    const { downTrack, sent } = viewer({ withRtx, firstIndex: 0xfffe })
+    downTrack.attach(source, 0)
     for (let index = 1; index <= 4; index++) source.take(packet(index, { isKeyStart: index === 1 }), index)
     const missed = sent[2]
-    sink.resend([0], 100)
+    downTrack.resend([0], 100)
     const again = sent[4]
     expect(missed?.head.index).toBe(0x10000)
     if (withRtx) {
       expect(again?.head).toMatchObject({ ssrc: 8, payloadType: 97, timestamp: missed?.head.timestamp })
       expect(again?.payload).toEqual(Buffer.concat([Buffer.from([0, 0]), missed?.payload ?? Buffer.alloc(0)]))
     } else expect(again).toEqual(missed)
-    sink.resend([0], 110)
+    downTrack.resend([0], 110)
     expect(sent).toHaveLength(5)
   }
 })
 
 test('a viewer that asks for everything over and over gets a bounded number of packets', () => {
   const source = track()
-  const { sink, sent } = viewer()
-  sink.attach(source, 0)
+  const { downTrack, sent } = viewer()
+  downTrack.attach(source, 0)
   for (let index = 1; index <= 1000; index++) source.take(packet(index, { isKeyStart: index === 1 }), 1)
   const all = Array.from({ length: 1000 }, (_, at) => 100 + at)
-  for (let ms = 100; ms <= 1100; ms += 10) sink.resend(all, ms)
+  for (let ms = 100; ms <= 1100; ms += 10) downTrack.resend(all, ms)
   expect(sent.length - 1000).toBeLessThan(1500)
 })
 
@@ -123,7 +123,7 @@ test('no number of a viewer’s stream is ever used for two contents, whatever p
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 120, size: 'max' }), (steps) => {
       const tracks = [track(), track()]
-      const { sink, sent } = viewer()
+      const { downTrack, sent } = viewer()
       const latest = [50, 50]
       for (const [at, one] of steps.entries()) {
         const nowMs = at * 50
@@ -132,9 +132,9 @@ test('no number of a viewer’s stream is ever used for two contents, whatever p
           const index = Math.max(0, (latest[one.which] ?? 0) + one.ahead)
           latest[one.which] = index
           source?.take(packet(index, { ssrc: one.ssrc, isKeyStart: one.key }), nowMs)
-        } else if (one.kind === 'show' && source !== undefined) sink.attach(source, nowMs)
-        else if (one.kind === 'resend') sink.resend([one.sequence % (sent.length + 200)], nowMs)
-        else sink.detach()
+        } else if (one.kind === 'show' && source !== undefined) downTrack.attach(source, nowMs)
+        else if (one.kind === 'resend') downTrack.resend([one.sequence % (sent.length + 200)], nowMs)
+        else downTrack.detach()
       }
       const contents = new Map<number, Sent>()
       for (const one of sent) {

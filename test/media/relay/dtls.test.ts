@@ -17,8 +17,8 @@ beforeAll(async () => {
 })
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
-/** A client and our side of it; what the client sends goes through `way`, which says what arrives, all at once. */
-async function handshake(way: (sent: Buffer[]) => Buffer[]) {
+/** A client and our side of it; what the client sends goes through `network`, which says what arrives, all at once. */
+async function handshake(network: (sent: Buffer[]) => Buffer[]) {
   const keys: { inbound: MasterKeys; outbound: MasterKeys }[] = []
   const problems: string[] = []
   const ours = new DtlsHandshake({
@@ -33,7 +33,7 @@ async function handshake(way: (sent: Buffer[]) => Buffer[]) {
   const transport = createTransport((datagram) => {
     if (sent.push(Buffer.from(datagram)) > 1) return
     setImmediate(() => {
-      const arrived = way(sent)
+      const arrived = network(sent)
       sent = []
       for (const one of arrived) ours.receive(Buffer.from(one), null)
     })

@@ -41,7 +41,7 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
   closers.push(() => transport.close())
   transport.route({ address: host, port: socket.address().port, via: 0 })
   const sendRtp: RtpSender['sendRtp'] = () => expect.fail('this one is for the addon')
-  const outlet: FanoutTarget = {
+  const target: FanoutTarget = {
     ssrc: 1000 + at,
     payloadType: 96 + at,
     indexOffset: 65_530 + at,
@@ -51,10 +51,10 @@ async function viewerAt(backEnd: NativeBackEnd, at: number, type: 'udp4' | 'udp6
     sent: () => undefined,
   }
   const wanted: FanoutTarget = {
-    ...outlet,
+    ...target,
     transport: { sendRtp: (head, payload) => expected.push(writer.rtp(head, payload)) },
   }
-  return { peer: transport, outlet, wanted, arrived, expected }
+  return { transport, target, wanted, arrived, expected }
 }
 
 /** One SRTP packet, whatever its header says (RFC 3711 section 3.1, RFC 7714 section 8). */
@@ -192,27 +192,27 @@ if (!native.ok) {
         await viewerAt(only6, 3, 'udp6', '::1'),
       ]
       const [fast, slow] = [new NativeFanout(only4.addon), createJsFanout()]
-      for (const { outlet, wanted } of viewers) {
-        fast.add(outlet)
+      for (const { target, wanted } of viewers) {
+        fast.add(target)
         slow.add(wanted)
       }
       const sizes = [1200, 1200, 1200, 700, 1200, 1200, 1300, 1, 0, 0, 1460, ...Array<number>(40).fill(1100)]
       for (const [index, size] of sizes.entries()) for (const fanout of [fast, slow]) fanout.send(packet(index, size))
-      for (const { arrived, expected, peer: transport } of viewers) {
+      for (const { arrived, expected, transport } of viewers) {
         await expect.poll(() => arrived.length).toBe(sizes.length)
         expect(arrived).toEqual(expected)
         expect(transport.bytesOut).toBe(Buffer.concat(expected).length)
       }
-      for (const { outlet } of viewers) fast.remove(outlet)
+      for (const { target } of viewers) fast.remove(target)
     })
 
-    it('leaves to JavaScript whoever it cannot reach, and what is too large', async () => {
+    it('leaves unreachable addresses and large packets to JavaScript', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
-      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const { transport, target, arrived } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
       const bySender: number[] = []
       const own: FanoutTarget = {
-        ...outlet,
-        transport: { sendRtp: ({ index }) => bySender.push(index - outlet.indexOffset), native: transport },
+        ...target,
+        transport: { sendRtp: ({ index }) => bySender.push(index - target.indexOffset), native: transport },
       }
       const fanout = new NativeFanout(backEnd.addon)
       fanout.add(own)
@@ -232,13 +232,13 @@ if (!native.ok) {
       const backEnd = backEndAt(LOOPBACK_V4)
       const gone = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
       const list = addon.addList()
-      addon.addTarget(list, gone.peer.handle, 1, 96, 0, 0, 0)
-      gone.peer.close()
+      addon.addTarget(list, gone.transport.handle, 1, 96, 0, 0, 0)
+      gone.transport.close()
       const next = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
-      expect(next.peer.handle & 0xffff).toBe(gone.peer.handle & 0xffff)
+      expect(next.transport.handle & 0xffff).toBe(gone.transport.handle & 0xffff)
       addon.queue(list, Buffer.alloc(100), 1, 1, true)
       expect(addon.flush(list)).toBe(0)
-      addon.addTarget(list, next.peer.handle, 1, 96, 0, 0, 2)
+      addon.addTarget(list, next.transport.handle, 1, 96, 0, 0, 2)
       for (const index of [1, 2]) addon.queue(list, Buffer.alloc(100), index, 1, true)
       expect(addon.flush(list)).toBe(1)
       addon.removeList(list)
@@ -247,22 +247,22 @@ if (!native.ok) {
     it('one destination that the kernel refuses cost all others the single message of a run', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
       const refused = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
-      const { peer: transport, outlet, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
+      const { transport, target, arrived } = await viewerAt(backEnd, 1, 'udp4', '127.0.0.1')
       const canSegment = addon.segments(transport.handle)
       const fanout = new NativeFanout(backEnd.addon)
       const fd = addon.adoptSocket(udp.open(LOOPBACK_V4, 0, 1 << 16))
       closers.push(() => addon.closeSocket(fd))
-      for (const one of [refused.outlet, outlet]) fanout.add(one)
-      addon.route(refused.peer.handle, fd, LOOPBACK_V4, 0)
+      for (const one of [refused.target, target]) fanout.add(one)
+      addon.route(refused.transport.handle, fd, LOOPBACK_V4, 0)
       for (let index = 0; index < 8; index++) fanout.send(packet(index, 1100))
       await expect.poll(() => arrived.length).toBe(8)
       expect(addon.segments(transport.handle)).toBe(canSegment)
-      for (const one of [refused.outlet, outlet]) fanout.remove(one)
+      for (const one of [refused.target, target]) fanout.remove(one)
     })
 
     it('takes port 0 for nowhere', async () => {
       const backEnd = backEndAt(LOOPBACK_V4)
-      const { peer: transport } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
+      const { transport } = await viewerAt(backEnd, 0, 'udp4', '127.0.0.1')
       transport.route({ address: '127.0.0.1', port: 0, via: 0 })
       expect(transport.isRouted).toBe(false)
     })

@@ -44,7 +44,7 @@ test('a process that takes nothing gets no more than a bounded number of frames,
   expect(frames()).toBe(most + 2)
 })
 
-test('sound alone goes on as soon as there is room, and the end is never dropped', () => {
+test('audio alone goes on as soon as there is room, and the end is never dropped', () => {
   const { pipe, frames, drain, sent } = stuck([AUDIO])
   for (let at = 0; at < 5000; at++) pipe.frame(frame('audio', true))
   const most = frames()

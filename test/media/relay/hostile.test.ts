@@ -38,7 +38,7 @@ async function relayWithPublisher() {
 const from = { address: '192.0.2.1', port: 4000, via: 0 }
 const bytes = fc.uint8Array({ maxLength: 200 })
 
-test('who did not see the answer gets nothing back, whatever it sends', async () => {
+test('a peer that did not see the answer gets nothing back, whatever it sends', async () => {
   const { relay, sent, username } = await relayWithPublisher()
   const password = 'a guess of the wrong kind'
   const check = bindingRequest({ transactionId: Buffer.alloc(12, 1), username, password, useCandidate: true })
@@ -77,7 +77,7 @@ test('from port 0 nothing is taken: nothing can be sent there', async () => {
   expect(sent).toEqual([])
 })
 
-test('more sessions than there may be are told to come again', async () => {
+test('sessions above the limit are refused with 503', async () => {
   const { relay, offer } = await relayWithPublisher()
   const publish = (sessionId: string) => relay.publish({ sessionId, room: 'a/c', sourceId: null, offer, codec: null })
   expect(publish('t')).toMatchObject({ ok: true })

@@ -3,24 +3,24 @@ import { DownTrack } from '../../../src/media/relay/outbound/downTrack.ts'
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import type { RtpHead } from '../../../src/media/relay/srtp/writer.ts'
 
-/** A viewer's end: what was sent to it, in order. */
-export class Ear implements RtpSender {
-  readonly heard: (RtpHead & { payload: string })[] = []
+/** Records the packets that were sent to a viewer, in order. */
+export class RecordingSender implements RtpSender {
+  readonly sent: (RtpHead & { payload: string })[] = []
 
   sendRtp(head: RtpHead, payload: Buffer): void {
-    this.heard.push({ ...head, payload: payload.toString('latin1') })
+    this.sent.push({ ...head, payload: payload.toString('latin1') })
   }
 
   /** On this SSRC. */
   on(ssrc: number) {
-    return this.heard.filter((one) => one.ssrc === ssrc)
+    return this.sent.filter((one) => one.ssrc === ssrc)
   }
 }
 
 export const MEDIA = 7
 export const REPAIR = 8
 
-export function sinkTo(transport: RtpSender, { rtx = true, firstIndex = 100 } = {}): DownTrack {
+export function downTrackTo(transport: RtpSender, { rtx = true, firstIndex = 100 } = {}): DownTrack {
   const payloadTypes = new Map([['vp8', 96] as const])
   const repair = rtx ? { ssrc: REPAIR, payloadTypes: new Map([[96, 97]]) } : null
   return new DownTrack({ ssrc: MEDIA, kind: 'video', payloadTypes, rtx: repair, transport, firstIndex })
@@ -28,7 +28,7 @@ export function sinkTo(transport: RtpSender, { rtx = true, firstIndex = 100 } = 
 
 const TICKS_PER_MS = 90
 
-/** Somebody who sends video: each packet is a frame of its own, whose payload says whose it is. */
+/** A video source: each packet is a frame of its own, whose payload names the source. */
 export class Camera {
   readonly track: RtpTrack
   readonly #name: string

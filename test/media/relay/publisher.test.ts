@@ -148,7 +148,7 @@ describe('a publisher', () => {
     expect((remb[0]?.bitrate ?? 0) / MAX_BITRATE).toBeCloseTo(1, 4)
   })
 
-  it('is told the arrival of each packet by transport-wide feedback, every 60 ms', () => {
+  it('gets the arrival of each packet by transport-wide feedback, every 60 ms', () => {
     const { publisher, send, feedback } = publishing()
     publisher.pace(START_MS)
     for (const [at, transportSequence] of [100, 101, 103].entries())

@@ -9,11 +9,11 @@ async function onAir() {
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
   publisher.publish(net.relay, 'publisher')
   await publisher.connect()
-  publisher.sendPicture(3, true)
+  publisher.sendFrame(3, true)
   viewer.view(net.relay, 'viewer')
   await viewer.connect()
   const publish = (passedMs: number): void => {
-    if (passedMs % FRAME_MS === 0) publisher.sendPicture(3, false)
+    if (passedMs % FRAME_MS === 0) publisher.sendFrame(3, false)
   }
   const report = (passedMs: number): void => {
     if (passedMs % 1000 === 0) viewer.sendRtcp(writeReceiverReport(passedMs / 1000))
@@ -69,7 +69,7 @@ describe('a session', () => {
     const { net, publisher, viewer } = await onAir()
     for (let times = 0; times < 2; times++) net.relay.end('viewer')
     const sent = net.sentTo(viewer.at).length
-    publisher.sendPicture(3, true)
+    publisher.sendFrame(3, true)
     viewer.check()
     viewer.sendRtcp(writeReceiverReport(1))
     await net.pass(1000)

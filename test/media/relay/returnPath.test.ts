@@ -13,14 +13,14 @@ async function onAir() {
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
   publisher.publish(net.relay, 'publisher')
   await publisher.connect()
-  publisher.sendPicture(5, true)
+  publisher.sendFrame(5, true)
   viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let reports = 0
   /** The broadcast goes on, and the viewer reports. */
   const goOn = (ms: number, act: (passedMs: number) => void = () => undefined) =>
     net.pass(ms, (passed) => {
-      if (passed % 40 === 0) publisher.sendPicture(3, passed % 2000 === 0)
+      if (passed % 40 === 0) publisher.sendFrame(3, passed % 2000 === 0)
       if (passed % 1000 === 0) viewer.sendRtcp(writeReceiverReport(++reports))
       act(passed)
     })
@@ -151,7 +151,7 @@ describe('a peer that moves', () => {
     await net.pass(400)
     const [away, gone] = [addressOf(17), addressOf(18)]
     publisher.hear(away)
-    publisher.sendPicture(3, true, away)
+    publisher.sendFrame(3, true, away)
     await turn()
     publisher.at = away
     viewer.hear(gone)
@@ -160,7 +160,7 @@ describe('a peer that moves', () => {
     await turn()
     const [before, reports] = [net.bytesTo(gone), net.bytesTo(away)]
     await net.pass(1000, (passed) => {
-      if (passed % 40 === 0) publisher.sendPicture(3, false)
+      if (passed % 40 === 0) publisher.sendFrame(3, false)
     })
     expect(net.bytesTo(gone) - before).toBeGreaterThan(60_000)
     expect(net.bytesTo(away)).toBeGreaterThan(reports)
@@ -179,7 +179,7 @@ describe('a peer that moves', () => {
     expect(net.sentTo(addressOf(18)).length).toBeLessThanOrEqual(1)
   })
 
-  it('is asked anew when it comes back to an address of long ago', async () => {
+  it('is checked again when it comes back to an address of long ago', async () => {
     const { net, viewer, goOn } = await onAir()
     const [home, away] = [viewer.at, addressOf(7, '192.0.2.8')]
     viewer.hear(away)
@@ -214,17 +214,17 @@ describe('a peer that moves', () => {
 })
 
 describe('a peer that answers no checks', () => {
-  it('is served where its handshake came from, which nobody ends who does not hear us', async () => {
+  it('is served where its handshake came from, which proves that it receives our packets', async () => {
     const net = new WireNet()
     const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
     for (const transport of [publisher, viewer]) transport.answersChecks = false
     publisher.publish(net.relay, 'publisher')
     await publisher.connect()
-    publisher.sendPicture(5, true)
+    publisher.sendFrame(5, true)
     viewer.view(net.relay, 'viewer')
     await viewer.connect()
     await net.pass(1000, (passed) => {
-      if (passed % 40 === 0) publisher.sendPicture(3, true)
+      if (passed % 40 === 0) publisher.sendFrame(3, true)
     })
     expect(viewer.media.length).toBeGreaterThan(50)
   })

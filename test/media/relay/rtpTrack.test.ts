@@ -105,7 +105,7 @@ describe('a track', () => {
     expect(camera.asked).toBe(1)
   })
 
-  it('whose request for a keyframe was lost never asked again, and who had just come saw nothing', () => {
+  it('whose request for a keyframe was lost never asked again, and new viewers saw nothing', () => {
     const camera = new Camera('a')
     camera.track.requestKeyframe(1000)
     for (let nowMs = 1020; nowMs <= 2600; nowMs += 20) camera.track.tick(nowMs)

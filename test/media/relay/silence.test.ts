@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
 import { addressOf, WireNet, WirePeer } from '../../support/wirePeer.ts'
 
-const PICTURE_MS = 40
+const FRAME_MS = 40
 
-/** A publisher and its viewer, both on the air. Nobody answers while its network is away. */
+/** A publisher and its viewer, both on the air. A peer answers nothing while its network is away. */
 async function onAir(over: ConstructorParameters<typeof WireNet>[0] = {}) {
   const net = new WireNet(over)
   const [publisher, viewer] = [new WirePeer(net, addressOf(1)), new WirePeer(net, addressOf(2))]
   publisher.publish(net.relay, 'publisher')
   await publisher.connect()
-  publisher.sendPicture(3, true)
+  publisher.sendFrame(3, true)
   viewer.view(net.relay, 'viewer')
   await viewer.connect()
   let reports = 0
   const publish = (passed: number, from = publisher): void => {
-    if (passed % PICTURE_MS === 0) from.sendPicture(3, passed % 1000 === 0)
+    if (passed % FRAME_MS === 0) from.sendFrame(3, passed % 1000 === 0)
   }
   const report = (passed: number): void => {
     if (passed % 1000 === 0) viewer.sendRtcp(writeReceiverReport(++reports))
@@ -62,7 +62,7 @@ describe('a publisher whose network is away', () => {
     second.publish(net.relay, 'second')
     await second.connect()
     expect(net.endOf('publisher')).toMatchObject({ reason: 'replaced' })
-    second.sendPicture(3, true)
+    second.sendFrame(3, true)
     const before = viewer.media.length
     await net.pass(1000, (passed) => publish(passed, second))
     expect(viewer.media.length - before).toBeGreaterThan(60)
@@ -105,7 +105,7 @@ describe('a viewer', () => {
 })
 
 describe('checks', () => {
-  it('kept sessions alive for ever, whoever sent them from wherever', async () => {
+  it('kept sessions alive for ever, from any address', async () => {
     const { net, publisher, viewer } = await onAir()
     for (const transport of [publisher, viewer]) transport.answersChecks = false
     await net.pass(32_000, (passed) => {

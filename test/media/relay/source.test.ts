@@ -17,7 +17,7 @@ const chosen = (available: number | null, now: Layer | null = null, layers: read
   chooseLayer(layers, available, now?.track ?? null)?.rid
 
 describe('the layer of simulcast for a viewer', () => {
-  it('is the largest while nobody knows what it can receive', () => {
+  it('is the largest while the bandwidth is unknown', () => {
     expect(chosen(null)).toBe('l')
     expect(chosen(null, small)).toBe('l')
   })

@@ -58,7 +58,7 @@ async function portOf(maxConnections: number) {
   return { tcp, came, join }
 }
 
-test('connections that say nothing kept all others out; the oldest of them gives way', async () => {
+test('silent connections kept all others out; the oldest of them gives way', async () => {
   const { tcp, came, join } = await portOf(3)
   const known = await join()
   known.socket.write(framed(Buffer.from('known')))

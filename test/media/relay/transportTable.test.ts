@@ -16,7 +16,7 @@ test('an address that is checked again and again stays, however many others a pe
   expect(directory.at(at(50))).toBeUndefined()
 })
 
-test('an address belongs to who was checked there last, and to nobody once that one is gone', () => {
+test('an address belongs to the transport that was checked there last, and to none once that is gone', () => {
   const directory = new TransportTable<{ name: string }>()
   const [first, second] = [{ name: 'first' }, { name: 'second' }]
   directory.locate(first, at(1), true)
@@ -27,7 +27,7 @@ test('an address belongs to who was checked there last, and to nobody once that 
   expect(directory.at(at(1))).toBeUndefined()
 })
 
-test('an address that a peer proved to have is taken by nobody who only says so', () => {
+test('an address that a peer proved is not taken by an unproved claim', () => {
   const directory = new TransportTable<{ name: string }>()
   const [first, second] = [{ name: 'first' }, { name: 'second' }]
   directory.locate(first, at(1), true)

@@ -56,10 +56,10 @@ if (!native.ok) {
       for (const [at, size] of sizes.entries())
         for (const { port } of ports) peers[at % 2]?.socket.send(Buffer.alloc(size, at), port, host)
       await expect.poll(() => [fast.length, slow.length]).toEqual([sizes.length, sizes.length])
-      const told = (all: Came[]): string[] =>
+      const reported = (all: Came[]): string[] =>
         all.map(({ datagram, from }) => `${from.address} ${from.port} ${from.via} ${datagram.toString('hex')}`)
-      // Of two peers nobody says who comes first.
-      expect(told(fast).toSorted()).toEqual(told(slow).toSorted())
+      // The order of two peers is open.
+      expect(reported(fast).toSorted()).toEqual(reported(slow).toSorted())
     })
 
     it.each([
@@ -126,11 +126,11 @@ if (!native.ok) {
       await next.close()
     })
 
-    it('tells of what goes wrong in a receiver as Node does, and goes on', async () => {
+    it('reports an error of a receiver as Node does, and goes on', async () => {
       const before = process.listeners('uncaughtException')
       process.removeAllListeners('uncaughtException')
-      const told: string[] = []
-      process.on('uncaughtException', (error) => told.push(error.message))
+      const reported: string[] = []
+      process.on('uncaughtException', (error) => reported.push(error.message))
       try {
         const port = await openNativeUdp(addon, { host: '127.0.0.1', port: 0 }, (datagram) => {
           throw new Error(datagram.toString())
@@ -139,7 +139,7 @@ if (!native.ok) {
         const { socket } = await peerAt('udp4', '127.0.0.1')
         for (const text of ['first', 'second']) {
           socket.send(text, port.port, '127.0.0.1')
-          await expect.poll(() => told.at(-1)).toBe(text)
+          await expect.poll(() => reported.at(-1)).toBe(text)
         }
       } finally {
         process.removeAllListeners('uncaughtException')

@@ -3,7 +3,7 @@ import { BitrateMeter, type Source } from '../../../src/media/relay/forward/sour
 import { RtpTrack } from '../../../src/media/relay/forward/rtpTrack.ts'
 import { Viewer } from '../../../src/media/relay/outbound/viewer.ts'
 import { parseRtcp, type RtcpPacket } from '../../../src/media/relay/wire/rtcp.ts'
-import { Camera, Ear, MEDIA, REPAIR, sinkTo } from './parts.ts'
+import { Camera, RecordingSender, MEDIA, REPAIR, downTrackTo } from './parts.ts'
 
 const START_MS = 1_750_000_000_000
 const CNAME = 'session-7'
@@ -19,12 +19,12 @@ const sourceOf = (...cameras: readonly Camera[]): Source => ({
 })
 
 function watching({ isConnected = true } = {}) {
-  const [ear, sent] = [new Ear(), [] as Buffer[]]
+  const [sender, sent] = [new RecordingSender(), [] as Buffer[]]
   const transport = { isConnected, sendRtcp: (...packets: readonly Buffer[]) => void sent.push(Buffer.concat(packets)) }
-  const viewer = new Viewer({ transport, downTracks: [sinkTo(ear)], cname: CNAME })
+  const viewer = new Viewer({ transport, downTracks: [downTrackTo(sender)], cname: CNAME })
   const control = (): RtcpPacket[] => sent.splice(0).flatMap((compound) => parseRtcp(compound) ?? [])
-  const frames = (): string[] => ear.on(MEDIA).map(({ payload }) => payload.trim())
-  return { viewer, ear, transport, control, frames }
+  const frames = (): string[] => sender.on(MEDIA).map(({ payload }) => payload.trim())
+  return { viewer, sender, transport, control, frames }
 }
 
 const pli = (mediaSsrc = MEDIA): RtcpPacket => ({ kind: 'pli', senderSsrc: 1, mediaSsrc })
@@ -101,15 +101,15 @@ describe('a viewer', () => {
   })
 
   it('gets what it lost on the stream that it names, twice while it loses much', () => {
-    const { viewer, ear } = watching()
+    const { viewer, sender } = watching()
     const camera = new Camera('a')
     viewer.show(sourceOf(camera), START_MS)
     camera.send(START_MS, true)
     const nack: RtcpPacket = { kind: 'nack', senderSsrc: 1, mediaSsrc: MEDIA, sequences: [100] }
     viewer.rtcp([{ ...nack, mediaSsrc: 999 }], START_MS + 10)
-    expect(ear.on(REPAIR)).toEqual([])
+    expect(sender.on(REPAIR)).toEqual([])
     viewer.rtcp([nack], START_MS + 10)
-    expect(ear.on(REPAIR)).toHaveLength(1)
+    expect(sender.on(REPAIR)).toHaveLength(1)
     const lossy = (packetsLost: number, highestSequence: number): RtcpPacket => {
       const block = { ssrc: MEDIA, fractionLost: 0, jitter: 0, lastReport: 0, delaySinceLastReport: 0 }
       return { kind: 'rr', ssrc: 1, reports: [{ ...block, packetsLost, highestSequence }] }
@@ -117,10 +117,10 @@ describe('a viewer', () => {
     viewer.rtcp([lossy(0, 100)], START_MS + 100)
     viewer.rtcp([lossy(5, 200)], START_MS + 700)
     viewer.rtcp([nack], START_MS + 710)
-    expect(ear.on(REPAIR)).toHaveLength(3)
+    expect(sender.on(REPAIR)).toHaveLength(3)
     viewer.rtcp([lossy(8, 300)], START_MS + 1300)
     viewer.rtcp([nack], START_MS + 1310)
-    expect(ear.on(REPAIR)).toHaveLength(4)
+    expect(sender.on(REPAIR)).toHaveLength(4)
   })
 
   it('has the layer that its REMB allows, and switches on a keyframe', () => {

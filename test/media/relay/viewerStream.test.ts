@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Camera, Ear, MEDIA, REPAIR, sinkTo } from './parts.ts'
+import { Camera, RecordingSender, MEDIA, REPAIR, downTrackTo } from './parts.ts'
 
 const FRAME_MS = 40
 
@@ -18,8 +18,8 @@ const happening = fc.oneof(
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
 
 function play(story: readonly Happening[], rtx: boolean, losses: boolean) {
-  const ear = new Ear()
-  const sink = sinkTo(ear, { rtx })
+  const sender = new RecordingSender()
+  const downTrack = downTrackTo(sender, { rtx })
   const cameras = [new Camera('a'), new Camera('b', { firstIndex: 64_000 })] as const
   let nowMs = 1_000_000
   for (const one of story) {
@@ -27,14 +27,14 @@ function play(story: readonly Happening[], rtx: boolean, losses: boolean) {
     const camera = 'who' in one ? cameras[one.who === 0 ? 0 : 1] : cameras[0]
     if (one.does === 'send') camera.send(nowMs, one.key)
     if (one.does === 'lose' && losses) camera.lose()
-    if (one.does === 'attach') sink.attach(camera.track, nowMs)
-    if (one.does === 'detach') sink.detach()
+    if (one.does === 'attach') downTrack.attach(camera.track, nowMs)
+    if (one.does === 'detach') downTrack.detach()
     if (one.does === 'miss') {
-      const highest = ear.on(MEDIA).reduce((most, { index }) => Math.max(most, index), 99)
-      sink.resend([(highest + one.number) & 0xffff], nowMs)
+      const highest = sender.on(MEDIA).reduce((most, { index }) => Math.max(most, index), 99)
+      downTrack.resend([(highest + one.number) & 0xffff], nowMs)
     }
   }
-  return ear
+  return sender
 }
 
 describe('what one viewer is sent', () => {
@@ -67,9 +67,9 @@ describe('what one viewer is sent', () => {
   it('repairs with numbers of their own, one after another, that say what they repair', () => {
     fc.assert(
       fc.property(fc.array(happening, { maxLength: 120 }), (story) => {
-        const ear = play(story, true, true)
-        const byIndex = new Map(ear.on(MEDIA).map((one) => [one.index & 0xffff, one]))
-        for (const [at, { index, payload, timestamp }] of ear.on(REPAIR).entries()) {
+        const sender = play(story, true, true)
+        const byIndex = new Map(sender.on(MEDIA).map((one) => [one.index & 0xffff, one]))
+        for (const [at, { index, payload, timestamp }] of sender.on(REPAIR).entries()) {
           const original = byIndex.get(Buffer.from(payload, 'latin1').readUInt16BE(0))
           expect(index).toBe(100 + at)
           expect({ payload: payload.slice(2), timestamp }).toEqual({
@@ -85,164 +85,164 @@ describe('what one viewer is sent', () => {
 
 describe('a viewer', () => {
   it('that comes soon after a keyframe begins with it at once', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
     camera.send(0, true)
     camera.send(40)
-    sinkTo(ear).attach(camera.track, 60)
-    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1000', 'a1001'])
+    downTrackTo(sender).attach(camera.track, 60)
+    expect(sender.sent.map(({ payload }) => payload)).toEqual(['a1000', 'a1001'])
     expect(camera.asked).toBe(0)
   })
 
-  it('that comes long after a keyframe that nobody can be asked for gets the time since then spread, and all in order', () => {
-    const [track, ear] = [new Camera('a', { canBeAsked: false }), new Ear()]
-    const sink = sinkTo(ear)
+  it('that comes long after a keyframe of a source that takes no requests gets the time since then spread, and all in order', () => {
+    const [track, sender] = [new Camera('a', { canBeAsked: false }), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     track.send(0, true)
     for (let sent = 1; sent < 200; sent++) track.send(sent)
-    sink.attach(track.track, 1000)
-    expect(ear.heard.length).toBeLessThan(100)
+    downTrack.attach(track.track, 1000)
+    expect(sender.sent.length).toBeLessThan(100)
     for (let nowMs = 1020; nowMs < 1200; nowMs += 20) {
       track.send(nowMs)
-      sink.pace(nowMs)
+      downTrack.pace(nowMs)
     }
-    expect(ear.heard.map(({ payload }) => payload)).toEqual(Array.from({ length: 209 }, (_, at) => `a${1000 + at}`))
+    expect(sender.sent.map(({ payload }) => payload)).toEqual(Array.from({ length: 209 }, (_, at) => `a${1000 + at}`))
   })
 
   it('that is caught up with is not sent a packet twice, nor one that it left, however fast its source is', () => {
-    const [fast, other, ear] = [new Camera('a', { canBeAsked: false }), new Camera('b'), new Ear()]
-    const sink = sinkTo(ear)
+    const [fast, other, sender] = [new Camera('a', { canBeAsked: false }), new Camera('b'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     fast.send(0, true)
     for (let sent = 1; sent < 200; sent++) fast.send(1)
-    sink.attach(fast.track, 1000)
+    downTrack.attach(fast.track, 1000)
     for (let nowMs = 1020; nowMs < 2100; nowMs += 20) {
       for (let sent = 0; sent < 10; sent++) fast.send(nowMs)
-      sink.pace(nowMs)
+      downTrack.pace(nowMs)
     }
-    expect(new Set(ear.heard.map(({ payload }) => payload)).size).toBe(ear.heard.length)
-    expect(ear.heard.at(-1)?.payload).toBe(`a${1000 + 199 + 540}`)
-    sink.detach()
+    expect(new Set(sender.sent.map(({ payload }) => payload)).size).toBe(sender.sent.length)
+    expect(sender.sent.at(-1)?.payload).toBe(`a${1000 + 199 + 540}`)
+    downTrack.detach()
     fast.send(2200)
     other.send(2200, true)
-    sink.attach(other.track, 2210)
-    sink.pace(2220)
-    expect(ear.heard.at(-1)?.payload).toBe('b1000')
+    downTrack.attach(other.track, 2210)
+    downTrack.pace(2220)
+    expect(sender.sent.at(-1)?.payload).toBe('b1000')
   })
 
   it('that comes later waits for a keyframe that is asked for, and begins with it', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
     camera.send(0, true)
-    sinkTo(ear).attach(camera.track, 5000)
+    downTrackTo(sender).attach(camera.track, 5000)
     camera.send(5040)
-    expect([camera.asked, ear.heard.length]).toEqual([1, 0])
+    expect([camera.asked, sender.sent.length]).toEqual([1, 0])
     camera.send(5080, true)
     camera.send(5120)
-    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1002', 'a1003'])
+    expect(sender.sent.map(({ payload }) => payload)).toEqual(['a1002', 'a1003'])
   })
 
   it('goes on in time when its source is replaced by one with another clock', () => {
-    const [first, second, ear] = [new Camera('a'), new Camera('b', { ssrc: 9 }), new Ear()]
-    const sink = sinkTo(ear)
+    const [first, second, sender] = [new Camera('a'), new Camera('b', { ssrc: 9 }), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     first.send(1000, true)
-    sink.attach(first.track, 1000)
+    downTrack.attach(first.track, 1000)
     first.send(1040)
-    sink.attach(second.track, 1100)
+    downTrack.attach(second.track, 1100)
     // Its own clock is ten minutes ahead.
     second.track.take({ ...second.packet(1500, true), timestamp: 601_500 * 90 }, 1500)
     second.track.take({ ...second.packet(1540, false, 1), timestamp: 601_540 * 90 }, 1540)
-    const times = ear.heard.map(({ timestamp }) => (timestamp - (ear.heard[0]?.timestamp ?? 0)) / 90)
+    const times = sender.sent.map(({ timestamp }) => (timestamp - (sender.sent[0]?.timestamp ?? 0)) / 90)
     expect(times).toEqual([0, 40, 500, 540])
   })
 
   it('shows its source until the other one has a keyframe', () => {
-    const [first, second, ear] = [new Camera('a'), new Camera('b'), new Ear()]
-    const sink = sinkTo(ear)
+    const [first, second, sender] = [new Camera('a'), new Camera('b'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     first.send(0, true)
-    sink.attach(first.track, 0)
-    sink.attach(second.track, 10)
+    downTrack.attach(first.track, 0)
+    downTrack.attach(second.track, 10)
     second.send(20)
     first.send(40)
     second.send(60, true)
     first.send(80)
-    expect(ear.heard.map(({ payload }) => payload)).toEqual(['a1000', 'a1001', 'b1001'])
+    expect(sender.sent.map(({ payload }) => payload)).toEqual(['a1000', 'a1001', 'b1001'])
   })
 
   it('that switched to a layer with a recent keyframe was shown the time since then twice', () => {
-    const [small, large, ear] = [new Camera('s'), new Camera('l'), new Ear()]
-    const sink = sinkTo(ear)
+    const [small, large, sender] = [new Camera('s'), new Camera('l'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     small.send(0, true)
-    sink.attach(small.track, 0)
+    downTrack.attach(small.track, 0)
     large.send(100, true)
     for (let nowMs = 140; nowMs <= 900; nowMs += 40) for (const camera of [small, large]) camera.send(nowMs)
-    const before = ear.heard.length
-    sink.attach(large.track, 900)
-    expect([ear.heard.length, large.asked]).toEqual([before, 1])
+    const before = sender.sent.length
+    downTrack.attach(large.track, 900)
+    expect([sender.sent.length, large.asked]).toEqual([before, 1])
   })
 
   it('that was shown nothing any more got what its old source sent on, under numbers that others take later', () => {
-    const [camera, other, ear] = [new Camera('a'), new Camera('b'), new Ear()]
-    const sink = sinkTo(ear, { rtx: false })
+    const [camera, other, sender] = [new Camera('a'), new Camera('b'), new RecordingSender()]
+    const downTrack = downTrackTo(sender, { rtx: false })
     camera.send(0, true)
-    sink.attach(camera.track, 0)
-    sink.detach()
+    downTrack.attach(camera.track, 0)
+    downTrack.detach()
     camera.send(40)
-    sink.resend([101], 60)
+    downTrack.resend([101], 60)
     other.send(80, true)
-    sink.attach(other.track, 90)
-    expect(ear.heard.map(({ index, payload }) => [index, payload])).toEqual([
+    downTrack.attach(other.track, 90)
+    expect(sender.sent.map(({ index, payload }) => [index, payload])).toEqual([
       [100, 'a1000'],
       [101, 'b1000'],
     ])
   })
 
   it('is sent a packet again, but not before the last copy can have come', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
-    const sink = sinkTo(ear)
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     camera.send(0, true)
-    sink.attach(camera.track, 0)
-    sink.resend([100, 100], 10)
-    sink.resend([100], 20)
-    expect(ear.on(REPAIR)).toHaveLength(1)
-    sink.resend([100], 60)
-    expect(ear.on(REPAIR)).toHaveLength(2)
+    downTrack.attach(camera.track, 0)
+    downTrack.resend([100, 100], 10)
+    downTrack.resend([100], 20)
+    expect(sender.on(REPAIR)).toHaveLength(1)
+    downTrack.resend([100], 60)
+    expect(sender.on(REPAIR)).toHaveLength(2)
   })
 
-  it('that switched is sent nothing again of what was before: it began anew on a keyframe', () => {
-    const [small, large, ear] = [new Camera('a'), new Camera('b'), new Ear()]
-    const sink = sinkTo(ear)
+  it('that switched is sent nothing again of what was before: it began again with a keyframe', () => {
+    const [small, large, sender] = [new Camera('a'), new Camera('b'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     for (const camera of [small, large]) camera.send(0, true)
-    sink.attach(small.track, 0)
+    downTrack.attach(small.track, 0)
     small.send(40)
-    sink.attach(large.track, 50)
+    downTrack.attach(large.track, 50)
     large.send(80, true)
-    sink.resend([100, 101, 102], 100)
-    expect(ear.on(REPAIR).map(({ payload }) => payload.slice(2))).toEqual(['b1001'])
+    downTrack.resend([100, 101, 102], 100)
+    expect(sender.on(REPAIR).map(({ payload }) => payload.slice(2))).toEqual(['b1001'])
   })
 
   it('is sent no more again than half of what it was sent, however often it asks', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
-    const sink = sinkTo(ear)
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     camera.send(0, true)
-    sink.attach(camera.track, 0)
+    downTrack.attach(camera.track, 0)
     for (let nowMs = 20; nowMs < 20_000; nowMs += 20) {
       camera.send(nowMs)
-      if (nowMs % 200 === 0) sink.tick(nowMs)
-      const last = ear.on(MEDIA).at(-1)?.index ?? 0
+      if (nowMs % 200 === 0) downTrack.tick(nowMs)
+      const last = sender.on(MEDIA).at(-1)?.index ?? 0
       const latest = Array.from({ length: 100 }, (_, at) => (last - 99 + at) & 0xffff)
-      sink.resend(latest, nowMs)
+      downTrack.resend(latest, nowMs)
     }
-    const [sent, again] = [ear.on(MEDIA).length, ear.on(REPAIR).length]
+    const [sent, again] = [sender.on(MEDIA).length, sender.on(REPAIR).length]
     expect(again).toBeGreaterThan(sent / 3)
     // And a keyframe's worth of small packets, once.
     expect(again).toBeLessThanOrEqual(sent / 2 + 100)
   })
 
   it('that loses much is sent two copies of what it asks for, each under a number of its own', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
-    const sink = sinkTo(ear)
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     camera.send(0, true)
-    sink.attach(camera.track, 0)
-    sink.repeatResends(2)
-    sink.resend([100], 100)
-    expect(ear.on(REPAIR).map(({ index, payload }) => [index, payload.slice(2)])).toEqual([
+    downTrack.attach(camera.track, 0)
+    downTrack.repeatResends(2)
+    downTrack.resend([100], 100)
+    expect(sender.on(REPAIR).map(({ index, payload }) => [index, payload.slice(2)])).toEqual([
       [100, 'a1000'],
       [101, 'a1000'],
     ])
@@ -250,14 +250,14 @@ describe('a viewer', () => {
 
   it('gets packets that it has as padding, about as many bytes as wanted; none without retransmissions', () => {
     for (const rtx of [true, false]) {
-      const [camera, ear] = [new Camera('a'), new Ear()]
-      const sink = sinkTo(ear, { rtx })
-      expect(sink.pad(1000)).toBe(0)
+      const [camera, sender] = [new Camera('a'), new RecordingSender()]
+      const downTrack = downTrackTo(sender, { rtx })
+      expect(downTrack.pad(1000)).toBe(0)
       camera.send(0, true)
-      sink.attach(camera.track, 0)
+      downTrack.attach(camera.track, 0)
       camera.send(40)
-      expect(sink.pad(1000) >= 1000).toBe(rtx)
-      const padding = ear.heard.slice(2)
+      expect(downTrack.pad(1000) >= 1000).toBe(rtx)
+      const padding = sender.sent.slice(2)
       expect(padding.length > 0).toBe(rtx)
       expect(new Set(padding.map(({ ssrc, payload }) => [ssrc, payload.slice(2)].join()))).toEqual(
         new Set(rtx ? [`${REPAIR},a1001`] : []),
@@ -266,19 +266,19 @@ describe('a viewer', () => {
   })
 
   it('whose network was away for a second is sent about half of that second at once', () => {
-    const [camera, ear] = [new Camera('a'), new Ear()]
-    const sink = sinkTo(ear)
+    const [camera, sender] = [new Camera('a'), new RecordingSender()]
+    const downTrack = downTrackTo(sender)
     camera.send(0, true)
-    sink.attach(camera.track, 0)
+    downTrack.attach(camera.track, 0)
     for (let nowMs = 4; nowMs <= 4000; nowMs += 4) {
       camera.send(nowMs)
-      if (nowMs % 200 === 0) sink.tick(nowMs)
+      if (nowMs % 200 === 0) downTrack.tick(nowMs)
     }
-    const last = ear.on(MEDIA).at(-1)?.index ?? 0
-    sink.resend(
+    const last = sender.on(MEDIA).at(-1)?.index ?? 0
+    downTrack.resend(
       Array.from({ length: 250 }, (_, at) => (last - 249 + at) & 0xffff),
       4000,
     )
-    expect(ear.on(REPAIR).length).toBeGreaterThan(120)
+    expect(sender.on(REPAIR).length).toBeGreaterThan(120)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { systemRandom } from '../../../src/base/random.ts'
 import type { Endpoint } from '../../../src/media/relay/transport/socket.ts'
 import { WebRtcServer } from '../../../src/media/relay/transport/webRtcServer.ts'
-import type { TransportEvents } from '../../../src/media/relay/transport/webRtcTransport.ts'
+import type { TransportEvents } from '../../../src/media/relay/transport/transportEvents.ts'
 import { bindingRequest, parseBindingRequest } from '../../../src/media/relay/wire/stun.ts'
 import { writeReceiverReport } from '../../../src/media/relay/wire/rtcp.ts'
 import { until } from '../../support/delivery.ts'
@@ -63,11 +63,11 @@ async function connected(over: Partial<TransportEvents> = {}) {
 describe('a transport', () => {
   it('is connected when DTLS is done, and passes on media and feedback from then on', async () => {
     const { transport, peer, happened } = open()
-    peer.sendPicture(1, true)
+    peer.sendFrame(1, true)
     expect([transport.isConnected, happened]).toEqual([false, []])
     await peer.connect()
     expect([transport.isConnected, transport.address, happened]).toEqual([true, '192.0.2.1', ['connected']])
-    peer.sendPicture(2, true)
+    peer.sendFrame(2, true)
     peer.sendRtcp(writeReceiverReport(1))
     expect(happened).toEqual(['connected', 'rtp', 'rtp', 'rtcp'])
     expect(transport.bytesIn).toBeGreaterThan(2200)
@@ -75,7 +75,7 @@ describe('a transport', () => {
 
   it('does not open media of a peer that has none to send', async () => {
     const { transport, peer } = await connected({ rtp: null })
-    peer.sendPicture(5, true)
+    peer.sendFrame(5, true)
     expect(transport.bytesIn).toBe(0)
     peer.sendRtcp(writeReceiverReport(1))
     expect(transport.bytesIn).toBeGreaterThan(0)
@@ -88,7 +88,7 @@ describe('a transport', () => {
       seen.push(Buffer.from(datagram))
       server.receive(Buffer.from(datagram), from, wire.nowMs)
     }
-    peer.sendPicture(1, true)
+    peer.sendFrame(1, true)
     const [packet = Buffer.alloc(0)] = seen
     for (let times = 0; times < 3; times++) server.receive(Buffer.from(packet), peer.at, wire.nowMs)
     expect(happened.filter((event) => event === 'rtp')).toHaveLength(1)
@@ -132,7 +132,7 @@ describe('a transport', () => {
     peer.check()
     await turn()
     expect(transport.seenAtMs).toBe(START_MS)
-    peer.sendPicture(1, true)
+    peer.sendFrame(1, true)
     expect([transport.seenAtMs, transport.mediaAtMs]).toEqual([START_MS + 1000, START_MS + 1000])
     wire.nowMs += 4000
     peer.answersChecks = true
@@ -168,7 +168,7 @@ describe('a transport', () => {
     transport.sendRtp({ payloadType: 96, marker: true, index: 1, timestamp: 1, ssrc: 1 }, Buffer.alloc(100))
     transport.sendRtcp(writeReceiverReport(1))
     peer.check()
-    peer.sendPicture(1, true)
+    peer.sendFrame(1, true)
     expect([sent.length, happened.length]).toEqual([before, events])
     server.close(transport)
     expect(sent).toHaveLength(before)
@@ -187,7 +187,7 @@ describe('a transport', () => {
     const { server, transport, wire, peer, released } = await connected({ rtp: () => server.close(transport) })
     wire.nowMs += 1000
     // From another port of its host, as a router that forgot the old one would have it.
-    peer.sendPicture(1, true, addressOf(2))
+    peer.sendFrame(1, true, addressOf(2))
     expect(released).toEqual([1])
     // An address that a transport keeps is released with it, and only then.
     server.close(transport)

@@ -30,9 +30,9 @@ interface Held {
 }
 
 /**
- * Drops the backlog of one medium for viewers in real time. An encoder that stalled sends what it missed as fast as it can. A
- * player takes that burst for jitter and keeps the delay. So a burst is held back until it is on time again; then its last
- * keyframe and what follows go out together, with times of just now. A backlog that shrinks slowly is passed on as it comes.
+ * Drops the backlog of one medium for real-time viewers. An encoder that stalled sends the missed frames as fast as it can. A
+ * player takes that burst for jitter and keeps the delay. So a burst is held until it has caught up; then its last keyframe
+ * and the frames after it leave together, with current times. A backlog that shrinks slowly is forwarded as it arrives.
  */
 export class Backlog {
   /** The least of "our clock minus the frame's time" so far. */
@@ -42,7 +42,7 @@ export class Backlog {
   #worst = { lateMs: 0, atMs: Number.NEGATIVE_INFINITY }
   #held: Held | null = null
 
-  /** Takes a frame in; returns what is to be passed on now, in order. */
+  /** Takes a frame; returns the frames to forward now, in order. */
   take(frame: Frame, nowMs: number): readonly Frame[] {
     const gapMs = nowMs - this.#originAtMs
     const lateMs = this.#lateness(frame, nowMs)
@@ -55,7 +55,7 @@ export class Backlog {
     hold(held, frame)
     if (lateMs > ON_TIME_MS && !isInVain(held, lateMs, nowMs)) return []
     this.#held = null
-    // It hardly shrank: the encoder's clock has moved, and what comes now is on time.
+    // It hardly shrank: the encoder's clock has moved, and new frames are on time.
     if (lateMs > held.lateMs / 2) this.#originMs += lateMs
     return together(held.frames)
   }
@@ -69,7 +69,7 @@ export class Backlog {
     return offsetMs - this.#originMs
   }
 
-  /** Whether frames come so fast that they will soon be on time. */
+  /** Whether frames arrive so fast that they will soon be on time. */
   #isFalling(lateMs: number, nowMs: number): boolean {
     const { lateMs: worstMs, atMs } = this.#worst
     if (lateMs >= worstMs || nowMs - atMs > WINDOW_MS) {
@@ -80,12 +80,12 @@ export class Backlog {
   }
 }
 
-/** How long viewers, whose picture stands anyway, wait for the end of a backlog: longer for a longer one. */
-const patienceMs = (lateMs: number): number => Math.min(Math.max(lateMs * HOLD_SHARE, LEAST_HOLD_MS), MOST_HOLD_MS)
+/** How long to wait for the end of a backlog, while the video of viewers is frozen anyway: longer for a longer one. */
+const maxHoldMs = (lateMs: number): number => Math.min(Math.max(lateMs * HOLD_SHARE, LEAST_HOLD_MS), MOST_HOLD_MS)
 
 /** Whether the backlog ends within that time, at the pace so far. */
 const isSoonOver = (beforeMs: number, lateMs: number, elapsedMs: number): boolean =>
-  (lateMs - ON_TIME_MS) * elapsedMs <= (beforeMs - lateMs) * patienceMs(beforeMs)
+  (lateMs - ON_TIME_MS) * elapsedMs <= (beforeMs - lateMs) * maxHoldMs(beforeMs)
 
 function hold(held: Held, frame: Frame): void {
   if (frame.key) {
@@ -99,7 +99,7 @@ function hold(held: Held, frame: Frame): void {
 /** Whether waiting takes too long, or too much memory. */
 function isInVain(held: Held, lateMs: number, nowMs: number): boolean {
   const elapsedMs = nowMs - held.sinceMs
-  if (elapsedMs > patienceMs(held.lateMs) || held.frames.length >= MAX_HELD || held.bytes >= MAX_HELD_BYTES) return true
+  if (elapsedMs > maxHoldMs(held.lateMs) || held.frames.length >= MAX_HELD || held.bytes >= MAX_HELD_BYTES) return true
   return elapsedMs > LOOK_MS && !isSoonOver(held.lateMs, lateMs, elapsedMs)
 }
 

@@ -1,7 +1,7 @@
 import type { FrameFeed } from './frameFeed.ts'
 
-/** A feed that nobody watches any more goes on for so long: who left may come back, and to begin anew takes time. */
-const REST_AFTER_MS = 10_000
+/** A feed without viewers stays wanted for this long: viewers may return, and a start takes time. */
+const IDLE_AFTER_MS = 10_000
 
 interface Held {
   readonly feed: FrameFeed
@@ -10,12 +10,12 @@ interface Held {
   isWanted: boolean
 }
 
-/** The feeds from elsewhere of a relay process, and which of them are wanted: those that somebody watches. */
+/** The feeds of a process that come from other protocols, and which of them are wanted: those with viewers. */
 export class Feeds {
   readonly #held = new Map<string, Held>()
   readonly #want: (sessionId: string, isWanted: boolean) => void
 
-  /** `want` is called when the frames of a feed are wanted from now on, or no more. */
+  /** `want` is called when the frames of a feed are wanted from now on, or no longer. */
   constructor(want: (sessionId: string, isWanted: boolean) => void) {
     this.#want = want
   }
@@ -24,7 +24,7 @@ export class Feeds {
     this.#held.set(sessionId, { feed, room, watchedAtMs: Number.NEGATIVE_INFINITY, isWanted: false })
   }
 
-  /** The feed of this session, which is not held here any more. */
+  /** Removes the feed of this session and returns it. */
   take(sessionId: string): { readonly feed: FrameFeed; readonly room: string } | undefined {
     const held = this.#held.get(sessionId)
     this.#held.delete(sessionId)
@@ -36,11 +36,11 @@ export class Feeds {
     for (const { feed } of this.#held.values()) feed.pace(nowMs)
   }
 
-  /** Call it when viewers come, and now and then: says what has changed. */
+  /** Call it when viewers join, and periodically: reports changes by `want`. */
   reconcile(nowMs: number, isWatched: (sessionId: string, room: string) => boolean): void {
     for (const [sessionId, held] of this.#held) {
       if (isWatched(sessionId, held.room)) held.watchedAtMs = nowMs
-      const isWanted = nowMs - held.watchedAtMs < REST_AFTER_MS
+      const isWanted = nowMs - held.watchedAtMs < IDLE_AFTER_MS
       if (isWanted === held.isWanted) continue
       held.isWanted = isWanted
       this.#want(sessionId, isWanted)

@@ -6,11 +6,11 @@ import { RtpTrack } from './rtpTrack.ts'
 import { lengthPrefixed, packetizeH264, splitNals } from '../../codecs/h264.ts'
 import { readAvcConfig } from '../../codecs/h264Config.ts'
 
-/** Payload bytes of a packet: an Ethernet frame holds it with IPv6, UDP, RTP and SRTP around it. */
+/** Payload bytes of a packet: with IPv6, UDP, RTP and SRTP around it, it fits an Ethernet frame. */
 const MAX_PAYLOAD = 1180
 /**
- * What was held back leaves at so many packets a call of `pace`, as for a viewer that begins, so that it does not overrun the
- * links to viewers; and all of it after so long, for sources that are faster.
+ * A backlog leaves at this many packets per call of `pace`, as in a catch-up, so that it does not overrun the links to viewers.
+ * After `PACED_MS` all of it leaves, for sources that are faster.
  */
 const PACED_PACKETS = 60
 const PACED_MS = 1000
@@ -19,13 +19,13 @@ export interface FrameFeedOptions {
   readonly sessionId: string
   readonly sourceId: string | null
   readonly createFanout: () => Fanout
-  /** There is a source now, with these tracks, or another one than before. */
+  /** The source is ready with these tracks, or has changed. */
   readonly ready: (source: Source, tracks: readonly TrackInfo[]) => void
   readonly ended: () => void
   readonly now: () => number
 }
 
-/** Makes a source of H.264 and Opus frames that come from elsewhere. Nobody can be asked for a keyframe there. */
+/** Packetizes H.264 and Opus frames of another protocol as a source. Such a source takes no keyframe requests. */
 export class FrameFeed implements FrameSink {
   readonly #options: FrameFeedOptions
   #video: RtpTrack | null = null
@@ -36,7 +36,7 @@ export class FrameFeed implements FrameSink {
   #reported: readonly TrackInfo[] = []
   #isOver = false
   #backlogs = { video: new Backlog(), audio: new Backlog() }
-  /** Pictures that come at once, and those behind them: no more than a backlog holds and a second brings. */
+  /** Video frames that arrived at once, and those behind them: at most a backlog and one second. */
   #paced: Frame[] = []
   #pacedUntilMs = 0
 
@@ -46,7 +46,7 @@ export class FrameFeed implements FrameSink {
 
   tracks(tracks: readonly TrackInfo[]): void {
     if (this.#isOver) return
-    // Of the configuration before.
+    // Frames with the previous configuration.
     this.pace(Number.POSITIVE_INFINITY)
     this.#reported = tracks
     const video = tracks.find(({ kind, codec }) => kind === 'video' && codec === 'h264')
@@ -72,27 +72,27 @@ export class FrameFeed implements FrameSink {
     const nowMs = this.#options.now()
     const due = this.#backlogs[frame.kind].take(frame, nowMs)
     if (frame.kind === 'audio') {
-      for (const sound of due) this.#takeAudio(sound)
+      for (const one of due) this.#takeAudio(one)
       return
     }
     if (this.#paced.length === 0) this.#pacedUntilMs = nowMs + PACED_MS
     this.#paced.push(...due)
-    // The usual case: one comes, and goes.
+    // The usual case: one frame arrives, and leaves at once.
     if (this.#paced.length === 1) this.pace(nowMs)
   }
 
-  /** Call it every few hundredths of a second: sends on what was too much to be sent at once. */
+  /** Call it every few hundredths of a second: sends the rest of a backlog. */
   pace(nowMs: number): void {
     const until = nowMs < this.#pacedUntilMs ? this.#videoIndex + PACED_PACKETS : Number.POSITIVE_INFINITY
     let sent = 0
     for (; sent < this.#paced.length && this.#videoIndex < until; sent++) {
-      const picture = this.#paced[sent]
-      if (picture !== undefined) this.#takeVideo(picture)
+      const paced = this.#paced[sent]
+      if (paced !== undefined) this.#takeVideo(paced)
     }
     this.#paced.splice(0, sent)
   }
 
-  /** Nobody watches, and no frames come until somebody does. What is kept must not be shown then: it is of long ago. */
+  /** The last viewer left: frames stop until the next one joins. Forgets cached packets, which would be outdated then. */
   rest(): void {
     this.#video = null
     this.#audio = null
@@ -133,7 +133,7 @@ export class FrameFeed implements FrameSink {
     this.#keepTime(track, timestamp, timeUs)
   }
 
-  /** The parameter sets go before each keyframe that does not bring its own: a decoder begins there. */
+  /** Puts the parameter sets in front of a keyframe without them: a decoder starts there. */
   #withParameters(frame: Buffer, key: boolean): Buffer {
     if (!key || this.#config.length === 0) return frame
     const nals = splitNals(frame)
@@ -141,7 +141,7 @@ export class FrameFeed implements FrameSink {
     return nals === null || hasOwn ? frame : lengthPrefixed([...this.#config, ...nals])
   }
 
-  /** Sound and picture have one clock, `timeUs`; where it stands by ours is taken from what came first. */
+  /** Audio and video share one clock, `timeUs`. The first frame sets its offset to ours. */
   #originMs: number | null = null
   #keepTime(track: RtpTrack, timestamp: number, timeUs: number): void {
     this.#originMs ??= this.#options.now() - timeUs / 1000

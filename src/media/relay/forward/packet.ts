@@ -1,4 +1,4 @@
-/** One RTP packet of a source as the relay keeps it: without header, extensions and padding. */
+/** One RTP packet of a track, without header, extensions and padding. */
 export interface MediaPacket {
   /** Grows by one from packet to packet of a track and never wraps, also when the publisher changes its SSRC. */
   readonly index: number
@@ -6,16 +6,16 @@ export interface MediaPacket {
   readonly timestamp: number
   readonly marker: boolean
   readonly payload: Buffer
-  /** A decoder can begin with this packet: the first of a keyframe, or any of audio. */
+  /** A decoder can start with this packet: the first of a keyframe, or any of audio. */
   readonly isKeyStart: boolean
 }
 
 const SLAB_BYTES = 16_384
 
 /**
- * Memory for payloads that are kept. A small buffer is usually a piece of a block that it shares with whatever else was made
- * at that moment, and keeps all of it: 64 KiB for a packet of 1 KiB. What is kept together lies together here, and what came
- * first is let go first, so that a ring holds no more than its packets and one block.
+ * Memory for cached payloads. A small buffer is usually a slice of a block that it shares with unrelated buffers, and keeps all
+ * of it alive: 64 KiB for a packet of 1 KiB. Here the payloads of one ring lie together in order of arrival, so that a ring holds
+ * no more than its packets and one block.
  */
 export class PayloadMemory {
   #slab = Buffer.alloc(0)
@@ -52,7 +52,7 @@ export class PacketRing {
     return packet?.index === index ? packet : undefined
   }
 
-  /** What there is of `first` to `last`, in order. */
+  /** The cached packets from `first` to `last`, in order. */
   range(first: number, last: number): MediaPacket[] {
     const found: MediaPacket[] = []
     for (let index = Math.max(first, last - this.size + 1); index <= last; index++) {

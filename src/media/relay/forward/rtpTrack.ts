@@ -3,14 +3,14 @@ import { createJsFanout, type Fanout } from './fanout.ts'
 import { type MediaPacket, PacketRing, PayloadMemory } from './packet.ts'
 import { Timeline } from './timeline.ts'
 
-/** Enough for two seconds of a fast stream: what viewers may ask for again, and what a late one begins with. */
+/** Two seconds of a fast stream: for retransmissions, and for viewers that join after a keyframe. */
 const VIDEO_PACKETS = 2048
 const AUDIO_PACKETS = 256
-/** A burst for a late viewer is no larger than this. */
+/** A viewer that joins late gets at most this many packets at once. */
 const MAX_CATCH_UP = 1000
 /**
- * Keyframes are asked for at most this often: each costs a publisher the bits of ten other frames. And no less often while
- * one is wanted: a request, or the keyframe, may be lost on the way.
+ * Keyframe requests are sent at most this often: each costs a publisher the bits of ten other frames. They are repeated this
+ * often until a keyframe arrives: the request or the keyframe may be lost.
  */
 const KEYFRAME_INTERVAL_MS = 500
 
@@ -21,7 +21,7 @@ export interface RtpTrackShape {
   readonly rate: number
 }
 
-/** What a packet needs to be before it is one of a track. */
+/** A packet as a publisher sent it. */
 export interface RawPacket {
   readonly ssrc: number
   /** The publisher's, unwrapped. */
@@ -34,7 +34,7 @@ export interface RawPacket {
 
 type PacketListener = (packet: MediaPacket, nowMs: number) => void
 
-/** One medium of one source, or one simulcast layer of it: keeps its latest packets and sends each to whoever listens. */
+/** One medium of a source, or one simulcast layer: caches its latest packets, and forwards each to its fan-out and listeners. */
 export class RtpTrack {
   readonly shape: RtpTrackShape
   readonly timeline: Timeline
@@ -55,7 +55,7 @@ export class RtpTrack {
   #askedAtMs = Number.NEGATIVE_INFINITY
   #isAskPending = false
 
-  /** `askForKeyframe` sends a request to the publisher; null where nobody can be asked. */
+  /** `askForKeyframe` sends a request to the publisher; null if the source takes no requests. */
   constructor(shape: RtpTrackShape, askForKeyframe: (() => void) | null, fanout: Fanout = createJsFanout()) {
     this.shape = shape
     this.timeline = new Timeline(shape.rate)
@@ -64,7 +64,7 @@ export class RtpTrack {
     this.#ring = new PacketRing(shape.kind === 'video' ? VIDEO_PACKETS : AUDIO_PACKETS)
   }
 
-  /** Whether a keyframe comes when one is asked for. */
+  /** Whether the source answers keyframe requests. */
   get isAskable(): boolean {
     return this.#askForKeyframe !== null
   }
@@ -81,7 +81,7 @@ export class RtpTrack {
     return this.#ring.get(index)
   }
 
-  /** Takes a packet in, in the order of arrival, and passes it on. */
+  /** Takes a packet in order of arrival, and forwards it. */
   take(raw: RawPacket, nowMs: number): void {
     if (raw.ssrc !== this.#ssrc) this.#continueWith(raw, nowMs)
     const index = raw.index + this.#indexOffset
@@ -107,7 +107,7 @@ export class RtpTrack {
     return (publishers + this.#timestampOffset) >>> 0
   }
 
-  /** Calls `listener` with every packet as it comes. Returns the function that stops it. */
+  /** Calls `listener` with every packet. Returns a function that stops it. */
   listen(listener: PacketListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -118,28 +118,28 @@ export class RtpTrack {
     return this.#keyStart === null ? Number.POSITIVE_INFINITY : nowMs - this.#keyStartAtMs
   }
 
-  /** The packets from the latest keyframe on; empty when there is none or it is too long ago to begin with. */
+  /** The packets from the latest keyframe on; empty when there is none, or it is too long ago. */
   sinceKeyframe(): MediaPacket[] {
     const [first, last] = [this.#keyStart, this.#last]
     if (first === null || last === null || last.index - first.index >= MAX_CATCH_UP) return []
     return this.#ring.get(first.index) === first ? this.#ring.range(first.index, last.index) : []
   }
 
-  /** Asks the publisher for a keyframe, soon, and until one comes: requests of many viewers become one. */
+  /** Asks the publisher for a keyframe, until one arrives. Requests of many viewers become one. */
   requestKeyframe(nowMs: number): void {
     if (this.shape.kind === 'audio') return
     this.#isAskPending = true
     this.tick(nowMs)
   }
 
-  /** Call it several times a second: sends a request that had to wait, or was in vain. */
+  /** Call it several times a second: sends or repeats a pending request. */
   tick(nowMs: number): void {
     if (!this.#isAskPending || nowMs - this.#askedAtMs < KEYFRAME_INTERVAL_MS) return
     this.#askedAtMs = nowMs
     this.#askForKeyframe?.()
   }
 
-  /** A keyframe's parameter sets and its picture have one timestamp; the earliest packet of that time is the start. */
+  /** The parameter sets and slices of a keyframe share a timestamp; the earliest packet with it is the start. */
   #noteKeyStart(packet: MediaPacket, nowMs: number): void {
     if (!packet.isKeyStart) return
     const known = this.#keyStart
@@ -151,8 +151,8 @@ export class RtpTrack {
   }
 
   /**
-   * Whether `index` was not there yet. It becomes a nonce towards every viewer, so what cannot be ruled out to have been there
-   * is refused too.
+   * Whether `index` is new. It becomes an SRTP nonce of every viewer, and a nonce must never be used twice. A packet from before
+   * the ring may have been forwarded already, so it is refused too.
    */
   #isNew(index: number): boolean {
     if (index < this.#firstIndex) return false
@@ -160,7 +160,7 @@ export class RtpTrack {
     return this.#ring.get(index) === undefined
   }
 
-  /** A new SSRC begins where the old one ended, so that nobody behind this track notices. */
+  /** A new SSRC continues where the old one ended, so that viewers do not notice. */
   #continueWith(raw: RawPacket, nowMs: number): void {
     this.#ssrc = raw.ssrc
     if (this.#last === null) return

@@ -5,20 +5,20 @@ import type { RtpTrack } from './rtpTrack.ts'
 import { type AssembledFrame, FrameAssembler } from '../../codecs/assembler.ts'
 import { videoReader } from '../../codecs/videoReader.ts'
 
-/** Sound does not wait longer than this for a first picture. */
+/** Audio waits at most this long for the first video frame. */
 const WAIT_FOR_VIDEO_MS = 3000
-/** Whoever packages or records wants to begin a segment this often; browsers send no keyframe that nobody asks for. */
+/** Packagers need a keyframe this often to start a segment, and browsers send keyframes only on request. */
 const KEYFRAME_MS = 1900
 const NO_CONFIG = new Uint8Array(0)
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: NO_CONFIG }
 
 /**
- * Gives the frames of a source to a sink, put together from its packets, on one clock for sound and picture. Of several
- * layers the one that came first in the offer is taken. Returns the function that stops it.
+ * Assembles the frames of a source from its packets, with one clock for audio and video. With simulcast it takes the first layer
+ * of the offer that has packets. Returns a function that stops it.
  */
-export function tap(source: Source, downTrack: FrameSink, nowMs: number): () => void {
+export function tap(source: Source, sink: FrameSink, nowMs: number): () => void {
   const video = source.layers.find(({ meter }) => meter.bitrate > 0)?.track ?? source.layers[0]?.track ?? null
-  const taken = new Tap(downTrack, { hasVideo: video !== null, hasAudio: source.audio !== null, startedAtMs: nowMs })
+  const taken = new Tap(sink, { hasVideo: video !== null, hasAudio: source.audio !== null, startedAtMs: nowMs })
   const stops = [
     video === null ? null : listenToVideo(video, taken, nowMs),
     source.audio && listenToAudio(source.audio, taken),
@@ -53,21 +53,21 @@ interface TapOptions {
 }
 
 class Tap {
-  readonly #downTrack: FrameSink
+  readonly #sink: FrameSink
   readonly #options: TapOptions
   #video: VideoTrack | null = null
   #isOpen = false
-  /** What is 0 for the sink, on our clock. */
+  /** Time 0 of the sink, on our clock. */
   #originMs: number | null = null
 
-  constructor(downTrack: FrameSink, options: TapOptions) {
-    this.#downTrack = downTrack
+  constructor(sink: FrameSink, options: TapOptions) {
+    this.#sink = sink
     this.#options = options
   }
 
   video(codec: VideoTrack['codec'], frame: AssembledFrame, wallMs: number): void {
     const { picture } = frame
-    if (picture !== null && this.#isNews(picture)) {
+    if (picture !== null && this.#isNew(picture)) {
       const { width, height, config } = picture
       this.#video = { kind: 'video', codec, width, height, config }
       this.#notify()
@@ -85,7 +85,7 @@ class Tap {
     if (this.#isOpen) this.#frame({ kind: 'audio', key: true, data: payload }, wallMs)
   }
 
-  #isNews({ width, height, config }: { width: number; height: number; config: Uint8Array }): boolean {
+  #isNew({ width, height, config }: { width: number; height: number; config: Uint8Array }): boolean {
     const known = this.#video
     if (known === null || known.width !== width || known.height !== height) return true
     return Buffer.compare(known.config, config) !== 0
@@ -93,21 +93,21 @@ class Tap {
 
   #notify(): void {
     this.#isOpen = true
-    this.#downTrack.tracks([...(this.#video === null ? [] : [this.#video]), ...(this.#options.hasAudio ? [AUDIO] : [])])
+    this.#sink.tracks([...(this.#video === null ? [] : [this.#video]), ...(this.#options.hasAudio ? [AUDIO] : [])])
   }
 
   #frame(frame: Pick<Frame, 'kind' | 'key' | 'data'>, wallMs: number): void {
     this.#originMs ??= wallMs
     const timeUs = Math.round((wallMs - this.#originMs) * 1000)
-    // What is older than the first frame has no place on the sink's clock.
-    if (timeUs >= 0) this.#downTrack.frame({ ...frame, timeUs, decodeTimeUs: timeUs })
+    // A frame from before the first one would have a negative time.
+    if (timeUs >= 0) this.#sink.frame({ ...frame, timeUs, decodeTimeUs: timeUs })
   }
 }
 
-/** A stretch whose end would be this far from the clock is begun anew. */
+/** Times that drift this far from the clock are set to it. */
 const MAX_APART_MS = 80
 
-/** The times of one track's frames: even as its RTP clock, and never far from the clock that it shares with others. */
+/** The times of one track's frames: as regular as its RTP clock, and never far from the clock that audio and video share. */
 class Times {
   readonly #track: RtpTrack
   #start: { readonly timestamp: number; readonly wallMs: number } | null = null
@@ -126,7 +126,7 @@ class Times {
     return this.#forward(clockMs)
   }
 
-  /** Never back: a muxer takes no frame that is older than the one before it. */
+  /** Strictly growing: a muxer refuses a frame that is older than the one before it. */
   #forward(wallMs: number): number {
     this.#lastMs = Math.max(wallMs, this.#lastMs + 0.01)
     return this.#lastMs

@@ -1,4 +1,4 @@
-/** What a publisher's clock shows, in ours. Sound and picture share one, so that they stay in step. */
+/** Maps a publisher's clock to ours. Audio and video share one mapping, so that they stay in sync. */
 export class PublisherClock {
   /** Our wall clock minus the publisher's, in milliseconds; null before its first sender report. */
   #offsetMs: number | null = null
@@ -6,7 +6,7 @@ export class PublisherClock {
   /** `wallMs`: the time of the report on the publisher's clock; `nowMs`: when it came here. Returns it on our clock. */
   localize(wallMs: number, nowMs: number): number {
     this.#offsetMs ??= nowMs - wallMs
-    // A publisher whose clock was set anew would otherwise live in another time from then on.
+    // The publisher's clock was reset.
     if (Math.abs(wallMs + this.#offsetMs - nowMs) > MAX_APART_MS) this.#offsetMs = nowMs - wallMs
     return wallMs + this.#offsetMs
   }
@@ -14,7 +14,7 @@ export class PublisherClock {
 
 const MAX_APART_MS = 5000
 
-/** Which RTP time it is at which time of ours, for one track. */
+/** Maps the RTP time of one track to our clock. */
 export class Timeline {
   readonly #rate: number
   #anchor: { readonly timestamp: number; readonly wallMs: number; readonly isReported: boolean } | null = null
@@ -24,17 +24,17 @@ export class Timeline {
     this.#rate = rate
   }
 
-  /** A packet came. The first one stands in until the publisher reports. */
+  /** A packet arrived. The first one is the reference until the first sender report. */
   seen(timestamp: number, nowMs: number): void {
     this.#anchor ??= { timestamp, wallMs: nowMs, isReported: false }
   }
 
-  /** A sender report said that `timestamp` was at `wallMs` of our clock. */
+  /** A sender report: `timestamp` was at `wallMs` of our clock. */
   reported(timestamp: number, wallMs: number): void {
     this.#anchor = { timestamp, wallMs, isReported: true }
   }
 
-  /** Begins anew, after a change of SSRC. */
+  /** Forgets the reference, after a change of SSRC. */
   reset(): void {
     this.#anchor = null
   }

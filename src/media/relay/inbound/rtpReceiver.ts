@@ -4,7 +4,7 @@ import { unwrapSequence } from '../wire/rtp.ts'
 import type { ReportBlock } from '../wire/rtcp.ts'
 import type { VideoReader } from '../../codecs/codec.ts'
 
-/** A packet that came in, after its header was read. */
+/** A received packet whose header was parsed. */
 export interface RtpArrival {
   /** The publisher's sequence number, unwrapped. */
   readonly index: number
@@ -13,30 +13,30 @@ export interface RtpArrival {
   readonly payload: Buffer
 }
 
-/** A larger gap is not asked for piece by piece: a keyframe is cheaper. */
+/** A larger gap gets no NACKs: a keyframe is cheaper. */
 const MAX_GAP = 200
-/** How often a packet is asked for, and after how long in vain a keyframe is asked for instead. */
+/** NACKs per packet, and the time after which a keyframe is requested instead. */
 const MAX_TRIES = 8
 const GIVE_UP_MS = 600
-/** How long a packet is waited for before it is asked for again: while nothing is known, and in any case. */
+/** Time between two NACKs of a packet: before the first retransmission has arrived, and its bounds. */
 const FIRST_RETRY_MS = 40
 const SHORTEST_RETRY_MS = 20
 const LONGEST_RETRY_MS = 250
 
 interface Missing {
-  firstAskedAtMs: number
-  askedAtMs: number
+  firstNackAtMs: number
+  nackAtMs: number
   tries: number
 }
 
-/** One RTP stream of a publisher: what is missing of it, what to report, and the track that it feeds. */
+/** Receives one RTP stream of a publisher: missing packets, receiver reports, and the track that it feeds. */
 export class RtpReceiver {
   readonly ssrc: number
   readonly track: RtpTrack
   readonly #reader: VideoReader | null
   readonly #missing = new Map<number, Missing>()
   readonly #reception: Reception
-  readonly #patience = new NackTimer()
+  readonly #nackTimer = new NackTimer()
   #highest = -1
 
   /** `reader`: null for audio. */
@@ -58,28 +58,28 @@ export class RtpReceiver {
     const index = unwrapSequence(this.#highest, payload.readUInt16BE(0))
     const missing = this.#missing.get(index)
     if (missing === undefined) return
-    if (missing.tries > 0) this.#patience.took(nowMs - missing.firstAskedAtMs)
+    if (missing.tries > 0) this.#nackTimer.onRetransmission(nowMs - missing.firstNackAtMs)
     this.#put({ index, timestamp, marker, payload: payload.subarray(2) }, nowMs)
   }
 
-  /** The sequence numbers to ask for now, in order. Gives up on what was asked for too often. */
+  /** The sequence numbers to NACK now, in order. Gives up on packets after too many NACKs. */
   missing(nowMs: number): number[] {
     const asked: number[] = []
     for (const [index, one] of this.#missing) {
-      if (nowMs - one.askedAtMs < this.#patience.retryMs) continue
+      if (nowMs - one.nackAtMs < this.#nackTimer.retryMs) continue
       if (one.tries === MAX_TRIES) {
         this.#giveUp(index, one, nowMs)
         continue
       }
       one.tries += 1
-      if (one.tries === 1) one.firstAskedAtMs = nowMs
-      one.askedAtMs = nowMs
+      if (one.tries === 1) one.firstNackAtMs = nowMs
+      one.nackAtMs = nowMs
       asked.push(index & 0xffff)
     }
     return asked
   }
 
-  /** A sender report of this stream came: `ntp` is the middle of its NTP time. */
+  /** A sender report of this stream arrived. `ntp`: the middle 32 bits of its NTP time. */
   reported(ntp: number, nowMs: number): void {
     this.#reception.reported(ntp, nowMs)
   }
@@ -95,8 +95,8 @@ export class RtpReceiver {
     this.track.take({ ssrc: this.ssrc, index, timestamp, marker, payload, isKeyStart }, nowMs)
   }
 
-  #giveUp(index: number, { firstAskedAtMs }: Missing, nowMs: number): void {
-    if (nowMs - firstAskedAtMs < GIVE_UP_MS) return
+  #giveUp(index: number, { firstNackAtMs }: Missing, nowMs: number): void {
+    if (nowMs - firstNackAtMs < GIVE_UP_MS) return
     this.#missing.delete(index)
     this.track.requestKeyframe(nowMs)
   }
@@ -109,7 +109,7 @@ export class RtpReceiver {
       if (canAsk) this.track.requestKeyframe(nowMs)
     } else if (canAsk) {
       for (let lost = index - gap; lost < index; lost++)
-        this.#missing.set(lost, { firstAskedAtMs: 0, askedAtMs: 0, tries: 0 })
+        this.#missing.set(lost, { firstNackAtMs: 0, nackAtMs: 0, tries: 0 })
     }
     this.#highest = Math.max(this.#highest, index)
     while (this.#missing.size > MAX_GAP * 2) {
@@ -120,22 +120,22 @@ export class RtpReceiver {
   }
 }
 
-/** How long it takes until what was asked for is there: what is asked for again before that comes twice. */
+/** Estimates the delay from a NACK to its retransmission. A second NACK before that yields a duplicate. */
 class NackTimer {
-  #tookMs: number | null = null
+  #delayMs: number | null = null
 
-  /** From when it was first asked for; with a request or an answer lost in between it is too long, so it counts for little. */
-  took(elapsedMs: number): void {
-    this.#tookMs = leastTime(this.#tookMs, elapsedMs)
+  /** `elapsedMs`: since the first NACK. If a NACK or an answer was lost, it is too long, so a longer delay counts little. */
+  onRetransmission(elapsedMs: number): void {
+    this.#delayMs = leastTime(this.#delayMs, elapsedMs)
   }
 
   get retryMs(): number {
-    if (this.#tookMs === null) return FIRST_RETRY_MS
-    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#tookMs * 1.25))
+    if (this.#delayMs === null) return FIRST_RETRY_MS
+    return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, this.#delayMs * 1.25))
   }
 }
 
-/** What a receiver report says (RFC 3550 sections 6.4.1 and A.3, A.8). */
+/** The statistics of receiver reports (RFC 3550 section 6.4.1, appendices A.3 and A.8). */
 class Reception {
   readonly #rate: number
   #first = -1

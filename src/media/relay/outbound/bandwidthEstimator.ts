@@ -1,62 +1,62 @@
 import { leastTime } from '../wire/leastTime.ts'
 
-/** What goes to a viewer, and what would if it got the next larger layer; bits per second. */
+/** The bitrate of a viewer's current layer, and of the next larger one; bits per second. */
 export interface LinkLoad {
   readonly sent: number
   /** Null: there is none. */
   readonly next: number | null
 }
 
-/** An estimate so far below what is sent, and falling, is congestion at once: pictures are uneven, and so is what comes in a second. */
+/** A falling REMB below this share of the sent bitrate is congestion at once. Frame sizes vary, so a smaller drop is not. */
 const FAR_BELOW = 0.5
-/** One that is somewhat below and does not grow is, after so long. */
+/** A REMB below this share is congestion if it does not grow for `STALLED_MS`. */
 const BELOW = 0.9
 const STALLED_MS = 2000
-/** A receiver sends its estimate several times a second, and a little noise in it. */
+/** A receiver sends several REMBs a second, with a little noise. A smaller drop than this is noise. */
 const FELL = 0.97
-/** What has been sent without harm for so long after the last congestion is known to fit, with something to spare. */
+/** A bitrate that was sent without congestion for this time is known to fit, with some room to spare. */
 const SETTLED_MS = 3000
 const TO_SPARE = 1.1
-/** A probe is larger than the layer that it is for, because layers are not even. */
+/** A probe sends more than the bitrate of the larger layer, because the bitrate of a layer varies. */
 const PROBE_MARGIN = 1.35
 const PROBE_MS = 3000
-/** An estimate that a probe has not lifted by then is held down by the way. */
+/** If a probe has not raised the REMB by then, the link limits it. */
 const PROBE_HOPELESS_MS = 1500
 const PROBE_LIFTS = 1.02
-/** So much longer than before on the way, and a probe has filled it; less is the noise of busy machines. */
+/** A round trip that is this much longer than before shows that the probe fills a queue; less is noise of busy machines. */
 const QUEUED_MS = 100
-/** A way that is too small for a probe has a queue that is longer than that after so long. */
+/** On a link that is too small for the probe, the queue is longer than that after this time. */
 const QUEUE_TAKES_MS = 1000
 /** Between probes: twice as long after each that fails. */
 const FIRST_WAIT_MS = 4000
 const LONGEST_WAIT_MS = 64_000
-/** Congestion so soon after a probe that went well means that it did not go well. */
+/** Congestion this soon after a successful probe means that the probe was wrong. */
 const PROOF_MS = 15_000
-/** Some ways drop what is too much instead of holding it up, so that no delay tells. */
+/** Some links drop excess packets instead of queueing them, so that the round trip does not rise. */
 const HEAVY_LOSS = 0.2
 const LOSS_OF_PROBE = 0.1
 
 interface Probe {
   readonly startedAtMs: number
-  /** What the viewer estimated, and lost, when it began. */
-  readonly said: number | null
+  /** REMB and loss when the probe began. */
+  readonly remb: number | null
   readonly loss: number
-  /** What a report took there and back until then; null where nobody reports. */
-  readonly delayMs: number | null
-  /** One that left late in the probe took no longer. */
+  /** The round trip before the probe; null without receiver reports. */
+  readonly rttMs: number | null
+  /** A sender report from late in the probe had no longer round trip. */
   isClear: boolean
 }
 
 /**
- * What one viewer can receive, as far as is known. A receiver estimates no more than one and a half times what it gets, so that
- * its estimate (REMB) tells where the limit is only when there is congestion. Where a viewer might get a larger layer, more
- * is sent for a moment: when the estimate grows with it, the way carries that much. After congestion an estimate may stand
- * still for long; then the way carries it when nothing is lost and reports take no longer than before.
+ * Send-side bandwidth estimate of one viewer. A receiver estimates at most one and a half times what it gets, so a REMB shows
+ * the limit of the link only under congestion. To find out whether a larger layer fits, the viewer gets padding for a moment:
+ * if its REMB grows, the link carries that much. After congestion a REMB may stand still for long; then the link carries the
+ * probe if nothing is lost and the round trip stays flat.
  */
 export class BandwidthEstimator {
   #bitrate: number | null = null
   #remb: number | null = null
-  /** An estimate that did not tell of the last congestion counts only when it is larger than it was then. */
+  /** A REMB that had not noticed the last congestion counts only once it is larger than it was then. */
   #stale = 0
   #roseAtMs = 0
   #congestedAtMs = Number.NEGATIVE_INFINITY
@@ -65,14 +65,14 @@ export class BandwidthEstimator {
   #probeAtMs = 0
   #probe: Probe | null = null
   #loss = 0
-  #delayMs: number | null = null
+  #rttMs: number | null = null
 
   /** Bits per second; null while nothing is known. */
   get bitrate(): number | null {
     return this.#bitrate
   }
 
-  /** The viewer's estimate came. */
+  /** A REMB arrived. */
   onRemb(bitrate: number, { sent }: LinkLoad, nowMs: number): void {
     const before = this.#remb
     this.#remb = bitrate
@@ -88,7 +88,7 @@ export class BandwidthEstimator {
     this.#trust(sent, nowMs)
   }
 
-  /** The share of what was sent that the viewer lost, 0 to 1, over half a second or more. */
+  /** The loss of the last half second or more, 0 to 1. */
   onLoss(share: number, { sent }: LinkLoad, nowMs: number): void {
     const isHeavy = share > HEAVY_LOSS && this.#loss > HEAVY_LOSS
     this.#loss = share
@@ -96,18 +96,18 @@ export class BandwidthEstimator {
     else if (isHeavy && this.#isSettled(nowMs)) this.#congested(sent * Math.max(0.5, 1 - share), nowMs)
   }
 
-  /** A report that left at `leftAtMs` took so many milliseconds there and back. */
+  /** The round trip of a sender report that left at `leftAtMs`. */
   onRtt(roundTripMs: number, leftAtMs: number, nowMs: number): void {
     const probe = this.#probe
     if (probe === null || leftAtMs < probe.startedAtMs) {
-      this.#delayMs = leastTime(this.#delayMs, roundTripMs)
-    } else if (probe.delayMs !== null) {
-      if (roundTripMs > probe.delayMs + QUEUED_MS) this.#failed(nowMs)
+      this.#rttMs = leastTime(this.#rttMs, roundTripMs)
+    } else if (probe.rttMs !== null) {
+      if (roundTripMs > probe.rttMs + QUEUED_MS) this.#failed(nowMs)
       else if (leftAtMs - probe.startedAtMs >= QUEUE_TAKES_MS) probe.isClear = true
     }
   }
 
-  /** Call it often. Bits per second that are to be sent beside the media, to find out whether more fits; mostly 0. */
+  /** Call it often. Returns the bits per second of padding to send beside the media; mostly 0. */
   probe({ sent, next }: LinkLoad, nowMs: number): number {
     const known = this.#bitrate
     if (known === null) return 0
@@ -116,21 +116,21 @@ export class BandwidthEstimator {
     if (wanted <= known) this.#probe = null
     else if (this.#probe !== null) this.#judge(this.#probe, wanted, nowMs)
     else if (nowMs >= this.#probeAtMs && this.#isSettled(nowMs))
-      this.#probe = { startedAtMs: nowMs, said: this.#remb, loss: this.#loss, delayMs: this.#delayMs, isClear: false }
+      this.#probe = { startedAtMs: nowMs, remb: this.#remb, loss: this.#loss, rttMs: this.#rttMs, isClear: false }
     return this.#probe === null ? 0 : Math.max(0, wanted - sent)
   }
 
-  /** What is sent without harm fits. */
+  /** A bitrate that is sent without congestion fits. */
   #trust(sent: number, nowMs: number): void {
     if (this.#bitrate !== null && this.#probe === null && this.#isSettled(nowMs))
       this.#bitrate = Math.max(this.#bitrate, sent * TO_SPARE)
   }
 
-  /** Where there is no estimate, or one that is larger anyway, only loss tells, and has not. */
-  #judge({ startedAtMs, said, delayMs, isClear }: Probe, wanted: number, nowMs: number): void {
+  /** Without a REMB, or with one that is larger anyway, only loss could fail the probe, and it has not. */
+  #judge({ startedAtMs, remb, rttMs, isClear }: Probe, wanted: number, nowMs: number): void {
     const elapsedMs = nowMs - startedAtMs
-    const lift = said === null || said >= wanted ? PROBE_LIFTS : (this.#remb ?? 0) / said
-    const isHopeful = lift > 1 || delayMs !== null
+    const lift = remb === null || remb >= wanted ? PROBE_LIFTS : (this.#remb ?? 0) / remb
+    const isHopeful = lift > 1 || rttMs !== null
     if (elapsedMs < PROBE_HOPELESS_MS || (elapsedMs < PROBE_MS && isHopeful)) return
     if (lift < PROBE_LIFTS && !isClear) {
       this.#failed(nowMs)

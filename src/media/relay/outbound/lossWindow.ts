@@ -1,17 +1,17 @@
 import type { ReportBlock } from '../wire/rtcp.ts'
 
-/** Shorter or with fewer packets, a share of them says nothing. */
+/** The loss of a shorter window, or of fewer packets, says nothing. */
 const WINDOW_MS = 500
 const MIN_PACKETS = 20
 
-/** The share that is lost of some streams together, out of receiver reports: those come at any time and about any few packets. */
+/** The loss of several streams together over a window. Single receiver reports may cover only a few packets. */
 export class LossWindow {
   readonly #reported = new Map<number, { readonly highest: number; readonly lost: number }>()
   #sinceMs: number | null = null
   #expected = 0
   #lost = 0
 
-  /** The share, 0 to 1, when a window is full; else null. */
+  /** The loss, 0 to 1, at the end of a window; else null. */
   add({ ssrc, highestSequence, packetsLost }: ReportBlock, nowMs: number): number | null {
     const before = this.#reported.get(ssrc)
     this.#reported.set(ssrc, { highest: highestSequence, lost: packetsLost })

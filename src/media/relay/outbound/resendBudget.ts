@@ -1,15 +1,14 @@
-/** Of what a viewer is sent, as much again may go to what it asks for and to nothing else. */
+/** Retransmissions may take this share of the media bytes. */
 const SHARE = 0.5
 /**
- * What is not asked for may be asked for later: as much as is sent in a second, and in any case about a keyframe of a
- * small stream.
+ * An unused budget is kept for later: as much as the media of one second, and at least about a keyframe of a small stream.
  */
 const LEAST_BYTES = 48_000
 const MEASURE_MS = 1000
 
 /**
- * How many bytes may go to retransmissions for one viewer. They are earned by what the viewer is really sent, and by
- * nothing that it says: estimates and losses are its claims, and cost it nothing.
+ * Caps the retransmission bandwidth of one viewer. Media that was really sent earns it, and no claim of the viewer does: REMB and
+ * loss reports cost it nothing.
  */
 export class ResendBudget {
   #left = LEAST_BYTES

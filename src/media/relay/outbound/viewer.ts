@@ -49,7 +49,7 @@ export class Viewer {
     if (this.#source !== null) this.show(this.#source, nowMs)
   }
 
-  /** Shows a source, or nothing. Returns false if the viewer did not negotiate the codec of its video, or of its audio if that is all. */
+  /** Shows a source, or nothing. Returns false if the viewer negotiated no codec of the source. */
   show(source: Source | null, nowMs: number): boolean {
     this.#source = source
     if (source === null) {

@@ -20,7 +20,7 @@ const TRY_AGAIN: Negotiated = {
   status: 503,
   problem: 'The media server is starting again; come back in a moment.',
 }
-/** A process that died at its start is not started again before this. */
+/** A process that died is not started again before this time. */
 const PAUSE_MS = 1000
 
 interface Slot {
@@ -32,19 +32,19 @@ interface Slot {
 interface Held {
   readonly room: string
   readonly slot: Slot
-  /** What comes into the process for this session. */
+  /** The frames that go to the process for this session. */
   readonly pipe?: FeedPipe
 }
 
-/** What listens to the frames of one publisher, shared by all who want them. */
+/** The subscribers to the frames of one publisher. */
 interface Tapped {
   readonly hub: Hub
   listeners: number
 }
 
 /**
- * The embedded engine: relay processes of our own, started when they are first needed. A room lives in one of them, so that
- * a publisher that replaces another finds its viewers; when a process dies its sessions are over, and only they.
+ * The embedded engine: relay processes, started when they are first needed. A room lives in one process, so that a publisher
+ * that replaces another keeps its viewers. If a process dies, only its sessions end.
  */
 export function createRelayEngine(options: { log: Logger; now: () => number; config: RelayConfig }): MediaEngine {
   return new RelayEngine(options)
@@ -103,19 +103,19 @@ class RelayEngine implements MediaEngine {
     const slot = this.#slotOf(room)
     const worker = this.#workerOf(slot)
     if (worker === null) throw new Error('the media process is not there')
-    const pipe = new FeedPipe({ sessionId, source, tell: (message, sent) => worker.tell(message, sent) })
+    const pipe = new FeedPipe({ sessionId, source, post: (message, sent) => worker.post(message, sent) })
     this.#sessions.set(sessionId, { room, slot, pipe })
     if (!(await worker.ready) || !this.#sessions.has(sessionId)) return
-    worker.tell({ kind: 'feed', sessionId, room, sourceId })
+    worker.post({ kind: 'feed', sessionId, room, sourceId })
     pipe.open()
   }
 
   tap(sessionId: string): FrameSource {
     return {
-      subscribe: (downTrack) => {
+      subscribe: (sink) => {
         const tapped = this.#tapOf(sessionId)
         tapped.listeners += 1
-        const stop = tapped.hub.subscribe(downTrack)
+        const stop = tapped.hub.subscribe(sink)
         let isStopped = false
         return () => {
           if (isStopped) return
@@ -159,7 +159,7 @@ class RelayEngine implements MediaEngine {
     return least[0]
   }
 
-  /** Who comes right after a process has died waits for the next one, which is not started at once. */
+  /** A session that begins right after a process has died waits: the next process is not started at once. */
   async #pause(slot: Slot): Promise<void> {
     const leftMs = slot.notBeforeMs - this.#now()
     if (slot.worker === null && leftMs > 0) await sleep(Math.min(leftMs + 1, PAUSE_MS))
@@ -174,17 +174,17 @@ class RelayEngine implements MediaEngine {
     const worker = new Worker({
       settings: { ...settings, port },
       log: this.#log,
-      heard: (message) => this.#heard(message),
+      received: (message) => this.#received(message),
       died: (detail) => this.#died(slot, detail),
     })
     slot.worker = worker
     return worker
   }
 
-  #heard(message: FromRelay): void {
+  #received(message: FromRelay): void {
     switch (message.kind) {
       case 'events':
-        for (const event of message.events) this.#post(event)
+        for (const event of message.events) this.#notify(event)
         return undefined
       case 'want':
         return this.#sessions.get(message.sessionId)?.pipe?.want(message.isWanted)
@@ -202,7 +202,7 @@ class RelayEngine implements MediaEngine {
     }
   }
 
-  #post(event: MediaEngineEvent): void {
+  #notify(event: MediaEngineEvent): void {
     if (event.kind === 'ended') this.#forget(event.sessionId)
     for (const listener of this.#listeners) listener(event)
   }
@@ -214,13 +214,13 @@ class RelayEngine implements MediaEngine {
     this.#taps.delete(sessionId)
   }
 
-  /** Everybody who was in it is told one by one, then that it died. It is started again when it is needed again. */
+  /** Reports the end of each session of the process, then its death. The next session starts it again. */
   #died(slot: Slot, detail: string): void {
     slot.worker = null
     slot.notBeforeMs = this.#now() + PAUSE_MS
     const lost = [...this.#sessions].filter(([, held]) => held.slot === slot).map(([sessionId]) => sessionId)
-    for (const sessionId of lost) this.#post({ kind: 'ended', sessionId, reason: 'engine_died' })
-    if (!this.#isStopped) this.#post({ kind: 'died', detail })
+    for (const sessionId of lost) this.#notify({ kind: 'ended', sessionId, reason: 'engine_died' })
+    if (!this.#isStopped) this.#notify({ kind: 'died', detail })
   }
 
   #tapOf(sessionId: string): Tapped {
@@ -233,13 +233,13 @@ class RelayEngine implements MediaEngine {
       return tapped
     }
     this.#taps.set(sessionId, tapped)
-    worker.tell({ kind: 'tap', sessionId })
+    worker.post({ kind: 'tap', sessionId })
     return tapped
   }
 
   #untap(sessionId: string, tapped: Tapped): void {
     if (this.#taps.get(sessionId) !== tapped) return
     this.#taps.delete(sessionId)
-    this.#sessions.get(sessionId)?.slot.worker?.tell({ kind: 'untap', sessionId })
+    this.#sessions.get(sessionId)?.slot.worker?.post({ kind: 'untap', sessionId })
   }
 }

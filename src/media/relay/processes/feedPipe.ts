@@ -6,11 +6,11 @@ export interface FeedPipeOptions {
   readonly sessionId: string
   readonly source: RestingSource
   /** `sent` is called when the message has left. */
-  readonly tell: (message: ToRelay, sent?: () => void) => void
+  readonly post: (message: ToRelay, sent?: () => void) => void
 }
 
 /**
- * A feed on its way to a relay process: its tracks always, so that viewers can be answered; its frames while they are
+ * Sends a feed to a relay process: always its tracks, so that the process can answer viewers, and its frames while they are
  * wanted.
  */
 export class FeedPipe {
@@ -23,24 +23,24 @@ export class FeedPipe {
     this.#options = options
   }
 
-  /** The process knows of the feed now. */
+  /** The process knows the feed now: sends the tracks. */
   open(): void {
-    const { source, sessionId, tell } = this.#options
+    const { source, sessionId, post } = this.#options
     this.#stopTracks = source.announce((tracks) => {
       // While frames flow, their own tracks come with them.
-      if (this.#stopFrames === null) tell({ kind: 'tracks', sessionId, tracks })
+      if (this.#stopFrames === null) post({ kind: 'tracks', sessionId, tracks })
     })
   }
 
   want(isWanted: boolean): void {
-    const { source, sessionId, tell } = this.#options
+    const { source, sessionId, post } = this.#options
     if (this.#isOver || isWanted === (this.#stopFrames !== null)) return
     if (isWanted) {
-      this.#stopFrames = source.subscribe(framePipe(sessionId, tell))
+      this.#stopFrames = source.subscribe(framePipe(sessionId, post))
     } else {
       this.#stopFrames?.()
       this.#stopFrames = null
-      tell({ kind: 'rest', sessionId })
+      post({ kind: 'rest', sessionId })
     }
   }
 

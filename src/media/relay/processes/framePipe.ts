@@ -1,12 +1,12 @@
 import type { FrameSink } from '../../frame.ts'
 import type { Media } from './messages.ts'
 
-/** Frames of one session on their way to another process; some ten seconds of sound and picture. More are dropped. */
+/** Frames of one session that wait for the other process: about ten seconds of audio and video. More are dropped. */
 const MAX_WAITING = 800
 
 /**
- * A sink that sends what it gets to another process, as far as that keeps up: when too much is waiting, frames are dropped up
- * to the next keyframe (of sound alone, until there is room again). `send` calls `sent` when a message has left.
+ * A sink that sends its frames to another process. If that cannot keep up, frames are dropped up to the next keyframe (without
+ * video, until there is room again). `send` calls `sent` when a message has left.
  */
 export function framePipe(sessionId: string, send: (message: Media, sent: () => void) => void): FrameSink {
   let waiting = 0

@@ -1,24 +1,24 @@
 import type { MediaEngineEvent, Negotiated, Patched, PublishOffer, ViewOffer } from '../../engine.ts'
 import type { Frame, TrackInfo } from '../../frame.ts'
 
-/** What a relay process is started with. */
+/** The settings of a relay process. */
 export interface RelaySettings {
   /** Address to listen on; '' for all of both families. */
   readonly host: string
   /** 0: any that is free. */
   readonly port: number
-  /** Addresses that peers are told, in place of those of this machine. */
+  /** Addresses for our candidates, instead of those of this machine. */
   readonly publicAddresses: readonly string[]
   /** Bits per second of one publisher. */
   readonly maxBitrate: number
   readonly maxSessions: number
-  /** A publisher that shows nothing of itself for so long is gone. */
+  /** A publisher that is silent for this long is gone. */
   readonly publisherSilentMs: number
-  /** False: forwards in JavaScript, although there may be something faster. */
+  /** False: forwards in JavaScript even if the native back end is there. */
   readonly native?: boolean
 }
 
-/** Requests that are answered, with what they take and give. */
+/** Requests with their arguments and results. */
 export interface RelayCalls {
   publish: { readonly takes: PublishOffer; readonly gives: Negotiated }
   view: { readonly takes: ViewOffer; readonly gives: Negotiated }
@@ -49,20 +49,20 @@ export type ToRelay =
   | { readonly kind: 'start'; readonly settings: RelaySettings }
   | RelayCall
   | { readonly kind: 'feed'; readonly sessionId: string; readonly room: string; readonly sourceId: string | null }
-  /** No more frames of a feed come until it is wanted again; what is kept of it is of no use then. */
+  /** The frames of a feed stop until it is wanted again. Cached frames are outdated then. */
   | { readonly kind: 'rest'; readonly sessionId: string }
   | { readonly kind: 'tap' | 'untap'; readonly sessionId: string }
   | Media
 
 /** From a relay process to the main process. */
 export type FromRelay =
-  /** `note`: why it forwards in JavaScript alone, where it does. */
+  /** `note`: why it forwards in JavaScript, if it does. */
   | { readonly kind: 'ready'; readonly port: number; readonly note: string | null }
   /** It cannot listen. */
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  /** In their order; those of one moment are one message. */
+  /** In order; the events of one turn are one message. */
   | { readonly kind: 'events'; readonly events: readonly MediaEngineEvent[] }
-  /** Somebody watches this feed from now on, or nobody has for a while. */
+  /** The feed has viewers now, or has had none for a while. */
   | { readonly kind: 'want'; readonly sessionId: string; readonly isWanted: boolean }
   | Media

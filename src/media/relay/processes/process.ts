@@ -1,4 +1,4 @@
-// One relay process: started, told what to do and listened to by `engine.ts`, over IPC. It ends when that is gone.
+// One relay process. `engine.ts` starts and controls it over IPC. It exits when its parent has gone.
 import { systemRandom } from '../../../base/random.ts'
 import type { MediaEngineEvent } from '../../engine.ts'
 import type { FrameSink } from '../../frame.ts'
@@ -14,22 +14,22 @@ import type { HostAddress } from '../wire/sdp/candidate.ts'
 
 const MAX_HOSTS = 8
 
-function tell(message: FromRelay): void {
+function post(message: FromRelay): void {
   postEvents()
   if (process.connected) process.send?.(message)
 }
 
-/** What happened and was not told yet. Every second that is the byte counts of all sessions: one message, not hundreds. */
+/** Events that were not posted yet. The byte counts of all sessions make one message each second, not hundreds. */
 let events: MediaEngineEvent[] = []
 
 function postEvents(): void {
   if (events.length === 0) return
-  const told = events
+  const posted = events
   events = []
-  tell({ kind: 'events', events: told })
+  post({ kind: 'events', events: posted })
 }
 
-/** The frames of a session, to the main process. */
+/** Sends the frames of a session to the main process. */
 const tapped = (sessionId: string): FrameSink =>
   framePipe(sessionId, (message, sent) => {
     postEvents()
@@ -41,7 +41,7 @@ process.on('disconnect', () => process.exit(0))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 process.once('message', (message: ToRelay) => {
   if (message.kind !== 'start') throw new Error('the first message must be the settings')
-  run(message.settings).catch((error: unknown) => tell({ kind: 'failed', problem: String(error) }))
+  run(message.settings).catch((error: unknown) => post({ kind: 'failed', problem: String(error) }))
 })
 
 async function run(settings: RelaySettings): Promise<void> {
@@ -49,7 +49,7 @@ async function run(settings: RelaySettings): Promise<void> {
   const now = (): number => performance.timeOrigin + performance.now()
   const receive: Receive = (datagram, from) => relay.receive(datagram, from)
   const { udp, native, note } = await openPort(settings, settings.native !== false, receive)
-  // The same port of TCP, for peers without UDP. When somebody else has it, peers are not told of it.
+  // The same port of TCP, for peers without UDP. If it is taken, answers have no TCP candidates.
   const tcp = await openTcp({ addresses: udp.addresses, port: udp.port }, receive).catch(() => null)
   const hosts = hostsOf(settings, udp, tcp === null ? ['udp'] : ['udp', 'tcp'])
   const relay = new Relay({
@@ -64,18 +64,18 @@ async function run(settings: RelaySettings): Promise<void> {
     send: (datagram, to) => (isTcp(to) ? tcp?.send(datagram, to) : udp.send(datagram, to)),
     release: (at) => isTcp(at) && tcp?.release(at),
     emit,
-    want: (sessionId, isWanted) => tell({ kind: 'want', sessionId, isWanted }),
+    want: (sessionId, isWanted) => post({ kind: 'want', sessionId, isWanted }),
   })
   setInterval(() => relay.tick(), TICK_MS)
   process.on('message', listener(relay))
-  tell({ kind: 'ready', port: udp.port, note })
+  post({ kind: 'ready', port: udp.port, note })
 }
 
-/** What frames come in by, and how those that go out are stopped; by session. */
+/** By session: where incoming frames go, and the functions that stop outgoing frames. */
 const feeds = new Map<string, FrameFeed>()
 const taps = new Map<string, () => void>()
 
-/** Passes on what happened. Of a session that is over nothing is kept. */
+/** Queues an event. Forgets a session that has ended. */
 function emit(event: MediaEngineEvent): void {
   if (event.kind === 'ended') {
     feeds.delete(event.sessionId)
@@ -85,14 +85,14 @@ function emit(event: MediaEngineEvent): void {
   if (events.push(event) === 1) queueMicrotask(postEvents)
 }
 
-/** Does what the messages say, in their order. */
+/** Handles the messages, in their order. */
 function listener(relay: Relay): (message: ToRelay) => void {
   return (message) => {
     switch (message.kind) {
       case 'start':
         return
       case 'call':
-        tell({ kind: 'answer', id: message.id, value: answer(relay, message) })
+        post({ kind: 'answer', id: message.id, value: handleCall(relay, message) })
         return
       case 'feed':
         feeds.set(message.sessionId, relay.feed(message))
@@ -111,12 +111,12 @@ function listener(relay: Relay): (message: ToRelay) => void {
       case 'tracks':
       case 'frame':
       case 'end':
-        put(message)
+        handleMedia(message)
     }
   }
 }
 
-function answer(relay: Relay, call: RelayCall): unknown {
+function handleCall(relay: Relay, call: RelayCall): unknown {
   switch (call.method) {
     case 'publish':
       return relay.publish(call.takes)
@@ -130,7 +130,7 @@ function answer(relay: Relay, call: RelayCall): unknown {
   }
 }
 
-function put(message: Media): void {
+function handleMedia(message: Media): void {
   const feed = feeds.get(message.sessionId)
   if (message.kind === 'tracks') feed?.tracks(message.tracks)
   else if (message.kind === 'frame') feed?.frame(message.frame)
@@ -140,13 +140,15 @@ function put(message: Media): void {
   }
 }
 
-/** Where peers can reach us: what the configuration says, or the addresses of this machine; the loopback if nothing else. */
+/** Our host candidates: the configured addresses, else those of this machine; the loopback if there is nothing else. */
 function hostsOf(
   { publicAddresses }: RelaySettings,
   { port, addresses }: UdpPort,
   transports: readonly HostAddress['transport'][],
 ): HostAddress[] {
   const outside = addresses.filter((address) => address !== '::1' && !address.startsWith('127.'))
-  const told = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
-  return transports.flatMap((transport) => told.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })))
+  const announced = publicAddresses.length > 0 ? publicAddresses : outside.length > 0 ? outside : addresses
+  return transports.flatMap((transport) =>
+    announced.slice(0, MAX_HOSTS).map((address) => ({ transport, address, port })),
+  )
 }

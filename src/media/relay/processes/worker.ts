@@ -6,9 +6,9 @@ import type { FromRelay, RelayCalls, RelaySettings, ToRelay } from './messages.t
 export interface WorkerOptions {
   readonly settings: RelaySettings
   readonly log: Logger
-  /** Everything but answers. */
-  readonly heard: (message: FromRelay) => void
-  /** The process is gone. Called once, also when it could not be started. */
+  /** Called for each message that is not an answer. */
+  readonly received: (message: FromRelay) => void
+  /** The process has ended. Called once, also if it could not be started. */
   readonly died: (detail: string) => void
 }
 
@@ -18,8 +18,8 @@ const START_MS = 15_000
 const ANSWER_MS = 5000
 const TAIL_CHARACTERS = 2000
 /**
- * By default the nursery of the heap grows to 96 MB for what dies young anyway; 12 MB serve as well, and cost a packet no
- * more CPU. The rest of the heap is collected the more often, and with it what sessions leave outside of it: keys, ciphers.
+ * By default the young generation of the heap grows to 96 MB; 12 MB serve as well and cost no more CPU per packet. The old
+ * generation is then collected more often, and with it the keys and ciphers of ended sessions, which lie outside the heap.
  */
 const NODE_ARGS = ['--max-semi-space-size=4']
 
@@ -40,7 +40,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    // What we were started with is not for it: a guard that follows our parent would take its channel to us for its own.
+    // It does not inherit our environment: a guard that watches our parent would take the IPC channel for its own.
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const
     const env = childEnvironment()
     this.#child = fork(PROGRAM, [], { serialization: 'advanced', execArgv: NODE_ARGS, env, stdio: [...stdio] })
@@ -48,7 +48,7 @@ export class Worker {
       this.#tail = (this.#tail + chunk.toString()).slice(-TAIL_CHARACTERS)
     })
     this.#child.on('error', (error) => this.#die(error.message))
-    // Not `close`, which does not come when it was us who hung up. What it said last is read in the meantime.
+    // `close` does not come when we disconnect. `setImmediate` leaves time to read the last of its stderr.
     this.#child.on('exit', (code, signal) => {
       setImmediate(() => this.#die(`${signal ?? `exit ${code}`} ${this.#tail.trim()}`.trim()))
     })
@@ -59,7 +59,7 @@ export class Worker {
     return this.#child.pid
   }
 
-  /** True when it listens; false when it never will. */
+  /** True once it listens; false when it never will. */
   get ready(): Promise<boolean> {
     return this.#ready
   }
@@ -74,16 +74,16 @@ export class Worker {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#answered(id, undefined), ANSWER_MS)
       this.#waiting.set(id, { resolve: resolve as (value: unknown) => void, timer })
-      this.tell({ kind: 'call', id, method, takes } as ToRelay)
+      this.post({ kind: 'call', id, method, takes } as ToRelay)
     })
   }
 
-  /** `sent` is called when the message has left us; not when the process is gone. */
-  tell(message: ToRelay, sent: () => void = () => undefined): void {
+  /** `sent` is called when the message has left; not if the process has ended. */
+  post(message: ToRelay, sent: () => void = () => undefined): void {
     if (!this.#isDead && this.#child.connected) this.#child.send(message, sent)
   }
 
-  /** Ends the process, gently at first. */
+  /** Ends the process: disconnects, and kills it if it does not exit. */
   async stop(): Promise<void> {
     if (this.#isDead) return
     const gone = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()))
@@ -104,11 +104,11 @@ export class Worker {
         if (message.kind === 'ready') this.#started(message.note, settle)
         else if (message.kind === 'failed') this.#refuse(message.problem)
         else if (message.kind === 'answer') this.#answered(message.id, message.value)
-        else this.#options.heard(message)
+        else this.#options.received(message)
       })
       this.#child.once('exit', () => settle(false))
       this.#child.once('error', () => settle(false))
-      this.tell({ kind: 'start', settings: this.#options.settings })
+      this.post({ kind: 'start', settings: this.#options.settings })
     })
   }
 

@@ -33,7 +33,7 @@ export function openGcm(keys: SessionKeys, nonce: Buffer, aad: Uint8Array, seale
   }
 }
 
-/** AES in counter mode, both ways (RFC 3711 section 4.1.1). */
+/** AES in counter mode, for both directions (RFC 3711 section 4.1.1). */
 export const applyCounter = (keys: SessionKeys, iv: Buffer, body: Uint8Array): Buffer =>
   createCipheriv('aes-128-ctr', keys.encryption, iv).update(body)
 
@@ -47,7 +47,7 @@ export function tagOf(keys: SessionKeys, ...parts: readonly Uint8Array[]): Buffe
 export const isTag = (given: Uint8Array, right: Buffer): boolean =>
   given.length === right.length && timingSafeEqual(given, right)
 
-/** RFC 7714 section 8.1: two zero bytes, SSRC, roll-over count, sequence number; all of it XOR the salt. Good until the next. */
+/** RFC 7714 section 8.1: (two zero bytes, SSRC, roll-over count, sequence number) XOR salt. Valid until the next call. */
 export function rtpNonce({ salt }: SessionKeys, ssrc: number, rollovers: number, sequence: number): Buffer {
   NONCE.writeUInt16BE(0)
   NONCE.writeUInt32BE(ssrc, 2)
@@ -56,7 +56,7 @@ export function rtpNonce({ salt }: SessionKeys, ssrc: number, rollovers: number,
   return mix(NONCE, salt)
 }
 
-/** RFC 7714 section 9.1: two zero bytes, SSRC, two zero bytes, packet index; all of it XOR the salt. Good until the next. */
+/** RFC 7714 section 9.1: (two zero bytes, SSRC, two zero bytes, packet index) XOR salt. Valid until the next call. */
 export function rtcpNonce({ salt }: SessionKeys, ssrc: number, index: number): Buffer {
   NONCE.writeUInt16BE(0)
   NONCE.writeUInt32BE(ssrc, 2)
@@ -66,8 +66,8 @@ export function rtcpNonce({ salt }: SessionKeys, ssrc: number, index: number): B
 }
 
 /**
- * RFC 3711 section 4.1.1: `salt * 2^16 XOR SSRC * 2^64 XOR index * 2^16`, with the 48-bit index in two parts. Good until the
- * next.
+ * RFC 3711 section 4.1.1: `salt * 2^16 XOR SSRC * 2^64 XOR index * 2^16`, with the 48-bit index in two parts. Valid until
+ * the next call.
  */
 export function counterIv({ salt }: SessionKeys, ssrc: number, indexHigh: number, indexLow: number): Buffer {
   COUNTER.fill(0)

@@ -16,12 +16,12 @@ export function estimateIndex(highest: number, sequence: number): number {
 }
 
 /**
- * How far back a packet may come late. A retransmission arrives up to a second after its time, which is some 2,000 packets
- * of a fast stream; RFC 3711 asks for 64 at least.
+ * How late a packet may be, in packets. A retransmission arrives up to a second late, which is about 2,000 packets of a fast
+ * stream; RFC 3711 requires at least 64.
  */
 const WINDOW = 4096
 
-/** Which of the latest indexes have been seen, so that none is taken twice (RFC 3711 section 3.3.2). */
+/** Which of the latest indexes have arrived, so that none is accepted twice (RFC 3711 section 3.3.2). */
 export class ReplayWindow {
   /** The highest index taken, -1 before the first. */
   highest = -1
@@ -33,7 +33,7 @@ export class ReplayWindow {
     return index > this.highest - WINDOW && this.#seen[index % WINDOW] === 0
   }
 
-  /** Call it only for packets that proved to be genuine. */
+  /** Call it only for packets that proved to be authentic. */
   take(index: number): void {
     const skipped = Math.min(index - this.highest - 1, WINDOW)
     for (let step = 1; step <= skipped; step++) this.#seen[(this.highest + step) % WINDOW] = 0

@@ -13,7 +13,7 @@ export interface SrtpProfile {
 const GCM: SrtpProfile = { id: 7, name: 'AEAD_AES_128_GCM', keyBytes: 16, saltBytes: 12, tagBytes: 16 }
 const CM: SrtpProfile = { id: 1, name: 'AES_CM_128_HMAC_SHA1_80', keyBytes: 16, saltBytes: 14, tagBytes: 10 }
 
-/** What we accept, the preferred one first: GCM costs half of AES-CM with HMAC-SHA1. */
+/** The profiles that we accept, the preferred one first: GCM costs half as much as AES-CM with HMAC-SHA1. */
 export const PROFILES: readonly SrtpProfile[] = [GCM, CM]
 
 export const profileOf = (id: number | undefined): SrtpProfile | undefined => PROFILES.find((one) => one.id === id)

@@ -2,7 +2,7 @@ import { applyCounter, counterIv, isTag, openGcm, rtcpNonce, rtpNonce, tagOf } f
 import { estimateIndex, ReplayWindow } from './index.ts'
 import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
 
-/** A genuine RTP packet, in the clear. */
+/** An authentic RTP packet, decrypted. */
 export interface OpenedRtp {
   /** The whole packet: header as it came, payload decrypted. */
   readonly packet: Buffer
@@ -10,19 +10,19 @@ export interface OpenedRtp {
   readonly index: number
 }
 
-/** Something faster than `node:crypto` that opens RTP packets with the keys of this peer. */
+/** Opens RTP packets with the keys of one peer, faster than `node:crypto`. */
 export interface RtpOpener {
-  /** Whether the packet is genuine. What follows its first `clear` bytes, up to the tag, is decrypted in place then. */
+  /** Returns whether the packet is authentic. If so, the bytes after the first `clear`, up to the tag, are decrypted in place. */
   open(sealed: Buffer, clear: number, ssrc: number, index: number): boolean
   close(): void
 }
 
 const HEADER = 12
 const SEQUENCES = 0x10000
-/** A publisher with three simulcast layers, their retransmissions and sound has seven; no honest peer has more than this. */
+/** A publisher with three simulcast layers, their RTX and audio has seven streams; no honest peer has more than this. */
 const MAX_STREAMS = 32
 
-/** Opens what one peer sends: checks that it is genuine and was not there before. */
+/** Opens the packets of one peer: checks that each is authentic and not a replay. */
 export class SrtpReader {
   readonly #rtp: SessionKeys
   readonly #rtcp: SessionKeys
@@ -38,7 +38,7 @@ export class SrtpReader {
   }
 
   /**
-   * Undefined: not genuine, seen before, or no RTP packet at all. `sealed` is decrypted in place and holds what is returned.
+   * Undefined: not authentic, a replay, or no RTP packet. `sealed` is decrypted in place, and the result is a view of it.
    */
   rtp(sealed: Buffer): OpenedRtp | undefined {
     const clear = headerLength(sealed)
@@ -54,14 +54,14 @@ export class SrtpReader {
     return { packet: sealed.subarray(0, sealed.length - this.#rtp.profile.tagBytes), index }
   }
 
-  /** A plain compound packet; undefined when it is not genuine or was seen before. */
+  /** The decrypted compound packet; undefined when it is not authentic or a replay. */
   rtcp(sealed: Buffer): Buffer | undefined {
     const { tagBytes, name } = this.#rtcp.profile
     if (sealed.length < 8 + 4 + tagBytes) return undefined
     const ssrc = sealed.readUInt32BE(4)
     const trailerAt = name === 'AEAD_AES_128_GCM' ? sealed.length - 4 : sealed.length - 4 - tagBytes
     const trailer = sealed.readUInt32BE(trailerAt)
-    // Everybody encrypts here; a packet that says it is not encrypted is not one of a peer of ours.
+    // All our peers encrypt. A packet that claims not to be encrypted is not from one of them.
     if (trailer < 0x80000000) return undefined
     const index = trailer - 0x80000000
     const seen = streamOf(this.#rtcpSeen, ssrc)
@@ -73,7 +73,7 @@ export class SrtpReader {
     return Buffer.concat([sealed.subarray(0, 8), body])
   }
 
-  /** Decrypts in place; false when it is not genuine. */
+  /** Decrypts in place; false when it is not authentic. */
   #openRtp(sealed: Buffer, clear: number, ssrc: number, index: number): boolean {
     if (this.#opener !== null) return this.#opener.open(sealed, clear, ssrc, index)
     const payload = this.#decryptRtp(sealed, clear, ssrc, index)
@@ -108,7 +108,7 @@ export class SrtpReader {
   }
 }
 
-/** The window of a stream; a new one is kept by the caller once a packet proved to be genuine. */
+/** The window of a stream; the caller keeps a new one once a packet has proved to be authentic. */
 function streamOf(all: ReadonlyMap<number, ReplayWindow>, ssrc: number): ReplayWindow | undefined {
   return all.get(ssrc) ?? (all.size < MAX_STREAMS ? new ReplayWindow() : undefined)
 }

@@ -1,11 +1,11 @@
 import { applyCounter, counterIv, rtcpNonce, rtpNonce, sealGcm, tagOf } from './cipher.ts'
 import { deriveKeys, type MasterKeys, type SessionKeys } from './keys.ts'
 
-/** What the twelve bytes of an RTP header without extensions say. */
+/** The fields of an RTP header without extensions. */
 export interface RtpHead {
   readonly payloadType: number
   readonly marker: boolean
-  /** Sequence number with its roll-over count in front (48 bits). Each index may be used for one content only. */
+  /** Sequence number with its roll-over count in front, 48 bits. It is a nonce: never use one for two contents. */
   readonly index: number
   readonly timestamp: number
   readonly ssrc: number
@@ -14,7 +14,7 @@ export interface RtpHead {
 const HEADER = 12
 const SEQUENCES = 0x10000
 
-/** Protects what we send to one peer. It keeps no state for RTP, so a retransmission is sealed like any other packet. */
+/** Encrypts what we send to one peer. It keeps no state for RTP, so a retransmission is sealed like any other packet. */
 export class SrtpWriter {
   readonly #rtp: SessionKeys
   readonly #rtcp: SessionKeys
@@ -41,7 +41,7 @@ export class SrtpWriter {
     }
     const end = HEADER + payload.length
     applyCounter(this.#rtp, counterIv(this.#rtp, head.ssrc, rollovers, sequence), payload).copy(packet, HEADER)
-    // The roll-over count is authenticated behind the packet; for a moment it stands where the tag will be.
+    // The roll-over count is authenticated behind the packet; until then it is in the place of the tag.
     packet.writeUInt32BE(rollovers, end)
     tagOf(this.#rtp, packet.subarray(0, end + 4)).copy(packet, end)
     return packet

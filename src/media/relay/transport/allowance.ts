@@ -1,12 +1,12 @@
 export interface AllowanceOptions {
-  /** How much at once, after a while without any. */
+  /** The size of the bucket. */
   readonly burst: number
   readonly perSecond: number
 }
 
 /**
- * A bound on what a peer can make us do: a token bucket, without timers. What is kept is the moment at which it is full
- * again (the virtual scheduling of ITU-T I.371).
+ * A rate limit: a token bucket without timers. It stores the time at which the bucket is full again (the virtual scheduling
+ * algorithm of ITU-T I.371).
  */
 export class Allowance {
   readonly #burstMs: number
@@ -18,7 +18,7 @@ export class Allowance {
     this.#burstMs = burst * this.#costMs
   }
 
-  /** Whether one more is allowed now; it is taken then. */
+  /** Takes a token. Returns false if there is none. */
   take(nowMs: number): boolean {
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + this.#costMs
     if (fullAtMs - nowMs > this.#burstMs) return false

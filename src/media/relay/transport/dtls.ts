@@ -4,7 +4,7 @@ import { HandshakeOrder } from './dtlsOrder.ts'
 import { ALERT, cookieIn, HANDSHAKE, RECORD_HEADER, recordsOf } from './dtlsRecords.ts'
 import { type MasterKeys, PROFILES, profileOf } from '../srtp/keys.ts'
 
-/** The certificate that this process shows to every peer, and its fingerprint for answers (RFC 8122). */
+/** The certificate of this process, and its fingerprint for answers (RFC 8122). */
 export interface Identity {
   readonly fingerprint: CertificateFingerprint
   readonly certificate: Awaited<ReturnType<typeof RTCDtlsTransport.SetupCertificate>>
@@ -26,25 +26,25 @@ export async function createIdentity(): Promise<Identity> {
 
 export interface HandshakeOptions {
   readonly identity: Identity
-  /** Those of the peer's SDP: its certificate must have one of them. */
+  /** The fingerprints of the peer's SDP: its certificate must match one of them. */
   readonly fingerprints: readonly CertificateFingerprint[]
   send(datagram: Buffer): void
-  /** The peer proved to be the one that made the offer. */
+  /** The peer proved that it made the offer. */
   connected(keys: { readonly inbound: MasterKeys; readonly outbound: MasterKeys }): void
-  /** It is not, or does not speak DTLS as we do. */
+  /** The peer has another certificate, or the handshake failed. */
   failed(problem: string): void
-  /** The peer said goodbye (close_notify). */
+  /** The peer sent a close_notify. */
   closed(): void
 }
 
-/** What an address has to do that did not prove yet that it hears us: to repeat a cookie (RFC 6347 section 4.2.1). */
+/** How an address proves that it receives our packets: it repeats a cookie (RFC 6347 section 4.2.1). */
 export interface AddressProof {
-  /** 20 bytes that nobody can know who did not receive them there. */
+  /** 20 bytes that only a receiver at that address can know. */
   readonly cookie: Buffer
   proved(): void
 }
 
-/** Records that one handshake may take; an honest one with every message lost twice needs less. */
+/** Records that one handshake may take. An honest one in which every message is lost twice needs fewer. */
 const MAX_RECORDS = 200
 const DTLS_1_2 = 0xfefd
 const FATAL = 2
@@ -53,8 +53,8 @@ const CERTIFICATE_VERIFY = 15
 const SERVER = 2
 
 /**
- * The DTLS side of one peer, where it is the client (`a=setup:passive` here). werift does the handshake; what it leaves to
- * its user is done here: that the certificate is the one of the offer, and that the peer holds its private key.
+ * The DTLS server for one peer (`a=setup:passive`). werift does the handshake. It leaves two checks to its user, which are done
+ * here: the certificate is the one of the offer, and the peer holds its private key.
  */
 export class DtlsHandshake {
   readonly #options: HandshakeOptions
@@ -82,7 +82,7 @@ export class DtlsHandshake {
     this.#server.onError.subscribe((error: unknown) => this.#fail(String(error)))
   }
 
-  /** Takes in a datagram whose first byte is that of a DTLS record. `proof`: null when its address needs none. */
+  /** Handles a datagram of DTLS records. `proof`: null when its address needs none. */
   receive(datagram: Buffer, proof: AddressProof | null): void {
     if (this.#isOver) return
     for (const record of recordsOf(datagram)) {
@@ -91,7 +91,7 @@ export class DtlsHandshake {
     }
   }
 
-  /** Says goodbye, best effort, and forgets the peer. */
+  /** Sends a close_notify, best effort, and forgets the peer. */
   close(): void {
     if (this.#isConnected && !this.#isOver) this.#options.send(this.#closeNotify())
     this.#isOver = true
@@ -100,7 +100,7 @@ export class DtlsHandshake {
 
   #receiveHandshake(record: Buffer, proof: AddressProof | null): void {
     this.#records += 1
-    // An alert in the clear may come from anybody; whoever gives up is noticed by its silence.
+    // Anyone can forge an alert in the clear. A peer that gave up is noticed by its silence.
     if (this.#records > MAX_RECORDS || record[0] === ALERT) return
     const isClear = record.readUInt16BE(3) === 0
     if (record[0] === HANDSHAKE && isClear) {
@@ -111,11 +111,11 @@ export class DtlsHandshake {
     try {
       this.#transport.onData(record, ['', 0])
     } catch {
-      // Malformed. An honest peer sends the right one again.
+      // Malformed. An honest peer retransmits a correct one.
     }
   }
 
-  /** werift compares the cookie of a ClientHello with one of its own, the same for all addresses: here it is told which. */
+  /** werift compares the cookie of a ClientHello with one cookie for all addresses. This sets the cookie of the address. */
   #expectCookie(cookie: Buffer | null, proof: AddressProof | null): void {
     const { dtls } = this.#server
     if (cookie === null) return
@@ -126,16 +126,16 @@ export class DtlsHandshake {
   }
 
   /**
-   * After the handshake only what is encrypted counts (epoch 1): a forged ClientHello would otherwise begin anew, and a
-   * forged alert end it. A Finished that comes again means that ours was lost; werift answers it.
+   * After the handshake only encrypted records count (epoch 1): a forged ClientHello would otherwise restart the handshake, and
+   * a forged alert would end it. A repeated Finished means that ours was lost; werift answers it.
    */
   #receiveAfterwards(record: Buffer): void {
     if (record.readUInt16BE(3) !== 1) return
     if (record[0] === HANDSHAKE) this.#transport.onData(record, ['', 0])
-    else if (record[0] === ALERT && this.#isGoodbye(record)) this.#endedByPeer()
+    else if (record[0] === ALERT && this.#isCloseNotify(record)) this.#endedByPeer()
   }
 
-  #isGoodbye(record: Buffer): boolean {
+  #isCloseNotify(record: Buffer): boolean {
     const header = { type: ALERT, version: DTLS_1_2, epoch: 1, sequenceNumber: record.readUIntBE(5, 6) }
     try {
       const alert = this.#server.cipher.cipher.decrypt(SERVER, record.subarray(RECORD_HEADER), header)
@@ -216,7 +216,7 @@ export class DtlsHandshake {
   }
 }
 
-/** What werift takes for a socket. */
+/** The socket that werift sees. */
 export const createTransport = (send: (datagram: Buffer) => void): Transport => ({
   type: 'udp',
   address: { address: '', family: '', port: 0 },
@@ -230,7 +230,7 @@ export const createTransport = (send: (datagram: Buffer) => void): Transport => 
 const digest = (hash: string, der: Buffer): string =>
   (createHash(hash).update(der).digest('hex').toUpperCase().match(/../g) ?? []).join(':')
 
-/** The hashes that a fingerprint may be made with, by their names in SDP (RFC 8122 section 5); SHA-1 is too weak. */
+/** The hashes of fingerprints, by their names in SDP (RFC 8122 section 5). SHA-1 is too weak. */
 const HASHES: Readonly<Record<string, string>> = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' }
 
 function hasFingerprint(certificate: Buffer, fingerprints: readonly CertificateFingerprint[]): boolean {

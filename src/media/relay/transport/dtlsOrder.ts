@@ -3,25 +3,25 @@ const HEADER = 12
 const CLIENT_HELLO = 1
 
 interface Progress {
-  /** Number of the message that comes next. */
+  /** The number of the next message. */
   readonly next: number
-  /** Bytes of it that came. */
+  /** Bytes of it that arrived. */
   readonly taken: number
-  /** The one before it may come again: nobody answered it, as far as the client knows. */
+  /** The message before it was a ClientHello, which the client may repeat until it has an answer. */
   readonly isHello: boolean
-  /** Bytes of that one that came again. */
+  /** Bytes of the repeated ClientHello that arrived. */
   readonly again: number
 }
 
 /**
- * Lets through the messages of a client's handshake once each and in their order. werift takes them as they come, and a flight that
- * comes twice before it was answered makes it derive other keys than the client has. What comes too early is dropped: the
- * client sends the whole flight again. A ClientHello may come again until it was answered, so that the answer comes again.
+ * Passes each message of a client's handshake once and in order. werift takes messages as they arrive: a flight that arrives
+ * twice before its answer makes it derive other keys than the client. A message that arrives too early is dropped: the client
+ * retransmits the whole flight. A repeated ClientHello passes until it was answered, so that its answer is repeated.
  */
 export class HandshakeOrder {
   #progress: Progress = { next: 0, taken: 0, isHello: false, again: 0 }
 
-  /** Whether to take in the handshake messages in the clear of a record; `body`: the record without its header. */
+  /** Whether to accept the unencrypted handshake messages of a record. `body`: the record without its header. */
   takes(body: Buffer): boolean {
     let progress: Progress | null = this.#progress
     for (let at = 0; at < body.length && progress !== null; ) {
@@ -36,7 +36,7 @@ export class HandshakeOrder {
   }
 }
 
-/** Null: it is not its turn. */
+/** Null: the message is out of order. */
 function after(progress: Progress, message: Buffer): Progress | null {
   const [type, length, number] = [message.readUInt8(0), message.readUIntBE(1, 3), message.readUInt16BE(4)]
   const begin = message.readUIntBE(6, 3)

@@ -14,7 +14,7 @@ export const isHelloVerifyRequest = (datagram: Uint8Array): boolean =>
   datagram[0] === HANDSHAKE && datagram[RECORD_HEADER] === HELLO_VERIFY_REQUEST
 
 /**
- * The cookie of a ClientHello (RFC 6347 section 4.2.1), empty in the first ClientHello; null for other messages and later fragments.
+ * The cookie of a ClientHello (RFC 6347 section 4.2.1), empty in the first one; null for other messages and later fragments.
  * `body`: a record without its header.
  */
 export function cookieIn(body: Buffer): Buffer | null {

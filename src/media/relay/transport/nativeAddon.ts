@@ -35,12 +35,12 @@ export interface Addon {
     ssrc: number,
     payload: Buffer,
   ): Buffer
-  /** Whether it is genuine; what follows its `clear` bytes is decrypted in place then, and worthless otherwise. */
+  /** Returns whether it is authentic. Decrypts the bytes after the first `clear` in place; they are garbage otherwise. */
   open(transport: number, sealed: Buffer, clear: number, ssrc: number, index: number): boolean
   /** A descriptor of its own for a datagram socket of this process; 0 when it is none. */
   adoptSocket(fd: number): number
   closeSocket(fd: number): void
-  /** Whether the packets of a run leave for this target as one message, which the kernel cuts. */
+  /** Whether a run of packets leaves for this transport as one message, which the kernel segments (UDP GSO). */
   segments(transport: number): boolean
 }
 
@@ -49,15 +49,15 @@ export const MAX_PAYLOAD = 1460
 /** Bytes in front of a payload. */
 export const HEADER = 12
 
-/** The addons: one carries datagrams, the other seals and opens what is in them. */
+/** The addons: one sends and receives datagrams, the other encrypts and decrypts. */
 export interface Addons {
   readonly fanout: Addon
   readonly udp: UdpAddon
 }
 
 /**
- * Loads the addons where there are some and proves them: what they seal must be what we seal, byte for byte, what they open what we open,
- * and what they send must come. Otherwise the reason, in a sentence for the log; JavaScript does all of it then.
+ * Loads the addons and verifies them: they must encrypt and decrypt as JavaScript does, byte for byte, and their datagrams must
+ * arrive. The error is a sentence for the log; JavaScript does all the work then.
  */
 export function loadNative(folder?: string): Result<Addons, string> {
   const fanout = loadAddon('fanout', folder) as Partial<Addon> | null
@@ -88,7 +88,7 @@ export function sealsAlike(addon: Addon): boolean {
   })
 }
 
-/** Whether a packet opens, and not when a bit of it is another. */
+/** Whether a packet opens, and a packet with one other bit does not. */
 function opensAlike(addon: Addon, target: number, sealed: Buffer, { head, payload }: Sample): boolean {
   const forged = Buffer.from(sealed)
   const at = forged.length - 1 - (head.index % forged.length)
@@ -114,7 +114,7 @@ function samples(): Sample[] {
   )
 }
 
-/** Makes a transport of the addon with the keys of one direction; answers its handle. */
+/** Makes a transport of the addon with the keys of one direction. Returns its handle. */
 export function addTransport(addon: Addon, master: MasterKeys): number {
   const { profile, encryption, authentication, salt } = deriveKeys(master, 'rtp')
   return addon.addTransport(profile.id, encryption.export(), salt, authentication.export())

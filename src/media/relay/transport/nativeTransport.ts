@@ -5,10 +5,10 @@ import { addressBytes } from '../wire/address.ts'
 import { type Addon, addTransport, HEADER } from './nativeAddon.ts'
 import type { Endpoint } from './socket.ts'
 
-/** The sockets of the relay as the addon reaches them. */
+/** The sockets of the relay, as the addon knows them. */
 export class NativeSockets {
   readonly #addon: Addon
-  /** By the place of their address; 0 where the addon has none. */
+  /** By the index of their address; 0 where the addon has none. */
   readonly #descriptors: number[]
 
   constructor(addon: Addon, descriptors: readonly number[]) {
@@ -16,7 +16,7 @@ export class NativeSockets {
     this.#descriptors = descriptors.map((fd) => addon.adoptSocket(fd))
   }
 
-  /** How the addon reaches a peer; null when it does not. */
+  /** How the addon reaches an address; null if it cannot. */
   reach({ address, port, via }: Endpoint): { readonly fd: number; readonly bytes: Buffer } | null {
     const [fd, bytes] = [this.#descriptors[via] ?? 0, bytesOf(address)]
     return fd === 0 || bytes === null || port === 0 ? null : { fd, bytes }
@@ -35,7 +35,7 @@ function bytesOf(address: string): Buffer | null {
 
 const NOWHERE = Buffer.alloc(4)
 
-/** A peer as the addon knows it. It is `RtpSender.native`; `close` it when the peer is gone. */
+/** A transport as the addon knows it (`RtpSender.native`). `close` it with its transport. */
 export class NativeTransport {
   readonly handle: number
   readonly #addon: Addon
@@ -53,12 +53,12 @@ export class NativeTransport {
     this.handle = addTransport(addon, master)
   }
 
-  /** False: its packets go through `sendRtp`. */
+  /** False: its packets go by `sendRtp`. */
   get isRouted(): boolean {
     return this.#isRouted
   }
 
-  /** What went to it through the addon. */
+  /** Bytes sent by the addon. */
   get bytesOut(): number {
     return this.#bytesOut
   }
@@ -67,7 +67,7 @@ export class NativeTransport {
     this.#bytesOut += this.#overhead + payload.length
   }
 
-  /** Sends to there from now on. Null, or what the addon cannot reach, leaves it to `sendRtp`. */
+  /** Sends to this address from now on. If it is null or the addon cannot reach it, packets go by `sendRtp`. */
   route(to: Endpoint | null): void {
     if (this.#isClosed) return
     const reached = to === null ? null : this.#sockets.reach(to)
@@ -83,7 +83,7 @@ export class NativeTransport {
   }
 }
 
-/** Opens what one peer sends. `close` it when the peer is gone. */
+/** Decrypts the packets of one peer. `close` it with its transport. */
 export class NativeOpener implements RtpOpener {
   readonly #addon: Addon
   readonly #handle: number

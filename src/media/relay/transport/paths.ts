@@ -5,9 +5,8 @@ import type { Endpoint } from './socket.ts'
 import { isTcp } from './tcp.ts'
 import { type BindingSuccess, bindingRequest, isAuthentic } from '../wire/stun.ts'
 
-/** User name fragments of ICE, as a check of the peer names them. */
+/** The user name fragments of a check. */
 export interface Names {
-  /** Ours. */
   readonly local: string
   readonly remote: string
 }
@@ -15,28 +14,28 @@ export interface Names {
 export interface PathsOptions {
   readonly random: Random
   send(datagram: Uint8Array, to: Endpoint): void
-  /** The peer's password for this user name fragment of it; undefined: not known, or not yet. */
+  /** The peer's password for its user name fragment; undefined: not known, or not yet. */
   passwordOf(remoteUfrag: string): string | undefined
-  /** An address has shown that it hears us. */
+  /** An address has proved that it receives our packets. */
   proved(at: Endpoint): void
   /** Media goes there from now on. */
   moved(to: Endpoint): void
 }
 
-/** Addresses of one peer that count: it may be reached by several while ICE looks for the best. */
+/** Addresses of one peer: it is reached by several while ICE looks for the best. */
 const MAX_PATHS = 16
-/** A proof that is older than this must be renewed before media moves; and one that is older than that says nothing any more. */
+/** A proof older than `FRESH_MS` must be renewed before media moves to its address. After `STALE_MS` it counts no longer. */
 const FRESH_MS = 5000
 const STALE_MS = 30_000
-/** An address that answers nothing is asked so often, each time three times as long after the last, while checks come from there. */
+/** Our checks to an address that does not answer: three times longer after each, while checks arrive from there. */
 const FIRST_RETRY_MS = 100
 const RETRY_GROWS = 3
 const LONGEST_RETRY_MS = 30_000
-/** Checks of ours to addresses that never proved anything, whatever their number. A browser has some twenty pairs to try. */
+/** Our checks to all addresses without a proof. A browser has about twenty pairs to try. */
 const UNPROVED = { burst: 60, perSecond: 4 }
-/** Checks to one address that may still be answered. */
+/** Pending checks to one address. */
 const MAX_ASKED = 4
-/** Of the transaction id: the session that it belongs to, and what nobody can guess. */
+/** Parts of a transaction id: the session that it belongs to, and random bytes. */
 const TAG_BYTES = 6
 const SECRET_BYTES = 6
 /** Of a host candidate (RFC 8445 section 5.1.2.1). */
@@ -52,15 +51,15 @@ interface Path {
 }
 
 /**
- * The addresses at which one peer may be reached. RFC 8445 lets a lite agent send where a check with USE-CANDIDATE says; but
- * whoever is let in knows all keys of its own session, and may write any source into its packets, so that neither a check
- * nor anything else it seals shows where it is. What does is to repeat something that nobody can know who did not receive
- * it there: the transaction id of a check of ours (as PATH_CHALLENGE in RFC 9000 section 8.2), the cookie of DTLS, or
- * the sequence numbers of TCP. Media goes to addresses that did, and to no others.
+ * The addresses of one peer. RFC 8445 lets a lite agent send to where a check with USE-CANDIDATE comes from. But an admitted
+ * peer knows the keys of its session and can forge any source address, so neither a check nor media proves where it is. What
+ * proves it is to repeat a secret that only a receiver at that address can know: the transaction id of our check (like
+ * PATH_CHALLENGE in RFC 9000 section 8.2), the cookie of DTLS, or the sequence numbers of TCP. Media goes only to proved
+ * addresses.
  */
 export class Paths {
   readonly #options: PathsOptions
-  /** By address, the one that was heard last at the end. */
+  /** By address, the most recently heard at the end. */
   readonly #paths = new Map<string, Path>()
   readonly #unproved = new Allowance(UNPROVED)
   #nominated: Path | null = null
@@ -70,7 +69,7 @@ export class Paths {
     this.#options = options
   }
 
-  /** Where media goes; null before the first proof. */
+  /** The address where media goes; null before the first proof. */
   get present(): Endpoint | null {
     return this.#present?.at ?? null
   }
@@ -84,8 +83,8 @@ export class Paths {
   }
 
   /**
-   * A genuine check came. Asks its address back where that is due. Says whether to answer: an address that does not answer
-   * us is not answered more often than it is asked.
+   * An authentic check arrived. Checks its address in turn if that is due. Returns whether to answer: an address that does not
+   * answer our checks gets no more answers than checks.
    */
   heard(from: Endpoint, names: Names, isNominated: boolean, nowMs: number): boolean {
     const path = this.#pathAt(from, names)
@@ -99,7 +98,7 @@ export class Paths {
     return this.#askInTime(path, nowMs) || path === this.#present || ageMs <= STALE_MS
   }
 
-  /** The peer's media comes from there, and no check yet: a router gave it another port. Asks whether it hears us there. */
+  /** The peer's media arrives from there without a check: a NAT gave it another port. Checks that address. */
   strayed(from: Endpoint, nowMs: number): void {
     if (this.#present === null) return
     const path = this.#pathAt(from, this.#present.names)
@@ -107,7 +106,7 @@ export class Paths {
     this.#askInTime(path, nowMs)
   }
 
-  /** Something came from `from` that only who hears us there can have sent. */
+  /** A packet from `from` proves that its sender receives our packets there. */
   prove(from: Endpoint, nowMs: number): void {
     const path = this.#paths.get(endpointKeyOf(from))
     if (path === undefined) return
@@ -119,7 +118,7 @@ export class Paths {
     this.#settle(path)
   }
 
-  /** Whether it answers a check of ours, from where that was sent to. */
+  /** Returns whether it answers one of our checks, from the address of that check. */
   answered(answer: BindingSuccess, from: Endpoint, nowMs: number): boolean {
     const path = this.#paths.get(endpointKeyOf(from))
     const asked = path?.asked.find(({ transactionId }) => transactionId.equals(answer.transactionId))
@@ -128,12 +127,12 @@ export class Paths {
     return true
   }
 
-  /** Asks the present address whether it still hears us (RFC 7675). */
+  /** Checks the present address again (consent freshness, RFC 7675). */
   askPresent(): void {
     if (this.#present !== null) this.#ask(this.#present)
   }
 
-  /** Passwords came: what could not be asked without them is asked now. */
+  /** New passwords arrived: sends the checks that had to wait for them. */
   renewed(nowMs: number): void {
     for (const path of this.#paths.values()) {
       if (nowMs - path.provedAtMs <= FRESH_MS) continue
@@ -161,7 +160,7 @@ export class Paths {
     return path
   }
 
-  /** Those that never proved anything go first, the one that was not heard for longest; never the present one. */
+  /** Drops a path: one without a proof if there is one, the least recently heard first; never the present path. */
   #makeRoom(): void {
     if (this.#paths.size < MAX_PATHS) return
     const others = [...this.#paths].filter(([, path]) => path !== this.#present)
@@ -191,7 +190,7 @@ export class Paths {
     )
   }
 
-  /** The first address that is proved, and from then on each that the peer nominates. */
+  /** Media goes to the first proved address, and then to each that the peer nominates. */
   #settle(path: Path): void {
     const isWanted = this.#present === null || path === this.#nominated
     if (!isWanted || path === this.#present) return

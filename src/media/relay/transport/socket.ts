@@ -3,20 +3,20 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** Where datagrams of a peer come from, and by which of our sockets. */
+/** The address of a peer, and the socket of ours that it reaches. */
 export interface Endpoint {
   readonly address: string
   readonly port: number
-  /** Which of our addresses it came to, or which TCP connection it came by. Answers have to leave from there: a peer takes them from nowhere else. */
+  /** Our local address, or the TCP connection. Answers must leave from there: a peer accepts them from nowhere else. */
   readonly via: number
 }
 
-/** The one UDP port of a relay process, at each address of this machine. */
+/** The UDP port of a relay process, at each address of this machine. */
 export interface UdpPort {
   readonly port: number
   /** The addresses that it listens at. */
   readonly addresses: readonly string[]
-  /** Best effort: what does not fit into the socket's buffer is dropped, as on any network. */
+  /** Best effort: a datagram that does not fit into the socket's buffer is dropped, as on any network. */
   send(datagram: Uint8Array, to: Endpoint): void
   close(): Promise<void>
 }
@@ -29,16 +29,16 @@ const MAX_WAITING = 64
 /** A port that is free at one address may be taken at another. */
 const ATTEMPTS = 10
 
-/** Takes what came. The datagram may be another's memory: what is kept of it after the call must be a copy. */
+/** Handles a datagram. Its memory is reused after the call: keep a copy. */
 export type Receive = (datagram: Buffer, from: Endpoint) => void
 
 /**
  * Opens a port, at `host` or (when that is '') at every address of this machine. A single socket for all of them would do
- * for listening, but the kernel would choose by itself which address an answer comes from.
+ * for receiving, but the kernel would then choose the source address of each answer.
  * @throws the error of the socket when the port is taken
  */
-export async function openUdp(wish: { host: string; port: number }, receive: Receive): Promise<UdpPort> {
-  const { addresses, sockets, port } = await onOnePort(wish, {
+export async function openUdp(options: { host: string; port: number }, receive: Receive): Promise<UdpPort> {
+  const { addresses, sockets, port } = await onOnePort(options, {
     bind,
     portOf: (socket) => socket.address().port,
     close: closed,
@@ -46,7 +46,7 @@ export async function openUdp(wish: { host: string; port: number }, receive: Rec
   return portOf(sockets, port, addresses, receive)
 }
 
-/** What makes sockets. */
+/** Creates and closes sockets. */
 interface Binder<S> {
   readonly bind: (address: string, port: number) => Promise<S>
   readonly portOf: (socket: S) => number
@@ -77,7 +77,7 @@ export async function onOnePort<S>(
 function portOf(sockets: readonly Socket[], port: number, addresses: readonly string[], receive: Receive): UdpPort {
   for (const [via, socket] of sockets.entries()) {
     socket.on('message', (datagram, from) => receive(datagram, { address: from.address, port: from.port, via }))
-    // A peer whose port is closed makes the kernel report errors here; they say nothing about the others.
+    // The kernel reports the closed port of a peer here. It says nothing about other peers.
     socket.on('error', () => undefined)
   }
   const outbox = new Outbox(sockets)
@@ -93,8 +93,8 @@ function portOf(sockets: readonly Socket[], port: number, addresses: readonly st
 }
 
 /**
- * Datagrams on their way out. Those of one turn are handed over together at its end: to seal for all viewers and then to send
- * to all costs a tenth less than to do both for one after another, because each is kept in the processor's caches.
+ * Queues outgoing datagrams, and sends those of one turn together at its end. Sealing for all viewers and then sending to all
+ * costs a tenth less than doing both for one after another, because the code of each stays in the processor's caches.
  */
 class Outbox {
   readonly #sockets: readonly Socket[]
@@ -122,9 +122,9 @@ class Outbox {
 
   #send(datagram: Uint8Array, to: Endpoint | undefined): void {
     const socket = to && this.#sockets[to.via]
-    // Nobody is at port 0, and Node throws at it.
+    // Port 0 is not a destination, and Node throws at it.
     if (to?.port === 0) return
-    // What the kernel does not take at once waits in our memory; a queue beyond its own buffer helps nobody.
+    // A datagram that the kernel does not take at once would wait in our memory. A queue beyond its buffer is useless.
     if (socket && socket.getSendQueueSize() < BUFFER_BYTES) socket.send(datagram, to.port, to.address)
   }
 }

@@ -3,25 +3,25 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Endpoint } from './socket.ts'
 
-/** Peers that cannot send UDP come here: ICE over TCP (RFC 6544), where we are the passive side. */
+/** ICE over TCP (RFC 6544), for peers that cannot send UDP. We are the passive side. */
 export interface TcpPort {
-  /** Best effort as over UDP: a peer that does not read gets no more. */
+  /** Best effort as over UDP: drops the message of a peer that does not read. */
   send(message: Uint8Array, to: Endpoint): void
-  /** Closes this connection, after what was sent there before. */
+  /** Closes this connection after its pending data. */
   release(at: Endpoint): void
   close(): Promise<void>
 }
 
 /** `Endpoint.via` of the first connection. Below are the UDP sockets. */
 const FIRST_VIA = 1000
-/** A connection more takes the place of the oldest one that was never answered. */
+/** One more connection replaces the oldest one without an answer. */
 const MAX_CONNECTIONS = 2000
-/** One that was never answered, because no genuine check came, is closed after this; a silent one as well. */
+/** A connection is closed after this time without an answer, because no authentic check came, or in silence. */
 const UNKNOWN_MS = 10_000
 const SILENT_MS = 30_000
 /** No datagram of ours or of an honest peer is larger. */
 const MAX_MESSAGE = 4096
-/** A second of a fast stream. What a slower peer misses it asks for again, or it gets a keyframe. */
+/** A second of a fast stream. A slower peer requests retransmissions or gets a keyframe. */
 const MAX_WAITING_BYTES = 1 << 20
 const BACKLOG = 256
 
@@ -71,7 +71,7 @@ export async function openTcp(
   }
 }
 
-/** False: all of them were answered. */
+/** False: all connections have answers. */
 function makeRoom(connections: Map<number, Socket>): boolean {
   for (const [via, socket] of connections) {
     if (!isUnknown(socket)) continue
@@ -101,7 +101,7 @@ function serve(socket: Socket, via: number, receive: (message: Buffer, from: End
   const read = messageReader((message) => receive(message, from))
   const timer = setTimeout(() => isUnknown(socket) && socket.destroy(), UNKNOWN_MS)
   socket.once('close', () => clearTimeout(timer))
-  // Whoever is cut off is noticed by its silence, as over UDP.
+  // A peer that lost its connection is noticed by its silence, as over UDP.
   socket.on('error', () => undefined)
   socket.setTimeout(SILENT_MS, () => socket.destroy())
   socket.on('data', (chunk) => {
@@ -109,7 +109,7 @@ function serve(socket: Socket, via: number, receive: (message: Buffer, from: End
   })
 }
 
-/** Cuts a stream of bytes into messages. What it returns says false when the stream is none of messages. */
+/** Cuts a stream of bytes into messages. The returned function returns false if the stream is malformed. */
 export function messageReader(take: (message: Buffer) => void): (chunk: Buffer) => boolean {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {

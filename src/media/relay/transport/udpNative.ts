@@ -9,16 +9,16 @@ export interface UdpAddon {
   /** `address`: 4 bytes for IPv4, 16 for IPv6. Returns the descriptor, or an error of the system, which is negative. */
   open(address: Buffer, port: number, bufferBytes: number): number
   port(fd: number): number
-  /** Calls `wake` with how many datagrams have come, which it put into the slots of `memory`, and what it knows of each into `heads`. */
+  /** Calls `wake` with the number of datagrams that it received into the slots of `memory`, with a head for each in `heads`. */
   watch(fd: number, memory: Buffer, heads: Buffer, wake: (count: number) => void): void
-  /** Reads what is there without waiting for it; returns how many. */
+  /** Reads without waiting; returns how many datagrams it read. */
   receive(fd: number): number
   /** Whether the kernel took it. */
   send(fd: number, datagram: Uint8Array, address: Buffer, port: number): boolean
   close(fd: number): void
 }
 
-/** As native/udp.c has them: datagrams of one call, room for each, and words of what is told of it. */
+/** As in native/udp.c: datagrams per call, bytes for each, and 32-bit words of its head. */
 const SLOTS = 32
 const SLOT_BYTES = 2048
 const HEAD_WORDS = 6
@@ -35,10 +35,10 @@ export interface NativeUdpPort extends UdpPort {
  */
 export async function openNativeUdp(
   addon: UdpAddon,
-  wish: { host: string; port: number },
+  options: { host: string; port: number },
   receive: Receive,
 ): Promise<NativeUdpPort> {
-  const { addresses, sockets, port } = await onOnePort(wish, {
+  const { addresses, sockets, port } = await onOnePort(options, {
     bind: async (address, at) => bind(addon, address, at),
     portOf: (fd) => addon.port(fd),
     close: async (fd) => addon.close(fd),
@@ -74,15 +74,15 @@ function listen(addon: UdpAddon, fd: number, isSix: boolean, via: number, receiv
   addon.watch(fd, inlet.memory, inlet.headBytes, (count) => inlet.each(count, receive))
 }
 
-/** What comes at one socket. */
+/** Reads the datagrams of one socket. */
 class Inlet {
   readonly memory = Buffer.alloc(SLOTS * SLOT_BYTES)
   readonly headBytes: Buffer
   readonly #heads = new Uint32Array(SLOTS * HEAD_WORDS)
   readonly #isSix: boolean
   readonly #via: number
-  /** Those that sent before, by address and port: most of what comes is from few. */
-  readonly #known = new Map<number | string, Endpoint>()
+  /** Known senders, by address and port: most datagrams come from few. */
+  readonly #endpoints = new Map<number | string, Endpoint>()
 
   constructor(isSix: boolean, via: number) {
     this.headBytes = Buffer.from(this.#heads.buffer)
@@ -101,19 +101,19 @@ class Inlet {
   #from(head: number): Endpoint {
     const [port = 0, first = 0] = [this.#heads[head + 1], this.#heads[head + 2]]
     const key = this.#isSix ? this.#heads.subarray(head + 1, head + HEAD_WORDS).join() : first * 0x10000 + port
-    return this.#known.get(key) ?? this.#meet(key, port, this.#heads.subarray(head + 2, head + HEAD_WORDS))
+    return this.#endpoints.get(key) ?? this.#remember(key, port, this.#heads.subarray(head + 2, head + HEAD_WORDS))
   }
 
-  #meet(key: number | string, port: number, words: Uint32Array): Endpoint {
+  #remember(key: number | string, port: number, words: Uint32Array): Endpoint {
     const from = { address: this.#isSix ? textOfV6(words) : textOfV4(words), port, via: this.#via }
-    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
-    this.#known.set(key, from)
+    if (this.#endpoints.size >= MAX_ENDPOINTS) this.#endpoints.clear()
+    this.#endpoints.set(key, from)
     return from
   }
 }
 
-/** Others are made anew each time, and who sends from many addresses gains nothing by it. */
-const MAX_KNOWN = 4096
+/** Cached endpoints. Beyond that they are created again; a peer with many addresses gains nothing. */
+const MAX_ENDPOINTS = 4096
 
 const textOfV4 = ([word = 0]: Uint32Array): string => [24, 16, 8, 0].map((shift) => (word >>> shift) & 255).join('.')
 
@@ -123,7 +123,7 @@ function textOfV6(words: Uint32Array): string {
   return new SocketAddress({ address, family: 'ipv6' }).address
 }
 
-/** Sends datagrams of the sizes at which it could go wrong from one socket of the addon to another, and looks what comes. */
+/** Sends datagrams of critical sizes from one socket of the addon to another, and compares. */
 export function carriesAlike(addon: UdpAddon): boolean {
   const sizes = [1, 1200, SLOT_BYTES, SLOT_BYTES + 1, 77]
   const [from, to] = [addon.open(LOOPBACK, 0, BUFFER_BYTES), addon.open(LOOPBACK, 0, BUFFER_BYTES)]

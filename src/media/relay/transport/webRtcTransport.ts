@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Random } from '../../../base/random.ts'
-import { type RtpOpener, SrtpReader } from '../srtp/reader.ts'
-import { type RtpHead, SrtpWriter } from '../srtp/writer.ts'
-import { parseRtcp, type RtcpPacket } from '../wire/rtcp.ts'
+import type { RtpHead } from '../srtp/writer.ts'
+import { parseRtcp } from '../wire/rtcp.ts'
 import { isRtcp } from '../wire/rtp.ts'
 import type { BindingRequest, BindingSuccess } from '../wire/stun.ts'
 import { Allowance } from './allowance.ts'
@@ -13,18 +12,9 @@ import type { NativeBackEnd } from './nativeBackEnd.ts'
 import type { NativeTransport } from './nativeTransport.ts'
 import type { RtpSender } from './rtpSender.ts'
 import type { Endpoint } from './socket.ts'
+import { SrtpSession } from './srtpSession.ts'
+import { NO_EVENTS, type TransportEvents } from './transportEvents.ts'
 import { endpointKeyOf } from './transportTable.ts'
-
-/** What a transport reports to its session. */
-export interface TransportEvents {
-  /** DTLS is done: media may flow. */
-  connected(): void
-  /** Null: this peer sends no media. What it sends all the same is not even decrypted. */
-  readonly rtp: ((packet: Buffer, index: number, nowMs: number) => void) | null
-  rtcp(packets: readonly RtcpPacket[], nowMs: number): void
-  /** The peer closed DTLS, or its certificate is not the one of its offer. */
-  closed(): void
-}
 
 export interface TransportOptions {
   readonly credentials: Credentials
@@ -48,13 +38,6 @@ const COOKIE_BYTES = 20
 /** A peer that sent something more recently than this has not moved. */
 const STRAY_AFTER_MS = 200
 
-const NO_EVENTS: TransportEvents = {
-  connected: () => undefined,
-  rtp: null,
-  rtcp: () => undefined,
-  closed: () => undefined,
-}
-
 /** One WebRTC transport: ICE-lite, DTLS and SRTP with one peer (RFC 8445 section 2.5, RFC 5764). */
 export class WebRtcTransport implements RtpSender {
   readonly #options: TransportOptions
@@ -62,13 +45,13 @@ export class WebRtcTransport implements RtpSender {
   readonly #handshake: DtlsHandshake
   readonly #cookieKey: Buffer
   readonly #rtcp = new Allowance(RTCP)
-  #events = NO_EVENTS
+  #events: TransportEvents = NO_EVENTS
   /** Where the datagram that the handshake works on came from. */
   #hearing: Endpoint | null = null
   #nowMs: number
   #checkedAtMs = 0
-  #reader: SrtpReader | null = null
-  #writer: SrtpWriter | null = null
+  /** Null before DTLS is done, and after the end. */
+  #srtp: SrtpSession | null = null
   #isClosed = false
   /**
    * When the peer last proved to be alive, in milliseconds of the relay's clock: by media, which only it can seal, or by an
@@ -78,8 +61,6 @@ export class WebRtcTransport implements RtpSender {
   /** When its last media arrived. */
   mediaAtMs: number
   bytesIn = 0
-  #native: NativeTransport | null = null
-  #opener: RtpOpener | null = null
   #bytesOut = 0
 
   constructor(options: TransportOptions, nowMs: number) {
@@ -95,18 +76,15 @@ export class WebRtcTransport implements RtpSender {
       random,
       send: (datagram, to) => options.send(datagram, to),
       located: (from, isProved) => this.#located(from, isProved),
-      moved: (to) => this.#native?.route(to),
+      moved: (to) => this.native?.route(to),
     })
     this.#handshake = new DtlsHandshake({
       identity,
       fingerprints: [fingerprint],
       send: (datagram) => this.#sendHandshake(datagram),
       connected: ({ inbound, outbound }) => {
-        this.#opener = options.native?.createOpener(inbound) ?? null
-        this.#reader = new SrtpReader(inbound, this.#opener)
-        this.#writer = new SrtpWriter(outbound)
-        this.#native = options.native?.createTransport(outbound) ?? null
-        this.#native?.route(this.#ice.paths.present)
+        this.#srtp = new SrtpSession(inbound, outbound, options.native)
+        this.#srtp.native?.route(this.#ice.paths.present)
         this.seenAtMs = this.#nowMs
         this.mediaAtMs = this.#nowMs
         this.#events.connected()
@@ -123,7 +101,7 @@ export class WebRtcTransport implements RtpSender {
 
   /** The same transport in the native back end, which sends what goes to many viewers. */
   get native(): NativeTransport | null {
-    return this.#native
+    return this.#srtp?.native ?? null
   }
 
   /** Our ICE credentials, as an answer names them. */
@@ -132,11 +110,11 @@ export class WebRtcTransport implements RtpSender {
   }
 
   get bytesOut(): number {
-    return this.#bytesOut + (this.#native?.bytesOut ?? 0)
+    return this.#bytesOut + (this.native?.bytesOut ?? 0)
   }
 
   get isConnected(): boolean {
-    return this.#writer !== null
+    return this.#srtp !== null
   }
 
   /** The IP address where media goes; '' before the first proof. */
@@ -174,24 +152,24 @@ export class WebRtcTransport implements RtpSender {
 
   /** SRTP or SRTCP. A packet that is not authentic has no effect. */
   receiveMedia(sealed: Buffer, from: Endpoint, nowMs: number): void {
-    if (this.#reader === null || this.#isClosed) return
-    if (isRtcp(sealed)) this.#receiveRtcp(this.#reader, sealed, from, nowMs)
-    else if (this.#events.rtp !== null) this.#receiveRtp(this.#reader, sealed, nowMs)
+    if (this.#srtp === null) return
+    if (isRtcp(sealed)) this.#receiveRtcp(this.#srtp, sealed, from, nowMs)
+    else if (this.#events.rtp !== null) this.#receiveRtp(this.#srtp, sealed, nowMs)
   }
 
   /** Whether a packet from `from`, an unknown address, may be this peer's: the peer is silent, on another port of that host. */
   mayBeAt({ address, via }: Endpoint, nowMs: number): boolean {
     const { present } = this.#ice.paths
     const isSilent = nowMs - this.seenAtMs > STRAY_AFTER_MS
-    return isSilent && this.#reader !== null && present?.address === address && present.via === via
+    return isSilent && this.#srtp !== null && present?.address === address && present.via === via
   }
 
   /** Returns false for a packet of another peer. That spoils the datagram: pass a copy. */
   receiveStray(sealed: Buffer, from: Endpoint, nowMs: number): boolean {
-    if (this.#reader === null) return false
+    if (this.#srtp === null) return false
     const isOurs = isRtcp(sealed)
-      ? this.#reader.rtcp(sealed) !== undefined
-      : this.#events.rtp !== null && this.#receiveRtp(this.#reader, sealed, nowMs)
+      ? this.#srtp.openRtcp(sealed) !== undefined
+      : this.#events.rtp !== null && this.#receiveRtp(this.#srtp, sealed, nowMs)
     if (!isOurs) return false
     this.#located(from, false)
     this.#ice.paths.strayed(from, nowMs)
@@ -199,12 +177,12 @@ export class WebRtcTransport implements RtpSender {
   }
 
   sendRtp(head: RtpHead, payload: Buffer): void {
-    if (this.#writer !== null) this.#sendMedia(this.#writer.rtp(head, payload))
+    if (this.#srtp !== null) this.#sendMedia(this.#srtp.sealRtp(head, payload))
   }
 
   /** Sends several packets as one compound. */
   sendRtcp(...packets: readonly Buffer[]): void {
-    if (this.#writer !== null) this.#sendMedia(this.#writer.rtcp(Buffer.concat(packets)))
+    if (this.#srtp !== null) this.#sendMedia(this.#srtp.sealRtcp(Buffer.concat(packets)))
   }
 
   /** Sends a close_notify and forgets the keys. Nothing is sent after this. */
@@ -212,15 +190,14 @@ export class WebRtcTransport implements RtpSender {
     if (this.#isClosed) return
     this.#handshake.close()
     this.#isClosed = true
-    this.#native?.close()
-    this.#opener?.close()
-    this.#writer = null
-    this.#reader = null
+    this.#bytesOut = this.bytesOut
+    this.#srtp?.close()
+    this.#srtp = null
   }
 
   /** Returns false for a packet that is not authentic. */
-  #receiveRtp(reader: SrtpReader, sealed: Buffer, nowMs: number): boolean {
-    const opened = reader.rtp(sealed)
+  #receiveRtp(srtp: SrtpSession, sealed: Buffer, nowMs: number): boolean {
+    const opened = srtp.openRtp(sealed)
     if (opened === undefined) return false
     this.#count(sealed, nowMs)
     this.mediaAtMs = nowMs
@@ -229,9 +206,9 @@ export class WebRtcTransport implements RtpSender {
   }
 
   /** Feedback makes us send more to the current address, so it counts only when it comes from there. */
-  #receiveRtcp(reader: SrtpReader, sealed: Buffer, from: Endpoint, nowMs: number): void {
+  #receiveRtcp(srtp: SrtpSession, sealed: Buffer, from: Endpoint, nowMs: number): void {
     if (!this.#ice.paths.isPresent(from) || !this.#rtcp.take(nowMs)) return
-    const compound = reader.rtcp(sealed)
+    const compound = srtp.openRtcp(sealed)
     const packets = compound === undefined ? null : parseRtcp(compound)
     if (packets === null) return
     this.#count(sealed, nowMs)

@@ -1,6 +1,6 @@
 /** 1900-01-01 to 1970-01-01, in seconds. */
 const NTP_EPOCH = 2_208_988_800
-/** A minute, in 1/65536 s: an older report says nothing of now, and one from later than now looks like a far older one. */
+/** A minute, in 1/65536 s: an older report is of no use, and one from the future looks like a far older one. */
 const LONGEST = 60 * 65_536
 
 export interface NtpTime {
@@ -20,13 +20,13 @@ export const ntpOf = (wallMs: number): NtpTime => ({
 export const wallOf = ({ ntpSeconds, ntpFraction }: NtpTime): number =>
   (ntpSeconds - NTP_EPOCH) * 1000 + (ntpFraction * 1000) / 2 ** 32
 
-/** The middle 32 bits of an NTP time, in 1/65536 s: what reports tell times by. */
+/** The middle 32 bits of an NTP time, in 1/65536 s: the format of times in reports. */
 export const middleOf = ({ ntpSeconds, ntpFraction }: NtpTime): number =>
   ((ntpSeconds & 0xffff) * 65_536 + (ntpFraction >>> 16)) >>> 0
 
 /**
- * How long our sender report and the answer to it were on their way (RFC 3550 section 6.4.1), and when it left; milliseconds.
- * Null: no report of ours had come, or the answer is older than it can be.
+ * The round trip of our sender report and its answer (RFC 3550 section 6.4.1), and when it left; milliseconds. Null: the answer
+ * names no report of ours, or its times are impossible.
  */
 export function roundTripOf(
   { lastReport, delaySinceLastReport }: { readonly lastReport: number; readonly delaySinceLastReport: number },

@@ -23,7 +23,7 @@ const CNAME = 1
 const REMB = 0x52454d42
 /** More than a datagram holds. */
 const MAX_PACKETS = 64
-/** Sequence numbers that one NACK asks for: as many as browsers keep in their lists of what they miss. */
+/** Sequence numbers in one NACK: as many as browsers keep in their lists of missing packets. */
 const MAX_NACKED = 1000
 
 export interface ReportBlock {
@@ -71,7 +71,7 @@ export type RtcpPacket =
   | { readonly kind: 'twcc'; readonly senderSsrc: number; readonly mediaSsrc: number; readonly feedback: Buffer }
   | { readonly kind: 'other'; readonly packetType: number }
 
-/** The packets of a compound in their order. Null when it is not RTCP all through: nothing of it is to be trusted then. */
+/** The packets of a compound in their order. Null when any part of it is not RTCP. */
 export function parseRtcp(compound: Buffer): RtcpPacket[] | null {
   const packets: RtcpPacket[] = []
   let at = 0
@@ -100,7 +100,7 @@ function parsePacket(whole: Buffer): RtcpPacket | null {
   return { kind: 'other', packetType: type }
 }
 
-/** What the packet says without its padding; null when it announces more than it has. */
+/** The packet without its padding; null when the padding is longer than the packet. */
 function withoutPadding(whole: Buffer): Buffer | null {
   if ((whole.readUInt8(0) & 0x20) === 0) return whole
   const padding = whole.readUInt8(whole.length - 1)
@@ -194,7 +194,7 @@ function parseFeedback(whole: Buffer, body: Buffer, type: number, format: number
   return isRemb ? parseRemb(body, senderSsrc) : { kind: 'other', packetType: type }
 }
 
-/** Sequence numbers that are asked for again. Those beyond the bound are left out: whoever misses them asks again. */
+/** The requested sequence numbers, up to the bound. A receiver repeats its NACK for the rest. */
 function readNacks(body: Buffer): number[] {
   const sequences: number[] = []
   for (let at = 12; at + 4 <= body.length && sequences.length < MAX_NACKED; at += 4) {
@@ -283,7 +283,7 @@ function feedback(type: number, format: number, senderSsrc: number, mediaSsrc: n
   return packet
 }
 
-/** Asks for `sequences` again, in ascending order for the fewest words. RFC 4585 section 6.2.1. */
+/** A generic NACK (RFC 4585 section 6.2.1). `sequences`: in ascending order for the fewest words. */
 export function writeNack(senderSsrc: number, mediaSsrc: number, sequences: readonly number[]): Buffer {
   const entries: { first: number; following: number }[] = []
   for (const sequence of sequences) {

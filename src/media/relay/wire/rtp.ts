@@ -31,7 +31,7 @@ export const isRtcp = (packet: Buffer): boolean => {
   return type >= 192 && type <= 223
 }
 
-/** Null when the packet is no RTP version 2 or says that it is longer than it is. */
+/** Null when the packet is not RTP version 2 or is shorter than its header says. */
 export function parseRtp(packet: Buffer): RtpHeader | null {
   if (packet.length < FIXED) return null
   const first = packet.readUInt8(0)
@@ -117,7 +117,7 @@ export interface RtpFields {
 }
 
 export interface ExtensionElement {
-  /** 1 to 14 when it shall fit the one-byte form, up to 255 else. */
+  /** 1 to 14 in the one-byte form, up to 255 otherwise. */
   readonly id: number
   readonly value: Uint8Array
 }

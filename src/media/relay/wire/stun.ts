@@ -3,13 +3,13 @@ import { crc32 } from 'node:zlib'
 import { addressBytes } from './address.ts'
 
 /**
- * STUN as ICE uses it (RFC 8489, RFC 8445): binding requests, which a lite agent reads and answers, and with which it asks
- * whether an address hears it.
+ * STUN as ICE uses it (RFC 8489, RFC 8445): binding requests and responses. Our lite agent answers checks, and sends its own to
+ * verify addresses.
  */
 
 const MAGIC_COOKIE = 0x2112a442
 const HEADER = 20
-/** No connectivity check comes near; what is longer is somebody else's. */
+/** Longer than any connectivity check. */
 const MAX_MESSAGE = 1500
 const FINGERPRINT_XOR = 0x5354554e
 
@@ -27,13 +27,13 @@ const FINGERPRINT = 0x8028
 const ICE_CONTROLLED = 0x8029
 const ICE_CONTROLLING = 0x802a
 
-/** A lite agent never controls, so the other one wins each tie (RFC 8445 section 7.3.1.1). Some take 0 for none. */
+/** A lite agent never controls, so the peer wins each tie (RFC 8445 section 7.3.1.1). Some agents take 0 for none. */
 const LEAST_TIE_BREAKER = Buffer.from([0, 0, 0, 0, 0, 0, 0, 1])
 
 const INTEGRITY_LENGTH = 4 + 20
 const FINGERPRINT_LENGTH = 4 + 4
 
-/** A connectivity check, structurally sound; `isAuthentic` says whether it comes from who it claims to. */
+/** A well-formed connectivity check. `isAuthentic` tells whether its sender knows the password. */
 export interface BindingRequest {
   /** The whole message; a view of what was given, valid as long as that is. */
   readonly message: Buffer
@@ -47,13 +47,13 @@ export interface BindingRequest {
   readonly priority: number | null
   /** The controlling agent nominates this pair. */
   readonly useCandidate: boolean
-  /** The sender believes to be controlled, which we are: answer with 487 (RFC 8445 section 7.3.1.1). */
+  /** The sender claims the controlled role, which is ours: answer with 487 (RFC 8445 section 7.3.1.1). */
   readonly controlled: boolean
   /** Where the MESSAGE-INTEGRITY attribute begins. */
   readonly integrityAt: number
 }
 
-/** A success response, structurally sound; `isAuthentic` says whether it comes from who was asked. */
+/** A well-formed success response. `isAuthentic` tells whether its sender knows the password. */
 export interface BindingSuccess {
   readonly message: Buffer
   /** 12 bytes, a view. */
@@ -61,12 +61,12 @@ export interface BindingSuccess {
   readonly integrityAt: number
 }
 
-/** Says whether a datagram or frame may be STUN at all (RFC 7983: first byte 0 to 3). */
+/** Whether a datagram or frame may be STUN (RFC 7983: first byte 0 to 3). */
 export const looksLikeStun = (message: Buffer): boolean =>
   message.length >= HEADER && (message[0] ?? 255) < 4 && message.readUInt32BE(4) === MAGIC_COOKIE
 
 /**
- * Null for everything that is no binding request with USERNAME, MESSAGE-INTEGRITY and a right FINGERPRINT, which a check
+ * Null for everything but a binding request with USERNAME, MESSAGE-INTEGRITY and a right FINGERPRINT, which a check
  * must have (RFC 8445 section 7.1).
  */
 export function parseBindingRequest(message: Buffer): BindingRequest | null {
@@ -87,7 +87,7 @@ export function parseBindingRequest(message: Buffer): BindingRequest | null {
   }
 }
 
-/** Null for everything that is no success response with MESSAGE-INTEGRITY. Its FINGERPRINT must be right where there is one. */
+/** Null for everything but a success response with MESSAGE-INTEGRITY. A FINGERPRINT must be right if present. */
 export function parseBindingSuccess(message: Buffer): BindingSuccess | null {
   const integrityAt = isMessage(message, BINDING_SUCCESS) ? readAttributes(message)?.integrityAt : null
   if (integrityAt === null || integrityAt === undefined) return null
@@ -177,8 +177,8 @@ export function isAuthentic(
 }
 
 /**
- * The success response to a check that came from `address` (text) and `port`, signed with our own `password`. Throws for
- * what is no address: a socket gave it to us.
+ * The success response to a check that came from `address` (text) and `port`, signed with our own `password`. Throws if
+ * `address` is not one: a socket gave it to us.
  */
 export function bindingSuccess(transactionId: Buffer, address: string, port: number, password: string): Buffer {
   const ip = addressBytes(address)
@@ -200,7 +200,7 @@ export function bindingError(transactionId: Buffer, code: number, reason: string
   return signed(BINDING_ERROR, transactionId, [attribute(ERROR_CODE, value)], password)
 }
 
-/** A binding request, signed with the password of who gets it. */
+/** A binding request, signed with the password of its receiver. */
 export function bindingRequest(request: {
   transactionId: Buffer
   username: string

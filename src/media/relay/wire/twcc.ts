@@ -1,8 +1,8 @@
 import { unwrapSequence } from './rtp.ts'
 
 /**
- * Transport-wide feedback, draft-holmer-rmcat-transport-wide-cc-extensions-01: tells a sender which of its packets
- * arrived, and when, so that it can find the rate that the way carries.
+ * Transport-wide feedback, draft-holmer-rmcat-transport-wide-cc-extensions-01: reports to a sender which of its packets arrived
+ * and when, so that it can estimate the bandwidth of the path.
  */
 
 const TICK_US = 250
@@ -12,7 +12,7 @@ const REFERENCE_TICKS = 256
 const MAX_RECEIVED = 190
 /** Arrivals that wait for `build`; a flood beyond this is not reported on. */
 const MAX_PENDING = 4096
-/** A gap beyond this is a sender that began anew, not loss. */
+/** A larger gap is a restart of the sender, not loss. */
 const MAX_GAP = 1000
 
 const NOT_RECEIVED = 0
@@ -37,14 +37,14 @@ export class TransportFeedback {
     if (!this.#arrivals.has(number)) this.#arrivals.set(number, Math.round(arrivalUs / TICK_US))
   }
 
-  /** Packets that `build` would tell of. */
+  /** Packets that `build` would report. */
   get pending(): number {
     return this.#arrivals.size
   }
 
   /**
    * The messages about everything noted since the last call: none when nothing arrived, several when it was much or the
-   * arrivals lie too far apart for one. What came late, after a message had called it lost, is told of once more.
+   * arrivals lie too far apart for one. A packet that arrives after a message reported it lost is reported again.
    */
   build(senderSsrc: number, mediaSsrc: number): Buffer[] {
     const numbers = [...this.#arrivals.keys()].sort((a, b) => a - b)
@@ -61,7 +61,7 @@ export class TransportFeedback {
     return messages
   }
 
-  /** As much as one message tells, from `numbers[at]` on: lost packets before it included, as far as they are news. */
+  /** The packets of one message, from `numbers[at]` on, with lost packets before it that no message has covered. */
   #takeRun(numbers: readonly number[], at: number): Run {
     const first = numbers[at] ?? 0
     const gap = this.#next === null ? 0 : first - this.#next
@@ -167,7 +167,7 @@ export interface PacketFate {
   readonly arrivalUs: number | null
 }
 
-/** What a receiver says of the packets that we sent: `feedback` of a `twcc` packet. Null when it is malformed. */
+/** A receiver's report on the packets that we sent: `feedback` of a `twcc` packet. Null when it is malformed. */
 export function parseTransportFeedback(packet: Buffer): readonly PacketFate[] | null {
   if (packet.length < 20) return null
   const base = packet.readUInt16BE(12)

@@ -128,12 +128,12 @@ describe("a browser's offer to view", () => {
 
   it('gets the line of a medium that the stream does not have accepted, with nothing on it', () => {
     const tracks = { video: null, audio: wanted.audio }
-    const [chosen, sound] = planned(planView(offer, tracks))
-    expect([chosen, sound?.name]).toEqual([null, 'opus'])
+    const [chosen, audio] = planned(planView(offer, tracks))
+    expect([chosen, audio?.name]).toEqual([null, 'opus'])
     const [video, , data] = offer.media.map((media) => idleAnswer(media, tracks))
     expect(data).toBeNull()
     const sent = { direction: 'sendonly', cname: 'c', streamId: 's', trackId: 't', ssrc: 1, rtxSsrc: null } as const
-    const answer = buildAnswer(offer, transport, [video ?? null, sound ? { ...sent, chosen: sound } : null, null])
+    const answer = buildAnswer(offer, transport, [video ?? null, audio ? { ...sent, chosen: audio } : null, null])
     expect(answer).toContain('a=group:BUNDLE 0 1\r\n')
     expect(answer.split('m=')[1]).toMatch(/^video 9 [^]*a=inactive[^]*a=rtpmap:\d+ VP8\/90000[^]*a=candidate/)
     expect(answer.split('m=')[1]).not.toContain('ssrc')
@@ -157,14 +157,14 @@ describe("a browser's offer to view", () => {
     expect(plan[0]?.codec.fmtp.get('packetization-mode')).toBe('1')
   })
 
-  it('is refused when it asks for video and cannot decode what there is: a black picture with sound tells nobody why', () => {
+  it('is refused when it asks for video and cannot decode what there is: a black picture with audio tells nobody why', () => {
     const blind = read(viewer.replaceAll('H264/90000', 'H266/90000'))
     expect(planView(blind, wanted)).toEqual({
       ok: false,
       error: {
         status: 406,
         problem:
-          "The stream's video is H264, which the offer does not receive. Without video in it, it gets the sound.",
+          "The stream's video is H264, which the offer does not receive. To receive the audio only, omit the video.",
       },
     })
     const deaf = read(viewer.replaceAll('H264/90000', 'H266/90000').replace(/(m=video[^]*?)a=recvonly/, '$1a=inactive'))
@@ -229,7 +229,7 @@ describe('the text of a 406 names the real reason:', () => {
     )
   const mono = (text: string) => text.replaceAll('opus/48000/2', 'opus/48000')
   const CLOSED = 'its audio and video are switched off (port 0) or outside of its BUNDLE group.'
-  const WITHOUT = 'Without video in it, it gets the sound.'
+  const WITHOUT = 'To receive the audio only, omit the video.'
 
   it.each([
     ['only sends', publisher, both, 'The offer receives nothing: no audio or video of it is recvonly or sendrecv.'],
@@ -315,7 +315,7 @@ describe('the text of a 406 names the real reason:', () => {
       'The offer sends AV1 with profile=1, and only profile=0 is served.',
     ],
     [
-      'has no video codec that is known, beside its sound',
+      'has no video codec that is known, beside its audio',
       video(publisher, 'H265/90000'),
       null,
       'The offer sends no video codec that is served; send H264, VP8, VP9 or AV1.',
@@ -327,7 +327,7 @@ describe('the text of a 406 names the real reason:', () => {
       'The offer sends no audio codec that is served; send Opus.',
     ],
     [
-      'has sound of one channel',
+      'has audio of one channel',
       mono(only(publisher, 'audio')),
       null,
       'The offer sends Opus with opus/48000/1, and only opus/48000/2 is served.',

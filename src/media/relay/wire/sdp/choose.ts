@@ -10,14 +10,14 @@ export interface ChosenCodec {
   readonly rtxPayloadType: number | null
 }
 
-/** What a viewer is to get. */
+/** A track that a viewer shall receive. */
 export interface WantedTrack {
   readonly codec: VideoCodec | 'opus'
   /** H.264: `profile-level-id` of what is sent, 6 hex digits; null when it is not known. */
   readonly profileLevelId: string | null
 }
 
-/** What a stream has for viewers. */
+/** The tracks that a stream has for viewers. */
 export interface WantedTracks {
   readonly video: WantedTrack | null
   readonly audio: WantedTrack | null
@@ -50,7 +50,7 @@ export function chooseForViewer(media: OfferedMedia, wanted: WantedTrack): Chose
   const usable = served(media, 'view').filter(({ name }) => name === wanted.codec)
   if (wanted.codec !== 'h264') return usable[0] ?? null
   const sent = wanted.profileLevelId === null ? null : profileOf(wanted.profileLevelId)
-  // A decoder that names no profile that fits most often decodes it all the same; that is better than nothing to see.
+  // A decoder without a matching profile usually decodes the stream all the same, which is better than no video.
   const rank = ({ codec }: ChosenCodec): number =>
     2 * (sent === null ? 0 : suits(profileOf(profileLevelId(codec)), sent)) + modeRank(codec)
   return usable.toSorted((a, b) => rank(a) - rank(b))[0] ?? null
@@ -62,7 +62,7 @@ export function chooseIdle(media: OfferedMedia, { video, audio }: WantedTracks):
   return (media.kind === 'video' ? video : audio) === null ? (served(media, 'view')[0] ?? null) : null
 }
 
-/** The codecs of an m-line that can flow this way. */
+/** The codecs of an m-line that we serve in this direction. */
 const served = (media: OfferedMedia, flow: Flow): ChosenCodec[] =>
   media.codecs.flatMap((codec) => {
     const name = codecNameOf(codec, media.kind)

@@ -9,7 +9,7 @@ export const codecNameOf = ({ name }: OfferedCodec, kind: OfferedMedia['kind']):
   return VIDEO.find((known) => known === name) ?? null
 }
 
-/** Which way the media of an offer would flow: a publisher's to us, or from us to a viewer. */
+/** The direction of the media: from a publisher to us, or from us to a viewer. */
 export type Flow = 'publish' | 'view'
 
 /** What an offered format has, and what it would have to have. */

@@ -3,9 +3,9 @@ import { type Candidate, candidateLines, type HostAddress, parseCandidate } from
 import { attributesOf, first, has, malformed, readSections, type SdpRefusal } from './lines.ts'
 import { isPwd, isUfrag } from './offer.ts'
 
-/** Candidates that come later, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). */
+/** Trickled candidates, or an ICE restart: `application/trickle-ice-sdpfrag` (RFC 8840 section 9, RFC 9725 section 4.3). */
 export interface SdpFragment {
-  /** Other than those of the offer when ICE is restarted. Null when left out. */
+  /** Different from the offer's in an ICE restart. Null when left out. */
   readonly iceUfrag: string | null
   readonly icePwd: string | null
   readonly candidates: readonly Candidate[]

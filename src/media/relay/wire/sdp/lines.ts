@@ -11,7 +11,7 @@ const MAX_MEDIA = 16
 /** Why an offer is not taken: 400 when it is malformed, 406 when nothing in it can be served. */
 export interface SdpRefusal {
   readonly status: 400 | 406
-  /** A sentence for whoever sent it. */
+  /** A sentence for the client. */
   readonly problem: string
 }
 

@@ -18,7 +18,7 @@ export type SdpPlan = readonly (ChosenCodec | null)[]
 
 /**
  * One audio and one video m-line at most are taken of a publisher; others are rejected (RFC 9725 section 4.4.2). An offer
- * whose video cannot be taken is refused: a broadcast without its picture would give no reason.
+ * whose video is not served is refused: a broadcast without video would not explain why.
  */
 export function planPublish(offer: SdpOffer, wanted: VideoCodec | null): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => chooseForPublisher(media, wanted))
@@ -28,8 +28,8 @@ export function planPublish(offer: SdpOffer, wanted: VideoCodec | null): Result<
 }
 
 /**
- * A viewer gets the wanted video and audio, each in the first m-line that takes it. An offer that asks for video and cannot
- * decode the stream's is refused: a black picture with sound would give no reason.
+ * A viewer gets the wanted video and audio, each in the first m-line that accepts it. If the viewer requests video but supports
+ * none of the stream's codecs, its offer is refused: audio with a black frame would not explain why.
  */
 export function planView(offer: SdpOffer, wanted: WantedTracks): Result<SdpPlan, SdpRefusal> {
   const plan = firstOfEachKind(offer, (media) => {

@@ -38,7 +38,7 @@ export function viewProblem(offer: SdpOffer, { video, audio }: WantedTracks, has
   if (receives.length === 0) return 'The offer receives nothing: no audio or video of it is recvonly or sendrecv.'
   const open = receives.filter(({ isOpen }) => isOpen)
   if (open.length === 0) return `The offer receives nothing: ${CLOSED}.`
-  if (hasAudio) return `${notWatched(open, 'video', video)} Without video in it, it gets the sound.`
+  if (hasAudio) return `${notWatched(open, 'video', video)} To receive the audio only, omit the video.`
   return [notWatched(open, 'video', video), notWatched(open, 'audio', audio)].filter(Boolean).join(' ')
 }
 
