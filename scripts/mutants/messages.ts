@@ -10,3 +10,7 @@ export interface Answer {
   readonly failed: string | null
   readonly ms: number
 }
+
+/** In the folder of the copy: the numbers of the mutants that `rerun.ts` has to try, and line by line what came of them. */
+export const TODO = 'mutants-todo.json'
+export const DONE = 'mutants-done.txt'

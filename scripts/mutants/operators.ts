@@ -59,9 +59,12 @@ const TRANSPARENT = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfi
 /** Every mutant of a file that is TypeScript still. What is only logged, or thrown because Sluice is broken, stays. */
 export function mutantsOf({ path, text }: Source): Mutant[] {
   const found: Mutant[] = []
+  const inChains = new Set<unknown>()
   const visit = (node: SyntaxNode): void => {
     if (isLeftAlone(node, text)) return
-    for (const change of changesOf(node, text)) found.push({ path, ...change })
+    if (node.type === 'ChainExpression') for (const link of linksOf(node['expression'])) inChains.add(link)
+    // A part of `a?.b.c()` on its own is not skipped when there is no `a`.
+    if (!inChains.has(node)) for (const change of changesOf(node, text)) found.push({ path, ...change })
     for (const [key, value] of Object.entries(node)) {
       // A name is no expression, unless it is computed.
       if (key === 'key' && node['computed'] !== true) continue
@@ -70,6 +73,14 @@ export function mutantsOf({ path, text }: Source): Mutant[] {
   }
   visit(syntaxOf(text, path))
   return found.filter((mutant) => parses(mutate(text, mutant), path))
+}
+
+/** What stands left of the last link of a chain. */
+function* linksOf(node: unknown): Generator {
+  if (!isNode(node)) return
+  const left = node['callee'] ?? node['object'] ?? node['expression']
+  yield left
+  yield* linksOf(left)
 }
 
 export const mutate = (text: string, { start, end, replacement }: Mutant): string =>

@@ -6,8 +6,6 @@ export interface Tried {
   readonly mutant: Mutant
   /** A mutant that never returns is noticed too. */
   readonly outcome: 'killed' | 'timeout' | 'survived'
-  /** The test that noticed. */
-  readonly by: string | null
 }
 
 /** How many were noticed in each folder, and those that were not. */

@@ -1,9 +1,11 @@
 // A process of its own, so that a mutant that never returns can be killed. Its folder is the copy that is mutated. It runs the
-// tests that it is asked for, and answers whether they pass and which one failed first.
+// tests that it is asked for, and answers whether they pass and which one failed first. With `rerun` each test is run again with
+// each of its mutants, see `rerun.ts`.
 import { resolve } from 'node:path'
 import { createVitest, type Vitest } from 'vitest/node'
 import type { Answer, Request } from './messages.ts'
 
+const isRerun = process.argv.includes('rerun')
 const vitest = await createVitest({
   root: process.cwd(),
   config: false,
@@ -13,7 +15,7 @@ const vitest = await createVitest({
   isolate: false,
   // Files come in the order of the request, the nearest first, and the first failure is enough.
   maxWorkers: 1,
-  bail: 1,
+  ...(isRerun ? { runner: resolve('scripts/mutants/rerun.ts') } : { bail: 1 }),
   reporters: [{}],
   testTimeout: 30_000,
   provide: { postgresUrl: null },

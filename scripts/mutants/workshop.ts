@@ -1,15 +1,49 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Answer, Request } from './messages.ts'
+import { type Answer, DONE, type Request, TODO } from './messages.ts'
 import { type Mutant, mutate } from './operators.ts'
+import { type Numbered, withSwitches } from './switches.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 /** Too large, or not the project's. */
 const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage'])
+
+/** A mutant that never returns costs one. */
+const RESTARTS_MAX = 10
+
+/** What the lines of `rerun.ts` say. */
+function noted(lines: string) {
+  const of: Record<string, Set<number>> = {
+    killed: new Set(),
+    survived: new Set(),
+    unclear: new Set(),
+    static: new Set(),
+  }
+  let trying: number | null = null
+  for (const line of lines.split('\n')) {
+    const [what = '', id] = line.split(' ')
+    trying = what === 'try' ? Number(id) : null
+    of[what]?.add(Number(id))
+  }
+  const isKilled = (id: number): boolean => of['killed']?.has(id) ?? false
+  const isUnclear = (id: number): boolean => (of['unclear']?.has(id) ?? false) || (of['static']?.has(id) ?? false)
+  const isOver = (id: number): boolean => isKilled(id) || (of['unclear']?.has(id) ?? false)
+  const isSurvivor = (id: number): boolean => (of['survived']?.has(id) ?? false) && !isKilled(id) && !isUnclear(id)
+  return { trying, isKilled, isOver, isSurvivor }
+}
 
 /** A copy of the repository, in which one file at a time is broken, and a process that runs tests there. */
 export class Workshop {
@@ -35,15 +69,42 @@ export class Workshop {
     return answer
   }
 
+  /**
+   * Runs tests with each of the mutants that are to be tried, all of them in one process. `unclear`: it left something
+   * behind that other tests stumbled over. What is missing in the answer was not reached by any test.
+   */
+  async rerun(mutants: readonly Numbered[], todo: ReadonlySet<number>, tests: readonly string[], limitMs: number) {
+    const untilMs = performance.now() + limitMs
+    for (const [path, own] of Map.groupBy(mutants, (one) => one.path))
+      writeFileSync(join(this.#folder, path), withSwitches(original(path), own))
+    let notes = noted('')
+    for (let restarts = 0; restarts < RESTARTS_MAX && performance.now() < untilMs; restarts += 1) {
+      writeFileSync(join(this.#folder, TODO), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
+      const process = (this.#process = await this.#start('rerun'))
+      process.send({ changed: [], tests } satisfies Request)
+      const answer = await answerOf(process, untilMs - performance.now())
+      this.#kill()
+      notes = noted(existsSync(join(this.#folder, DONE)) ? readFileSync(join(this.#folder, DONE), 'utf8') : '')
+      if (answer !== 'timeout') break
+      appendFileSync(join(this.#folder, DONE), notes.trying === null ? '' : `unclear ${notes.trying} \n`)
+    }
+    for (const path of new Set(mutants.map((one) => one.path))) writeFileSync(join(this.#folder, path), original(path))
+    return notes
+  }
+
   close(): void {
     this.#kill()
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
   }
 
-  async #start(): Promise<ChildProcess> {
+  async #start(...args: string[]): Promise<ChildProcess> {
     const script = join(this.#folder, 'scripts/mutants/testRun.ts')
     // What it prints is what broken code prints. It leads a group, so that what tests start ends with it.
-    const process = fork(script, { cwd: this.#folder, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+    const process = fork(script, args, {
+      cwd: this.#folder,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
     await once(process, 'message')
     return process
   }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { readAccessLogQuery } from '../../../src/core/access/logQuery.ts'
 
 const read = (query: Record<string, string>) => {
-  const { ok, ...rest } = readAccessLogQuery(query)
-  return 'value' in rest ? rest.value : rest.error
+  const result = readAccessLogQuery(query)
+  return result.ok ? result.value : result.error
 }
 
 test('every filter of the access log is read', () => {

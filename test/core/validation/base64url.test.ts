@@ -15,7 +15,10 @@ test('what was encoded is decoded, whole and from the middle of a text', () => {
 test('no two texts decode to the same bytes', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const endings = (length: number) =>
-    [...alphabet].filter((last) => decodeBase64url('A'.repeat(length - 1) + last) !== null).join('')
+    alphabet
+      .split('')
+      .filter((last) => decodeBase64url('A'.repeat(length - 1) + last) !== null)
+      .join('')
   expect([endings(2), endings(3), endings(4)]).toEqual(['AQgw', 'AEIMQUYcgkosw048', alphabet])
 })
 
