@@ -59,7 +59,7 @@ console.log(`${tried.length} are killed at once; ${rest.length} are tried alone`
 const baselineMs = new Map<string, number>()
 for (const mutant of rest) {
   if (performance.now() < untilMs) tried.push(await attempt(mutant))
-  else if (notes.isSurvivor(mutant.id)) tried.push({ mutant, outcome: 'survived' })
+  else if (notes.isComplete && notes.isSurvivor(mutant.id)) tried.push({ mutant, outcome: 'survived' })
 }
 mkdirSync('build', { recursive: true })
 const report = render(tried, { all: all.length, seed: values.seed, folders })

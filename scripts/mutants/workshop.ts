@@ -78,6 +78,7 @@ export class Workshop {
     for (const [path, own] of Map.groupBy(mutants, (one) => one.path))
       writeFileSync(join(this.#folder, path), withSwitches(original(path), own))
     let notes = noted('')
+    let isComplete = false
     for (let restarts = 0; restarts < RESTARTS_MAX && performance.now() < untilMs; restarts += 1) {
       writeFileSync(join(this.#folder, TODO), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
       const process = (this.#process = await this.#start('rerun'))
@@ -85,11 +86,12 @@ export class Workshop {
       const answer = await answerOf(process, untilMs - performance.now())
       this.#kill()
       notes = noted(existsSync(join(this.#folder, DONE)) ? readFileSync(join(this.#folder, DONE), 'utf8') : '')
-      if (answer !== 'timeout') break
+      isComplete = answer !== 'timeout'
+      if (isComplete) break
       appendFileSync(join(this.#folder, DONE), notes.trying === null ? '' : `unclear ${notes.trying} \n`)
     }
     for (const path of new Set(mutants.map((one) => one.path))) writeFileSync(join(this.#folder, path), original(path))
-    return notes
+    return { ...notes, isComplete }
   }
 
   close(): void {
