@@ -1,0 +1,98 @@
+// npm run test:mutants -- [FOLDER …] [--sample 100] [--seed 1] [--minutes 5]: breaks the code of these folders in small ways, one at a
+// time and in a copy, and counts how often a test notices. Writes build/mutants.md. The order is that of the seed, so what
+// was tried when the time is up is a sample as well.
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { readSources } from '../test/tidy/source.ts'
+import { mutantsOf } from './mutants/operators.ts'
+import { testsByFile } from './mutants/reach.ts'
+import { render, type Tried } from './mutants/report.ts'
+import type { Numbered } from './mutants/switches.ts'
+import { Workshop } from './mutants/workshop.ts'
+
+const ROOMS = ['src/core', 'src/delivery', 'src/media/relay', 'src/media/rtmp']
+/** A mutant may take this much longer than the code as it is, on a machine that is busy with other things. */
+const SLOWER_TIMES = 5
+const SLOWER_MS = 15_000
+/** Of the time: for trying all at once. */
+const REPEATED_SHARE = 0.6
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '5' },
+  },
+})
+const untilMs = performance.now() + Number(values.minutes) * 60_000
+const folders = positionals.length > 0 ? positionals : ROOMS
+const all = readSources(folders, /\.ts$/)
+  .flatMap(mutantsOf)
+  .map((mutant, id): Numbered => ({ ...mutant, id }))
+const sample = all
+  .map((mutant) => ({ mutant, rank: rankOf(mutant) }))
+  .sort((a, b) => (a.rank < b.rank ? -1 : 1))
+  .slice(0, Number(values.sample))
+  .map(({ mutant }) => mutant)
+const testsOf = testsByFile()
+console.log(`${all.length} mutants in ${folders.join(', ')}; trying ${sample.length} with seed ${values.seed}`)
+
+const workshop = new Workshop()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+process.on('exit', () => workshop.close())
+
+// First all at once, each behind a switch. What survives that, or cannot be tried so, is tried alone, in a process of its own.
+const tried: Tried[] = []
+const paths = new Set(sample.map(({ path }) => path))
+const tests = [...new Set([...paths].flatMap(testsOf))]
+const notes = await workshop.rerun(
+  all.filter(({ path }) => paths.has(path)),
+  new Set(sample.map(({ id }) => id)),
+  tests.filter((test) => !/\b(before|after)Each\(/.test(readFileSync(test, 'utf8'))),
+  (untilMs - performance.now()) * REPEATED_SHARE,
+)
+for (const mutant of sample) if (notes.isKilled(mutant.id)) tried.push({ mutant, outcome: 'killed' })
+const rest = sample.filter(({ id }) => !notes.isKilled(id))
+console.log(`${tried.length} are killed at once; ${rest.length} are tried alone`)
+const baselineMs = new Map<string, number>()
+for (const mutant of rest) {
+  if (performance.now() < untilMs) tried.push(await attempt(mutant))
+  else if (notes.isComplete && notes.isSurvivor(mutant.id)) tried.push({ mutant, outcome: 'survived' })
+}
+mkdirSync('build', { recursive: true })
+const report = render(tried, { all: all.length, seed: values.seed, folders })
+writeFileSync('build/mutants.md', report)
+console.log(report)
+process.exit()
+
+function rankOf({ path, start, end, replacement }: Numbered): string {
+  return createHash('sha256').update([values.seed, path, start, end, replacement].join()).digest('hex')
+}
+
+/** How long a test file takes; null: it fails without a mutant, so that it could not tell anything. */
+async function measure(test: string): Promise<number | null> {
+  const known = baselineMs.get(test)
+  if (known !== undefined) return known
+  const answer = await workshop.run(null, [test], 120_000)
+  if (answer === 'timeout' || answer.failed !== null) return null
+  baselineMs.set(test, answer.ms)
+  return answer.ms
+}
+
+async function attempt(mutant: Numbered): Promise<Tried> {
+  const reached: string[] = []
+  let usualMs = 0
+  for (const test of testsOf(mutant.path)) {
+    const ms = await measure(test)
+    if (ms === null) console.log(`left out, because it fails as it is: ${test}`)
+    else reached.push(test)
+    usualMs += ms ?? 0
+  }
+  if (reached.length === 0) return { mutant, outcome: 'survived' }
+  const answer = await workshop.run(mutant, reached, usualMs * SLOWER_TIMES + SLOWER_MS)
+  const outcome = answer === 'timeout' ? answer : answer.failed === null ? 'survived' : 'killed'
+  console.log(`${tried.length + 1}/${sample.length} ${outcome} ${mutant.path}`)
+  return { mutant, outcome }
+}

@@ -1,0 +1,141 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Answer, DONE, type Request, TODO } from './messages.ts'
+import { type Mutant, mutate } from './operators.ts'
+import { type Numbered, withSwitches } from './switches.ts'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+/** Too large, or not the project's. */
+const NOT_COPIED = new Set(['node_modules', '.git', 'data', 'dist', 'coverage'])
+
+/** A mutant that never returns costs one. */
+const RESTARTS_MAX = 10
+
+/** What the lines of `rerun.ts` say. */
+function noted(lines: string) {
+  const of: Record<string, Set<number>> = {
+    killed: new Set(),
+    survived: new Set(),
+    unclear: new Set(),
+    static: new Set(),
+  }
+  let trying: number | null = null
+  for (const line of lines.split('\n')) {
+    const [what = '', id] = line.split(' ')
+    trying = what === 'try' ? Number(id) : null
+    of[what]?.add(Number(id))
+  }
+  const isKilled = (id: number): boolean => of['killed']?.has(id) ?? false
+  const isUnclear = (id: number): boolean => (of['unclear']?.has(id) ?? false) || (of['static']?.has(id) ?? false)
+  const isOver = (id: number): boolean => isKilled(id) || (of['unclear']?.has(id) ?? false)
+  const isSurvivor = (id: number): boolean => (of['survived']?.has(id) ?? false) && !isKilled(id) && !isUnclear(id)
+  return { trying, isKilled, isOver, isSurvivor }
+}
+
+/** A copy of the repository, in which one file at a time is broken, and a process that runs tests there. */
+export class Workshop {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
+  #process: ChildProcess | null = null
+  #changed: string | null = null
+
+  constructor() {
+    cpSync(repository, this.#folder, { recursive: true, filter: isCopied })
+    symlinkSync(join(repository, 'node_modules'), join(this.#folder, 'node_modules'))
+  }
+
+  /** Runs tests with a mutant, or with none. `timeout`: they did not end within `limitMs`, and were killed. */
+  async run(mutant: Mutant | null, tests: readonly string[], limitMs: number): Promise<Answer | 'timeout'> {
+    const process = (this.#process ??= await this.#start())
+    const changed = [...new Set([this.#changed, mutant?.path].filter((path) => typeof path === 'string'))]
+    if (this.#changed !== null) writeFileSync(join(this.#folder, this.#changed), original(this.#changed))
+    if (mutant) writeFileSync(join(this.#folder, mutant.path), mutate(original(mutant.path), mutant))
+    this.#changed = mutant?.path ?? null
+    process.send({ changed, tests } satisfies Request)
+    const answer = await answerOf(process, limitMs)
+    if (answer === 'timeout') this.#kill()
+    return answer
+  }
+
+  /**
+   * Runs tests with each of the mutants that are to be tried, all of them in one process. `unclear`: it left something
+   * behind that other tests stumbled over. What is missing in the answer was not reached by any test.
+   */
+  async rerun(mutants: readonly Numbered[], todo: ReadonlySet<number>, tests: readonly string[], limitMs: number) {
+    const untilMs = performance.now() + limitMs
+    for (const [path, own] of Map.groupBy(mutants, (one) => one.path))
+      writeFileSync(join(this.#folder, path), withSwitches(original(path), own))
+    let notes = noted('')
+    let isComplete = false
+    for (let restarts = 0; restarts < RESTARTS_MAX && performance.now() < untilMs; restarts += 1) {
+      writeFileSync(join(this.#folder, TODO), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
+      const process = (this.#process = await this.#start('rerun'))
+      process.send({ changed: [], tests } satisfies Request)
+      const answer = await answerOf(process, untilMs - performance.now())
+      this.#kill()
+      notes = noted(existsSync(join(this.#folder, DONE)) ? readFileSync(join(this.#folder, DONE), 'utf8') : '')
+      isComplete = answer !== 'timeout'
+      if (isComplete) break
+      appendFileSync(join(this.#folder, DONE), notes.trying === null ? '' : `unclear ${notes.trying} \n`)
+    }
+    for (const path of new Set(mutants.map((one) => one.path))) writeFileSync(join(this.#folder, path), original(path))
+    return { ...notes, isComplete }
+  }
+
+  close(): void {
+    this.#kill()
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+
+  async #start(...args: string[]): Promise<ChildProcess> {
+    const script = join(this.#folder, 'scripts/mutants/testRun.ts')
+    // What it prints is what broken code prints. It leads a group, so that what tests start ends with it.
+    const process = fork(script, args, {
+      cwd: this.#folder,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    await once(process, 'message')
+    return process
+  }
+
+  #kill(): void {
+    const pid = this.#process?.pid
+    this.#process = null
+    if (pid === undefined) return
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // It is gone.
+    }
+  }
+}
+
+const isCopied = (path: string): boolean => !NOT_COPIED.has(basename(relative(repository, path)))
+const original = (path: string): string => readFileSync(join(repository, path), 'utf8')
+
+function answerOf(process: ChildProcess, limitMs: number): Promise<Answer | 'timeout'> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => settle('timeout'), limitMs)
+    const settle = (answer: Answer | 'timeout'): void => {
+      clearTimeout(timer)
+      process.off('message', settle as (message: unknown) => void).off('exit', gone)
+      resolve(answer)
+    }
+    // A mutant that ends the whole process is noticed as one that never returns is.
+    const gone = (): void => settle('timeout')
+    process.once('message', settle as (message: unknown) => void).once('exit', gone)
+  })
+}

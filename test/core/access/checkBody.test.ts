@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { readCheck } from '../../../src/core/access/checkBody.ts'
+
+const least = { action: 'view', protocol: 'whep', streamName: 'stage', ip: '192.0.2.1' }
+const errorsOf = (body: unknown) => {
+  const read = readCheck(body)
+  return read.ok ? {} : read.error
+}
+const TOO_LONG = 'must be a string of at most 16384 characters'
+
+test('a question is read with all that it may say', () => {
+  const all = { accountId: 'abc123', token: 'x'.repeat(16_384), origin: 'https://a.example', country: 'de' }
+  expect(readCheck({ ...least, ...all, at: '2026-01-31T12:00:00Z' })).toMatchObject({
+    ok: true,
+    value: { ...all, country: 'DE', action: 'view', protocol: 'whep', streamName: 'stage', atMs: 1_769_860_800_000 },
+  })
+})
+
+test.each([undefined, null])('what is %s was not said', (nothing) => {
+  const rest = { accountId: nothing, token: nothing, origin: nothing, country: nothing, at: nothing }
+  const read = readCheck({ ...least, ...rest })
+  const absent = { accountId: null, token: null, origin: null, country: undefined, atMs: undefined }
+  expect(read).toMatchObject({ ok: true, value: { ...absent, address: { text: '192.0.2.1' } } })
+})
+
+test.each([
+  ['publish', ['whip', 'rtmp']],
+  ['view', ['whep', 'hls']],
+])('%s is over %s', (action, protocols) => {
+  for (const protocol of ['whip', 'whep', 'rtmp', 'hls']) {
+    expect(readCheck({ ...least, action, protocol }).ok).toBe(protocols.includes(protocol))
+  }
+})
+
+test.each([null, [], 'text', 5])('%j is no question', (body) => {
+  expect(errorsOf(body)).toEqual({ body: ['must be a JSON object'] })
+})
+
+test('every error of every field is named at once', () => {
+  const wrong = { action: 'look', protocol: 'ftp', ip: 'here', country: 'Germany', at: 'now', token: 5 }
+  const errors = errorsOf({ ...wrong, accountId: 'x'.repeat(16_385), ['y'.repeat(70)]: 1 })
+  expect(errors).toEqual({
+    ['y'.repeat(64)]: [expect.stringMatching(/^is not a field of this request; allowed: action, accountId, /)],
+    action: ['must be one of publish, view'],
+    protocol: ['must be one of whip, whep, rtmp, hls'],
+    streamName: ['is required'],
+    ip: ['must be an IPv4 or IPv6 address'],
+    accountId: [TOO_LONG],
+    token: [TOO_LONG],
+    country: [expect.any(String)],
+    at: ['must be an ISO 8601 time like 2026-01-31T12:00:00Z'],
+  })
+})
+
+test('a protocol of the other action is named with those that fit', () => {
+  expect(errorsOf({ ...least, protocol: 'whip' })).toEqual({ protocol: ['must be one of whep, hls'] })
+})
+
+test.each([
+  ['streamName', ''],
+  ['streamName', 7],
+  ['ip', 7],
+  ['ip', '192.0.2.1 '],
+  ['at', '2026-13-31T12:00:00Z'],
+  ['at', '2026'],
+  ['at', 'x 2026-01-31T12:00:00Z'],
+  ['country', 'XXX'],
+])('%s cannot be %j', (field, value) => {
+  expect(Object.keys(errorsOf({ ...least, [field]: value }))).toEqual([field])
+})

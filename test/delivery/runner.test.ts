@@ -1,0 +1,310 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { ManualClock } from '../../src/base/clock.ts'
+import { Tally } from '../../src/base/tally.ts'
+import { createRunner, type RunnerOptions } from '../../src/delivery/runner.ts'
+import type { Egress, EgressRequest } from '../../src/net/egress.ts'
+import type { EgressOutcome } from '../../src/net/outcome.ts'
+import type { Store, StoredWebhook } from '../../src/store/store.ts'
+import { emit } from '../support/delivery.ts'
+import { evenTime } from '../support/leases.ts'
+import { outgoing, random, sender } from './support/outgoing.ts'
+
+const { write, webhook, channelWebhook, get, rows, begunBy, store } = outgoing()
+const ok = { kind: 'answered', status: 200, durationMs: 1, answer: '', truncated: false } as const
+const aborted = {
+  kind: 'failed',
+  stage: 'send',
+  code: 'aborted',
+  message: 'stopped',
+  durationMs: 1,
+  status: null,
+} as const
+
+/** A receiver that answers when the test says so. */
+class Held {
+  readonly waiting: { url: string; answer: (outcome: EgressOutcome) => void; fail: (error: Error) => void }[] = []
+  readonly urls: string[] = []
+
+  readonly send = ({ url, signal }: EgressRequest): Promise<EgressOutcome> => {
+    this.urls.push(url)
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener('abort', () => resolve(aborted))
+      this.waiting.push({ url, answer: resolve, fail: reject })
+    })
+  }
+
+  answerAll(): void {
+    for (const { answer } of this.waiting.splice(0)) answer(ok)
+  }
+}
+
+/** However busy the machine is. */
+const eventually = <T>(check: () => T | Promise<T>): Promise<T> => vi.waitFor(check, { timeout: 30_000 })
+
+const running: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const stop of running.splice(0)) await stop()
+})
+
+let nodes = 0
+/** A runner that nothing drives but the test: its clock stands still, and time is what it is told. */
+function runnerWith(over: Partial<RunnerOptions> = {}) {
+  const receiver = new Held()
+  const clock = new ManualClock()
+  const warnings: object[] = []
+  const kept: object[] = []
+  const released: string[] = []
+  const ended = new Tally()
+  const nodeId = `node ${(nodes += 1)}`
+  const egress = { send: receiver.send } as unknown as Egress
+  const runner = createRunner({
+    ...sender,
+    store: store(),
+    egress,
+    clock,
+    random,
+    nodeId,
+    ended,
+    time: evenTime,
+    log: { info: () => undefined, warn: (fields) => void warnings.push(fields) },
+    leases: { keep: (lease) => void kept.push(lease), release: (id) => Promise.resolve(void released.push(id)) },
+    ...over,
+  })
+  running.push(async () => {
+    receiver.answerAll()
+    const stopping = runner.stop()
+    await eventually(() => (clock.advance(20_000), receiver.answerAll(), isSettled(stopping)))
+  })
+  return { runner, receiver, clock, warnings, kept, released, ended, nodeId }
+}
+
+async function isSettled(promise: Promise<unknown>): Promise<void> {
+  const late = new Promise((_, reject) => setImmediate(() => reject(new Error('it goes on'))))
+  await Promise.race([promise, late])
+}
+
+/** The store, with something around its transactions. */
+const storeThat = (around: (transact: () => Promise<unknown>) => Promise<unknown>): Store => {
+  const real = store()
+  const transaction = async (work: Parameters<Store['transaction']>[0]) => around(() => real.transaction(work))
+  return { read: real.read, watch: real.watch.bind(real), transaction } as unknown as Store
+}
+
+const stateOf = async (id = '') => (await get(id))?.state
+/** Until all that can be done without a change from outside is done. */
+const quiet = async (): Promise<void> => {
+  for (let turns = 0; turns < 5; turns += 1) {
+    await store().ping()
+    await new Promise(setImmediate)
+  }
+}
+
+test('an event is sent once, its end is recorded and counted, and its place is free again', async () => {
+  const to = await webhook({ url: 'https://a.example/' })
+  const { runner, receiver, ended, kept, nodeId } = runnerWith({ limits: { perSlot: 1, total: 2 } })
+  await emit(store(), to.accountId, 'one', 'two')
+  await runner.start()
+  expect(kept).toEqual([{ kind: 'deliveries', id: nodeId, leaseMs: 30_000 }])
+  for (const count of [1, 2]) {
+    await eventually(() => expect(receiver.urls).toHaveLength(count))
+    receiver.answerAll()
+  }
+  await eventually(() => expect(ended.get('delivered')).toBe(2))
+  await quiet()
+  expect(receiver.urls).toEqual(['https://a.example/', 'https://a.example/'])
+})
+
+test('a wake finds what was written meanwhile, to the outbox or to the log', async () => {
+  const to = await webhook()
+  const { runner, receiver } = runnerWith()
+  await runner.start()
+  await quiet()
+  const [id] = await rows(to, 1)
+  runner.wake()
+  await eventually(() => expect(receiver.urls).toHaveLength(1))
+  receiver.answerAll()
+  await eventually(async () => expect(await stateOf(id)).toBe('delivered'))
+})
+
+test('one webhook has no more under way than its slots, all of them no more than the process, and each gets its turn', async () => {
+  const made: StoredWebhook[] = []
+  for (const name of ['a', 'b', 'c']) made.push(await webhook({ url: `https://${name}.example/` }))
+  for (const to of made) await rows(to, 3)
+  const { runner, receiver } = runnerWith({ limits: { perSlot: 2, total: 4 } })
+  await runner.start()
+  await eventually(() => expect(receiver.waiting.length).toBeGreaterThan(2))
+  await quiet()
+  expect(new Set(receiver.waiting.map(({ url }) => url[8]))).toEqual(new Set(['a', 'b', 'c']))
+  await eventually(() => {
+    receiver.answerAll()
+    expect(receiver.urls).toHaveLength(9)
+  })
+  const order = receiver.urls.map((url) => url[8])
+  expect(new Set(order.slice(3, 6)).size).toBeGreaterThan(1)
+})
+
+test('after the last webhook the first one has its turn', async () => {
+  const [first, last] = [
+    await webhook({ url: 'https://first.example/' }),
+    await webhook({ url: 'https://last.example/' }),
+  ]
+  const { runner, receiver } = runnerWith({ limits: { perSlot: 1, total: 1 } })
+  await rows(last, 1)
+  await runner.start()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  await rows(first, 1)
+  receiver.answerAll()
+  await eventually(() => expect(receiver.urls).toEqual(['https://last.example/', 'https://first.example/']))
+})
+
+test('a mistake of ours in the middle of an exchange is unknown, and holds no place', async () => {
+  const to = await webhook()
+  const [id, next] = await rows(to, 2)
+  const { runner, receiver } = runnerWith({ limits: { perSlot: 1, total: 1 } })
+  await runner.start()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.waiting.pop()?.fail(new Error('ours'))
+  await eventually(async () =>
+    expect(await get(id ?? '')).toMatchObject({ state: 'unknown', error: 'broken off: Error: ours' }),
+  )
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.answerAll()
+  await eventually(async () => expect(await stateOf(next)).toBe('delivered'))
+})
+
+test('what was begun before the server stood still for longer than its lease is not sent', async () => {
+  for (const [stoodMs, state] of [
+    [6000, 'delivered'],
+    [6001, 'failed'],
+  ] as const) {
+    const [id] = await rows(await webhook(), 1)
+    const clock = new ManualClock()
+    /** Time passes while `started` is being committed. */
+    const slow = storeThat(async (transact) => {
+      const before = await stateOf(id)
+      const result = await transact()
+      if (before === 'pending' && (await stateOf(id)) === 'started') clock.advance(stoodMs)
+      return result
+    })
+    const { runner, receiver } = runnerWith({ store: slow, clock, leaseMs: 6000 })
+    await runner.start()
+    await eventually(async () => {
+      receiver.answerAll()
+      expect(await stateOf(id)).toBe(state)
+    })
+    const stopping = runner.stop()
+    await eventually(() => (clock.advance(20_000), isSettled(stopping)))
+  }
+})
+
+test('stopping waits for what is under way, says goodbye, and gives up the rest after its time', async () => {
+  const to = await webhook()
+  const [quick, slow] = await rows(to, 2)
+  const { runner, receiver, clock, released, nodeId } = runnerWith({ drainMs: 5000 })
+  const rests = vi.spyOn(clock, 'sleep')
+  await runner.start()
+  await eventually(() => expect(receiver.waiting).toHaveLength(2))
+  const stopping = runner.stop()
+  await eventually(() => expect(rests.mock.calls.map(([ms]) => ms)).toContain(5000))
+  expect(runner.stop()).toBe(stopping)
+  receiver.waiting[0]?.answer(ok)
+  await quiet()
+  clock.advance(4999)
+  await quiet()
+  await expect(isSettled(stopping)).rejects.toThrow('it goes on')
+  clock.advance(1)
+  await stopping
+  expect([await stateOf(quick), await stateOf(slow), released]).toEqual(['delivered', 'unknown', [nodeId]])
+  const [left] = await rows(to, 1)
+  runner.wake()
+  await quiet()
+  expect(await stateOf(left)).toBe('pending')
+  await write((tx) => tx.webhooks.delete(to.id))
+})
+
+test('an attempt whose time has come is sent again', async () => {
+  const to = await channelWebhook()
+  const { runner, receiver, clock, ended } = runnerWith()
+  await rows(to, 1)
+  await runner.start()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+  receiver.waiting.pop()?.answer({ ...ok, status: 500 })
+  await eventually(() => expect(ended.get('failed')).toBe(1))
+  clock.advance(4999)
+  runner.wake()
+  await quiet()
+  expect(receiver.waiting).toHaveLength(0)
+  clock.advance(1)
+  runner.wake()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+})
+
+test('a paused webhook is probed when its minute is over', async () => {
+  const clock = new ManualClock()
+  const paused = { untilMs: clock.now() + 3_600_000, reason: 'slow' }
+  const to = await channelWebhook({ disabled: paused, probedAtMs: clock.now() - 59_999 })
+  await rows(to, 1)
+  const { runner, receiver } = runnerWith({ clock })
+  await runner.start()
+  await quiet()
+  expect(receiver.urls).toHaveLength(0)
+  clock.advance(1)
+  runner.wake()
+  await eventually(() => expect(receiver.waiting).toHaveLength(1))
+})
+
+test('a store that is away for a while ends nothing, and a claim that fails gives its places back', async () => {
+  const [id] = await rows(await webhook(), 1)
+  let failures = 0
+  const flaky = storeThat((transact) => {
+    if (failures > 0 && (failures -= 1) >= 0) throw new Error('the store is away')
+    return transact()
+  })
+  const { runner, receiver, clock, warnings } = runnerWith({ store: flaky, limits: { perSlot: 1, total: 1 } })
+  await runner.start()
+  await eventually(async () => {
+    receiver.answerAll()
+    expect(await stateOf(id)).toBe('delivered')
+  })
+  failures = 1
+  const [next] = await rows(await webhook(), 1)
+  await eventually(() => expect(warnings).toEqual([{ reason: 'the store is away' }]))
+  await quiet()
+  expect(await stateOf(next)).toBe('pending')
+  clock.advance(1000)
+  await eventually(async () => {
+    receiver.answerAll()
+    expect(await stateOf(next)).toBe('delivered')
+  })
+})
+
+test('what a node that died had begun is given up, at the start and again six times in each lease', async () => {
+  const to = await webhook()
+  let isEven = true
+  const runner = runnerWith({ leaseMs: 60_000, time: { isEven: () => Promise.resolve(isEven) } })
+  const begun = (node: string, leaseMs: number) => begunBy(node, leaseMs, to, runner.clock.now())
+  const [dead, alive] = [await begun('dead', -1), await begun('alive', 1e6)]
+  const rests = vi.spyOn(runner.clock, 'sleep')
+  /** Passes time, until so many looks have been taken in all. */
+  const pass = async (ms: number, looks: number): Promise<void> => {
+    runner.clock.advance(ms)
+    await eventually(() => expect(rests.mock.calls.filter(([restMs]) => restMs === 10_000)).toHaveLength(looks))
+  }
+  await runner.runner.start()
+  await pass(0, 1)
+  expect([await stateOf(dead), await stateOf(alive)]).toEqual(['unknown', 'started'])
+  expect(runner.warnings).toEqual([{ lost: 1 }])
+  const later = await begun('dead later', -1)
+  isEven = false
+  await pass(10_000, 2)
+  isEven = true
+  await pass(9999, 2)
+  expect(await stateOf(later)).toBe('started')
+  await pass(1, 3)
+  expect(await stateOf(later)).toBe('unknown')
+  // Whatever its lease says, what began two minutes ago has been forgotten.
+  await pass(100_000, 4)
+  expect(await stateOf(alive)).toBe('started')
+  await pass(10_000, 5)
+  expect(await stateOf(alive)).toBe('unknown')
+})

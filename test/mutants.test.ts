@@ -1,0 +1,56 @@
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { mutantsOf, mutate } from '../scripts/mutants/operators.ts'
+import { testsByFile } from '../scripts/mutants/reach.ts'
+import { withSwitches } from '../scripts/mutants/switches.ts'
+
+const path = 'src/core/a.ts'
+const broken = (text: string): string[] => mutantsOf({ path, text }).map((mutant) => mutate(text, mutant))
+
+describe('the job that breaks code', () => {
+  test.each([
+    ['if (a) b = c', ['if (true) b = c', 'if (false) b = c', 'if (a) ;']],
+    ['const a = b < 5', ['const a = (b <= 5)', 'const a = (b >= 5)', 'const a = b < 6']],
+    ['const a = !b', ['const a = b']],
+    ['await a()', [';']],
+    ['const a = b ? true : c', ['const a = true ? true : c', 'const a = false ? true : c', 'const a = b ? false : c']],
+    ['const a = b.filter(c)', ['const a = b']],
+    ['const a = Math.min(b, c)', ['const a = Math.max(b, c)']],
+  ])('makes of %s', (text, expected) => {
+    expect(broken(text)).toEqual(expected)
+  })
+
+  test.each([
+    ["const a = b + 'text'"],
+    ['log.warn({ a: 1 })'],
+    ['throw new Error(`${a + 1}`)'],
+    ['type A = 1 | 2'],
+    ['const a = b?.filter(c).d'],
+    ["import { a } from './b.ts'"],
+  ])('leaves %s alone', (text) => {
+    expect(broken(text)).toEqual([])
+  })
+
+  test('puts all mutants of a text behind switches, and with one of them on the text does what the mutant does', () => {
+    const text = 'let a = 1\nif (b > 2) a += b - 1\nanswer(a ? a : -b)'
+    const mutants = mutantsOf({ path, text }).map((mutant, id) => ({ ...mutant, id }))
+    const run = (code: string, on: number): unknown => {
+      let said: unknown
+      Object.assign(globalThis, { __isMutant: (id: number) => id === on })
+      runInNewContext(code, { globalThis, b: 3, answer: (answer: unknown) => (said = answer) })
+      return said
+    }
+    const switched = withSwitches(text, mutants)
+    expect(mutants.length).toBeGreaterThan(10)
+    expect(run(switched, -1)).toBe(run(text, -1))
+    for (const mutant of mutants) expect(run(switched, mutant.id)).toEqual(run(mutate(text, mutant), -1))
+    Reflect.deleteProperty(globalThis, '__isMutant')
+  })
+
+  test('knows which tests import a file, the nearest first', () => {
+    const [nearest, ...others] = testsByFile()('src/core/access/rules/expiry.ts')
+    expect(nearest).toBe('test/core/access/trace.test.ts')
+    expect(others).toContain('test/core/access/decisions.test.ts')
+    expect(others).not.toContain('test/delivery/slots.test.ts')
+  })
+})
