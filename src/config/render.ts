@@ -32,7 +32,7 @@ function wrap(sentence: string, width: number): string[] {
   return lines
 }
 
-/** `docs/configuration.md`: the same for readers, with the names in the environment. */
+/** `docs/reference/configuration.md`: the same for readers, with the names in the environment. */
 export function renderDocument(): string {
   const sections = Object.keys(root).map(renderSection)
   return `${[INTRODUCTION, ...sections, renderOthers()].join('\n\n')}\n`

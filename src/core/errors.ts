@@ -1,4 +1,4 @@
-/** Every way in which the token interface refuses a request. `docs/errors.md` explains each to people. */
+/** Every way in which the token interface refuses a request. `docs/reference/errors.md` explains each to people. */
 export const ERRORS = {
   validation: { status: 400, text: 'Validation errors' },
   bad_request: { status: 400, text: 'Bad request' },
