@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Page, readPages } from '../support/markdown.ts'
 import { endServers } from './cliProcess.ts'
 import { difference } from './docsResults.ts'
@@ -13,25 +13,23 @@ const pages = readPages()
   .filter((page) => rank(page) >= 0 && stepsOf(page).length > 0)
   .toSorted((a, b) => rank(a) - rank(b))
 
-let server: Promise<DocsServer> | undefined
-
+/** One for each page that begins with a new server. All start at once, before the first page. */
+let servers: DocsServer[] = []
+beforeAll(async () => {
+  servers = await Promise.all(pages.filter(startsServer).map(() => startDocsServer()))
+})
 afterAll(async () => {
-  await (await server)?.stop()
+  await Promise.all(servers.map((server) => server.stop()))
   endServers()
 })
 
-async function serverFor(page: Page): Promise<DocsServer> {
-  if (startsServer(page)) {
-    await (await server)?.stop()
-    server = undefined
-  }
-  server ??= startDocsServer()
-  return await server
-}
+/** The server that the latest such page began with. */
+const serverFor = (page: Page): DocsServer =>
+  servers[pages.slice(0, pages.indexOf(page) + 1).filter(startsServer).length - 1]!
 
 describe('every command and sample, with its stated result, in', () => {
   test.each(pages.map((page) => [page.path, page] as const))('%s', async (_path, page) => {
-    await runPage(page, await serverFor(page))
+    await runPage(page, serverFor(page))
   })
 })
 

@@ -29,7 +29,7 @@ export interface DocsServer {
 
 export async function startDocsServer(): Promise<DocsServer> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
-  const [rtmp = 0, webRtc = 0, receiver = 0] = await Promise.all([freePort(), freePort(), freePort()])
+  const [rtmp, webRtc, receiver] = await Promise.all([freePort(), freePort(), freePort()])
   const settings = {
     SLUICE_DATA_DIR: join(dir, 'data'),
     SLUICE_RTMP_PORT: String(rtmp),
