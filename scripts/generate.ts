@@ -8,9 +8,9 @@ import { wallsMarkdown } from '../test/tidy/walls.ts'
 const rootDirectory = new URL('../', import.meta.url)
 
 writeFileSync(new URL('config.default.yaml', rootDirectory), renderDefaultFile())
-writeFileSync(new URL('docs/configuration.md', rootDirectory), renderDocument())
+writeFileSync(new URL('docs/reference/configuration.md', rootDirectory), renderDocument())
 
-writeBetween('docs/webhooks.md', 'events', eventsMarkdown())
+writeBetween('docs/reference/events.md', 'events', eventsMarkdown())
 writeBetween('ARCHITECTURE.md', 'walls', wallsMarkdown())
 
 /** Replaces the text between the marks of a page. */

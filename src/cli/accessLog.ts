@@ -16,7 +16,7 @@ const log = command({
     stream: textFlag('NAME', 'Of this stream only.'),
     token: textFlag('ID', 'With this token only.'),
     ip: textFlag('ADDRESS', 'From this address only.'),
-    code: textFlag('CODE', 'For this reason only, as docs/errors.md names it.'),
+    code: textFlag('CODE', 'For this reason only, as docs/reference/errors.md names it.'),
   },
   examples: ['sluice access log', 'sluice access log --stream studio-1 --code token_expired --json'],
   run: (call) =>

@@ -3,7 +3,7 @@ import type { Flags } from './flag.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 import { flagAbout, flagUsage, GROUPS, usageOf } from './help.ts'
 
-/** The reference part of docs/command-line.md, as Markdown. */
+/** The reference part of docs/reference/command-line.md, as Markdown. */
 export function referenceMarkdown(commands: readonly CliCommand[]): string {
   const groups = [...new Set(commands.map((command) => command.path[0] ?? ''))]
   const sections = groups.map((group) =>

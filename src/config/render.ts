@@ -32,7 +32,7 @@ function wrap(sentence: string, width: number): string[] {
   return lines
 }
 
-/** `docs/configuration.md`: the same as a page, with the names of the environment variables. */
+/** `docs/reference/configuration.md`: the same as a page, with the names of the environment variables. */
 export function renderDocument(): string {
   const sections = Object.keys(root).map(renderSection)
   return `${[INTRODUCTION, ...sections, renderOthers()].join('\n\n')}\n`

@@ -19,7 +19,7 @@ import { sessions } from './sessions.ts'
 
 /**
  * Every configuration key, once: its type, default, bounds and one sentence. The loader, `config.default.yaml` and
- * `docs/configuration.md` all use this table. After a change run `node scripts/generate.ts`.
+ * `docs/reference/configuration.md` all use this table. After a change run `node scripts/generate.ts`.
  */
 const schema = {
   server: {

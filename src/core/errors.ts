@@ -1,4 +1,4 @@
-/** Every refusal of the token API. `docs/errors.md` explains each to users. */
+/** Every refusal of the token API. `docs/reference/errors.md` explains each to users. */
 export const ERRORS = {
   validation: { status: 400, text: 'Validation errors' },
   bad_request: { status: 400, text: 'Bad request' },

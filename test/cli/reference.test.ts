@@ -3,16 +3,16 @@ import { expect, it } from 'vitest'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { referenceMarkdown } from '../../src/cli/reference.ts'
 
-const file = new URL('../../docs/command-line.md', import.meta.url)
+const file = new URL('../../docs/reference/command-line.md', import.meta.url)
 const MARK = '<!-- Made from src/cli/commands.ts; after a change: vitest -u on test/cli/reference.test.ts. -->\n\n'
 const document = readFileSync(file, 'utf8')
 
-it('docs/command-line.md holds the reference as the command table has it now', async () => {
+it('docs/reference/command-line.md holds the reference as the command table has it now', async () => {
   const [prose = ''] = document.split(MARK)
   await expect(`${prose}${MARK}${referenceMarkdown(COMMANDS)}`).toMatchFileSnapshot(file.pathname)
 })
 
-it('docs/command-line.md names every command and every flag', () => {
+it('docs/reference/command-line.md names every command and every flag', () => {
   for (const { path, flags, args } of COMMANDS) {
     const name = path.join(' ')
     const section = document.split(new RegExp(`^##+ ${name}$`, 'm'))[1]?.split(/^##/m)[0] ?? ''

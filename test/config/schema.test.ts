@@ -27,7 +27,7 @@ describe('written files (node scripts/generate.ts writes them)', () => {
     expect(read('config.default.yaml')).toBe(renderDefaultFile())
   })
 
-  test('docs/configuration.md is what the schema says', () => {
-    expect(read('docs/configuration.md')).toBe(renderDocument())
+  test('docs/reference/configuration.md is what the schema says', () => {
+    expect(read('docs/reference/configuration.md')).toBe(renderDocument())
   })
 })

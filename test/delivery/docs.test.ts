@@ -10,8 +10,8 @@ import { createEgress } from '../../src/net/egress.ts'
 import { headerProfile, signatureHeaders } from '../../src/delivery/signature.ts'
 import { httpReceiver } from './support/receivers.ts'
 
-/** The receivers of docs/webhooks.md are run as they stand there and get a real callback. */
-const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
+/** The receivers of docs/guides/webhook-receiver.md are run as they stand there and get a real callback. */
+const page = readFileSync(new URL('../../docs/guides/webhook-receiver.md', import.meta.url), 'utf8')
 const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
 const SECRET = Buffer.alloc(32, 7).toString('base64')
 const egress = createEgress({ allowPrivateTargets: true })

@@ -66,8 +66,8 @@ describe('the table', () => {
     })
   })
 
-  test('is what docs/webhooks.md shows', () => {
-    const page = readFileSync(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8')
+  test('is what docs/reference/events.md shows', () => {
+    const page = readFileSync(new URL('../../../docs/reference/events.md', import.meta.url), 'utf8')
     const [, shown] = page.match(/<!-- events: generated -->\n\n([\s\S]*?)\n<!-- events: end -->/) ?? []
     expect(shown).toBe(eventsMarkdown())
   })

@@ -3,12 +3,12 @@ import { sendFile } from '../staticFile.ts'
 
 const FILES = new URL('../../../../web/api/', import.meta.url)
 
-/** Path, file, type. */
+/** Path, file, type. Redoc is stored as it is sent: compressed. */
 const SERVED = [
   ['/api/docs', 'tokens.html', 'html'],
   ['/api/docs/channels', 'channels.html', 'html'],
   ['/api/docs/page.css', 'page.css', 'css'],
-  ['/api/docs/redoc.js', 'redoc.js', 'js'],
+  ['/api/docs/redoc.js', 'redoc.js.gz', 'js'],
 ] as const
 
 /**
@@ -37,8 +37,10 @@ const POLICY = [
 /** The two OpenAPI documents as pages: `/api/docs` and `/api/docs/channels`. */
 export function apiPages(app: FastifyInstance): void {
   for (const [path, file, type] of SERVED) {
-    app.get(path, (request, reply) =>
-      sendFile(request, reply.header('Content-Security-Policy', POLICY), new URL(file, FILES), type),
-    )
+    app.get(path, (request, reply) => {
+      reply.header('Content-Security-Policy', POLICY)
+      if (file.endsWith('.gz')) reply.header('Content-Encoding', 'gzip')
+      return sendFile(request, reply, new URL(file, FILES), type)
+    })
   }
 }

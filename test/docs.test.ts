@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs'
+import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { anchorsOf, blocksOf, linksOf, type Page, readPages } from './support/markdown.ts'
+
+const repository = fileURLToPath(new URL('../', import.meta.url))
+const pages = readPages()
+const textOf = new Map(pages.map(({ path, text }) => [path, text]))
+
+/** What is wrong with a link of a page; null when it leads somewhere. */
+function brokenLink(page: Page, link: string): string | null {
+  const [file = '', anchor] = link.split('#')
+  const target = file === '' ? page.path : posix.join(posix.dirname(page.path), file)
+  if (!existsSync(repository + target)) return `${page.path}: ${link}: there is no ${target}`
+  const text = textOf.get(target)
+  if (anchor === undefined || text === undefined) return null
+  return anchorsOf(text).has(anchor) ? null : `${page.path}: ${link}: ${target} has no such heading`
+}
+
+describe('the documentation', () => {
+  test('has no link that leads nowhere', () => {
+    const broken = pages.flatMap((page) => linksOf(page.text).map((link) => brokenLink(page, link)))
+    expect(broken.filter((each) => each !== null)).toEqual([])
+  })
+
+  test('has no page that docs/README.md does not list', () => {
+    const listed = linksOf(textOf.get('docs/README.md') ?? '').map((link) => posix.join('docs', link))
+    const missing = pages.map(({ path }) => path).filter((path) => /^docs\/.+\//.test(path) && !listed.includes(path))
+    expect(missing).toEqual([])
+  })
+
+  test('runs its commands, or says why not', () => {
+    const silent = pages.flatMap(({ path, text }) =>
+      blocksOf(text)
+        .filter(({ language, note }) => ['bash', 'http'].includes(language) && /^no-run(?!: \w)/.test(note))
+        .map(({ line }) => `${path}:${line} is not run and gives no reason`),
+    )
+    expect(silent).toEqual([])
+    // `sh` is the synopsis of a command, which the generator writes.
+    const unchecked = pages
+      .filter(({ path }) => path.startsWith('docs/') && path !== 'docs/reference/command-line.md')
+      .filter(({ text }) => blocksOf(text).some(({ language }) => /^(sh|shell|console|zsh)$/.test(language)))
+    expect(unchecked.map(({ path }) => path)).toEqual([])
+  })
+})
+
+describe('the readers of pages see', () => {
+  test('blocks with their notes', () => {
+    const text = 'a\n\n```bash no-run: why\nls\n```\n\n```json result\n{}\n```\n'
+    expect(blocksOf(text)).toEqual([
+      { language: 'bash', note: 'no-run: why', code: 'ls\n', line: 3 },
+      { language: 'json', note: 'result', code: '{}\n', line: 7 },
+    ])
+  })
+
+  test('anchors as renderers make them, and no headings inside of blocks', () => {
+    const text = '# A `b` (c), d\n## Same\n## Same\n```bash\n# no heading\n```\n'
+    expect([...anchorsOf(text)]).toEqual(['a-b-c-d', 'same', 'same-1'])
+  })
+
+  test('links within the repository, but not those of code or to other hosts', () => {
+    expect(linksOf('[a](b.md#c) `[d](e)` [f](https://example.com) [g](#h)')).toEqual(['b.md#c', '#h'])
+  })
+
+  test('a link to a page or heading that is missing', () => {
+    const page = { path: 'docs/README.md', text: '# One' }
+    expect(brokenLink(page, 'nothing.md')).toContain('there is no docs/nothing.md')
+    expect(brokenLink(page, 'reference/errors.md#nothing')).toContain('no such heading')
+    expect(brokenLink(page, '../README.md')).toBe(null)
+  })
+})

@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Block, blocksOf, type Page } from '../support/markdown.ts'
+import { serve, type Served, sluice } from './cliProcess.ts'
+import { difference } from './docsResults.ts'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
+const PATIENCE_MS = 30_000
+/** For how long one command may take, in milliseconds. */
+const COMMAND_MS = 30_000
+
+type Environment = Record<string, string>
+
+/** A server for the pages, with an API secret and a credential. */
+export interface DocsServer {
+  readonly env: Environment
+  /** Replaces the ports of the pages by those of this server. */
+  here(text: string): string
+  stop(): Promise<void>
+}
+
+export async function startDocsServer(): Promise<DocsServer> {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
+  const [rtmp, webRtc, receiver] = await Promise.all([freePort(), freePort(), freePort()])
+  const settings = {
+    SLUICE_DATA_DIR: join(dir, 'data'),
+    SLUICE_RTMP_PORT: String(rtmp),
+    SLUICE_WEBRTC_PORT: String(webRtc),
+    SLUICE_WEBHOOKS_ALLOW_PRIVATE_TARGETS: 'true',
+    NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'),
+  }
+  const server = await serve([], settings)
+  const [secret, credential] = await Promise.all([
+    sluice(['secret', 'create', '--name', 'docs'], { env: settings }),
+    sluice(['credential', 'create', '--name', 'docs'], { env: settings }),
+  ])
+  const ports = new Map([
+    ['8080', server.port],
+    ['1935', rtmp],
+    ['8000', receiver],
+  ])
+  return {
+    env: {
+      ...settings,
+      SECRET: secret.stdout.trim(),
+      CREDENTIAL: credential.stdout.trim(),
+      PATH: `${programs(dir)}:${process.env['PATH'] ?? ''}`,
+      HOME: dir,
+    },
+    here: (text) =>
+      text
+        .replaceAll('npm run -s sluice --', 'sluice')
+        .replaceAll(/(localhost:|127\.0\.0\.1:|--port )(8080|1935|8000)\b/g, (_, before: string, port: string) => {
+          return `${before}${ports.get(port)}`
+        }),
+    stop: () => end(server, dir),
+  }
+}
+
+async function end(server: Served, dir: string): Promise<void> {
+  server.signal('SIGTERM')
+  await server.ended
+  rmSync(dir, { recursive: true, force: true })
+}
+
+/** A folder with the command `sluice`. */
+function programs(dir: string): string {
+  const bin = join(dir, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'sluice'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`)
+  chmodSync(join(bin, 'sluice'), 0o755)
+  return bin
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  await once(listener, 'close')
+  return port
+}
+
+/** A command of a page, with the result that the page states, if any. */
+interface Step {
+  readonly block: Block
+  readonly stated: Block | null
+}
+
+const runs = ({ language, note }: Block): boolean => ['bash', 'http'].includes(language) && !note.startsWith('no-run')
+
+export function stepsOf(page: Page): Step[] {
+  const blocks = blocksOf(page.text)
+  return blocks.flatMap((block, at) => {
+    const next = blocks[at + 1]
+    const stated = next?.note === 'result' ? next : null
+    return runs(block) ? [{ block, stated }] : []
+  })
+}
+
+/** Runs the commands of a page in their order; variables go on from one to the next. */
+export async function runPage(page: Page, server: DocsServer): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-docs-page-'))
+  const run = new PageRun(server, folder)
+  try {
+    for (const step of stepsOf(page)) {
+      await run.step(step).catch((error: Error) => {
+        throw new Error(`${page.path}:${step.block.line}: ${error.message}`)
+      })
+    }
+  } finally {
+    await run.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+class PageRun {
+  readonly #server: DocsServer
+  readonly #folder: string
+  readonly #background: ChildProcess[] = []
+  #env: Environment
+  /** Until when a step that fails is repeated, because it may have to wait for a background command. */
+  #repeatUntil = 0
+
+  constructor(server: DocsServer, folder: string) {
+    this.#server = server
+    this.#folder = folder
+    this.#env = server.env
+  }
+
+  async step({ block, stated }: Step): Promise<void> {
+    if (block.note === 'background') {
+      this.#startBackground(block)
+      this.#repeatUntil = Date.now() + PATIENCE_MS
+      return
+    }
+    for (;;) {
+      const wrong = await this.#try(block, stated)
+      if (wrong === null) return
+      if (Date.now() >= this.#repeatUntil) throw new Error(wrong)
+      await sleep(200)
+    }
+  }
+
+  /** What was wrong with the step; null: nothing. */
+  async #try(block: Block, stated: Block | null): Promise<string | null> {
+    const { output, failed } = block.language === 'bash' ? await this.#bash(block) : await this.#request(block)
+    if (failed !== null) return `${failed}\n${output}`
+    return stated === null ? null : difference(stated, output)
+  }
+
+  async #bash(block: Block): Promise<{ output: string; failed: string | null }> {
+    const state = join(this.#folder, 'variables')
+    const script = `set -a; trap 'env -0 > "${state}"' EXIT\n${this.#server.here(block.code)}`
+    const child = this.#spawn(script)
+    let [output, complaints] = ['', '']
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text))
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (complaints += text))
+    const timer = setTimeout(() => stopGroup(child), COMMAND_MS)
+    const [status] = (await once(child, 'close')) as [number | null]
+    clearTimeout(timer)
+    this.#env = readVariables(state)
+    return { output, failed: status === 0 ? null : `ended with ${status}: ${complaints}` }
+  }
+
+  #startBackground(block: Block): void {
+    const child = this.#spawn(`exec ${this.#server.here(block.code)}`)
+    child.stdout?.resume()
+    child.stderr?.resume()
+    this.#background.push(child)
+  }
+
+  #spawn(script: string): ChildProcess {
+    const argv = ['-euo', 'pipefail', '-c', script]
+    return spawn('bash', argv, {
+      cwd: this.#folder,
+      env: this.#env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+  }
+
+  /** `POST /path`, an empty line and a body; the note is the expected status, else any of 2xx. */
+  async #request(block: Block): Promise<{ output: string; failed: string | null }> {
+    const text = block.code.replaceAll(/\$(\w+)/g, (whole, name: string) => this.#env[name] ?? whole)
+    const [, method = '', path = '', body = ''] = text.match(/^([A-Z]+) (\S+)\n(?:\n([\s\S]*))?/) ?? []
+    const response = await fetch(this.#server.here(`http://localhost:8080${path}`), {
+      method,
+      headers: {
+        Authorization: path.startsWith('/v2/')
+          ? `Basic ${Buffer.from(this.#env['CREDENTIAL'] ?? '').toString('base64')}`
+          : `Bearer ${this.#env['SECRET']}`,
+        ...(body === '' ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === '' ? {} : { body }),
+    })
+    const output = await response.text()
+    const isExpected = block.note === '' ? response.ok : String(response.status) === block.note
+    return { output, failed: isExpected ? null : `answered ${response.status}` }
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#background) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const closed = once(child, 'close')
+      stopGroup(child)
+      await closed
+    }
+  }
+}
+
+function stopGroup(child: ChildProcess): void {
+  if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+}
+
+function readVariables(file: string): Environment {
+  const pairs = readFileSync(file, 'utf8').split('\0').filter(Boolean)
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
+}
