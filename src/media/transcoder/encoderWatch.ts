@@ -3,7 +3,7 @@ import { processorTimeOf } from '../../base/processors.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 
-/** What was given to a process, and what it could not take. */
+/** What a process received, and what it could not take. */
 export interface Fed {
   /** Media from the first frame to the latest, milliseconds. */
   readonly inMs: number
@@ -15,7 +15,7 @@ export interface Fed {
 export interface EncoderWatchOptions {
   readonly clock: Clock
   readonly process: FfmpegProcess
-  /** Null: it reads its source itself. */
+  /** Null: the process reads its source itself. */
   readonly fed: (() => Fed) | null
   readonly load: LoadControl
   readonly found: (verdict: LoadVerdict) => void
@@ -23,7 +23,7 @@ export interface EncoderWatchOptions {
 
 const LOOK_EVERY_MS = 1000
 
-/** Looks at a process once a second until it is gone, or has to be. Resolves when it is gone; never rejects. */
+/** Checks a process once a second until it ends or needs a restart. Resolves when it is gone; never rejects. */
 export async function watchEncoder({ clock, process, fed, load, found }: EncoderWatchOptions): Promise<void> {
   const over = new AbortController()
   const ended = process.exited.then(() => over.abort())
