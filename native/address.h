@@ -1,4 +1,4 @@
-/* Addresses as JavaScript gives them: 4 bytes for IPv4, 16 for IPv6. */
+/* Addresses from JavaScript: 4 bytes for IPv4, 16 for IPv6. */
 #ifndef SLUICE_ADDRESS_H
 #define SLUICE_ADDRESS_H
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Writes the address, of `length` bytes, and the port into `to`. Returns how long that is. */
+/* Writes the address, of `length` bytes, and the port into `to`. Returns the length of the socket address. */
 static inline socklen_t write_address(struct sockaddr_storage *to, const unsigned char *address, size_t length, uint32_t port) {
   memset(to, 0, sizeof *to);
   if (length == 4) {

@@ -1,6 +1,6 @@
 /*
- * How JavaScript calls an addon: arguments are read one after another, and one that is not what it must be makes the whole
- * call a TypeError. Each addon has one `struct instance`, which holds all that it knows.
+ * The interface between JavaScript and an addon. A function reads its arguments one after another; an invalid one makes
+ * the whole call a TypeError. Each addon has one `struct instance` with all of its state.
  */
 #ifndef SLUICE_DOOR_H
 #define SLUICE_DOOR_H

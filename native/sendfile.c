@@ -1,8 +1,8 @@
 /*
- * Sends an answer on a socket of this process: its head, and a file behind it that the kernel takes out of its own cache
- * (sendfile(2)). The fast back end of src/edge/http/media/transfer.ts: JavaScript decides everything and looks after the socket.
- * Files are named by handles that are never used twice, so that one that was let go of can be sent to nobody. All state
- * belongs to one instance of the module and is freed with it; nothing is global.
+ * Sends a response on a socket of this process: its head, then a file from the kernel's page cache (sendfile(2)). The fast
+ * back end of src/edge/http/media/transfer.ts: JavaScript makes all decisions and owns the socket. A file has a handle that
+ * is never used twice, so that a released file cannot be sent. All state belongs to one instance of the module and is freed
+ * with it; nothing is global.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -24,20 +24,20 @@ enum {
   MAX_HEAD = 8192
 };
 
-/* A file that is held open, as it was when that began. */
+/* An open file, and its state when it was opened. */
 typedef struct {
   int64_t handle;
   int fd;
   struct stat was;
 } held;
 
-/* What one instance of the module has. A slot whose handle is 0 is free. */
+/* The state of one instance of the module. A slot with handle 0 is free. */
 typedef struct instance {
   int64_t made;
   held files[MAX_FILES];
 } instance;
 
-/* ---- Files. A handle is the slot, and how many were made before it: 2^41 of them fit into a number of JavaScript. ---- */
+/* ---- Files. A handle combines the slot with a counter, of which 2^41 values fit into a JavaScript number. ---- */
 
 static held *find(instance *self, int64_t handle) {
   held *slot = handle > 0 ? &self->files[handle % MAX_FILES] : NULL;
@@ -51,7 +51,7 @@ static held *free_slot(instance *self) {
   return NULL;
 }
 
-/* Holds a regular file of this length with a descriptor of our own. 0: not possible. */
+/* Opens a regular file of this length with its own descriptor. 0: not possible. */
 static int64_t hold_file(instance *self, int fd, int64_t length) {
   held *slot = free_slot(self);
   struct stat is;
@@ -70,7 +70,7 @@ static void let_go(held *file) {
   file->handle = 0;
 }
 
-/* Nobody has written to it. That its name was removed or given to another file does not matter. */
+/* True when the file was not written to. It may have been renamed or unlinked. */
 static bool is_unchanged(const held *file) {
   struct stat is;
   return fstat(file->fd, &is) == 0 && is.st_size == file->was.st_size && is.st_mtim.tv_sec == file->was.st_mtim.tv_sec &&
@@ -80,11 +80,11 @@ static bool is_unchanged(const held *file) {
 /* ---- Sending ---- */
 
 /*
- * How many bytes of head and file the kernel took: fewer than all when the socket is full. An error is a negative errno,
- * and then nothing was taken. SIGPIPE is ignored by Node.
+ * The number of bytes of head and file that the kernel accepted: fewer than all when the socket is full. On an error, a
+ * negative errno, it accepted none. Node ignores SIGPIPE.
  */
 static int64_t send_both(int socket, const char *head, size_t head_length, const held *file, size_t length) {
-  /* The head waits for the file, so that both leave in the same packets. */
+  /* MSG_MORE: the head waits for the file, so that both leave in the same packets. */
   ssize_t taken = send(socket, head, head_length, MSG_MORE | MSG_DONTWAIT | MSG_NOSIGNAL);
   if (taken < 0) return -errno;
   if ((size_t)taken < head_length) return taken;
@@ -93,7 +93,7 @@ static int64_t send_both(int socket, const char *head, size_t head_length, const
   return body > 0 ? taken + body : taken;
 }
 
-/* ---- The door to JavaScript. A wrong argument is a TypeError. ---- */
+/* ---- The functions for JavaScript. A wrong argument is a TypeError. ---- */
 
 static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) {
   int64_t value = i64(call, at);
@@ -101,7 +101,7 @@ static int64_t integer(arguments *call, size_t at, int64_t least, int64_t most) 
   return value;
 }
 
-/* Copies a string of 1 to MAX_HEAD characters, all of Latin-1, into `head`. Returns its length. */
+/* Copies a Latin-1 string of 1 to MAX_HEAD characters into `head`. Returns its length. */
 static size_t latin1(arguments *call, size_t at, char *head) {
   size_t length = 0;
   if (!call->ok || napi_get_value_string_latin1(call->env, call->values[at], NULL, 0, &length) != napi_ok || length == 0 ||
@@ -113,14 +113,14 @@ static size_t latin1(arguments *call, size_t at, char *head) {
   return length;
 }
 
-/* hold(fd, length) -> a handle of the file that is open there; 0: it cannot be held */
+/* hold(fd, length) -> a handle for the open file; 0: not possible */
 static napi_value hold(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 2);
   int64_t fd = integer(&call, 0, 0, INT32_MAX), length = integer(&call, 1, 1, INT64_MAX);
   return call.ok ? number(env, hold_file(call.self, (int)fd, length)) : refuse(env);
 }
 
-/* release(handle): one that was released before is let be */
+/* release(handle): has no effect on a released one */
 static napi_value release(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
   int64_t handle = integer(&call, 0, 1, INT64_MAX);
@@ -130,8 +130,8 @@ static napi_value release(napi_env env, napi_callback_info info) {
 }
 
 /*
- * send(socket, head, handle, length) -> see `send_both`. -EBADF: the file is not held; -ESTALE: it was written to;
- * -EINVAL: the socket could make us wait
+ * send(socket, head, handle, length) -> see `send_both`. -EBADF: there is no such handle; -ESTALE: the file was written to;
+ * -EINVAL: the socket is blocking
  */
 static napi_value send_call(napi_env env, napi_callback_info info) {
   char head[MAX_HEAD + 1];

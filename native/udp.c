@@ -1,7 +1,7 @@
 /*
- * The UDP sockets of a relay process: reads all pending datagrams with one call (recvmmsg) into memory of JavaScript, and wakes
- * JavaScript once for all of them. A socket of Node costs a wake-up, 64 kB of memory and three objects for each datagram.
- * All state belongs to one instance of the module and is freed with it; nothing is global.
+ * The UDP sockets of a relay process. Reads all waiting datagrams with one call (recvmmsg) into memory that JavaScript
+ * supplies, and wakes JavaScript once for all of them. Node's own sockets cost a wake-up, 64 kB of memory and three objects
+ * for each datagram. All state belongs to one instance of the module and is freed with it; nothing is global.
  */
 #define _GNU_SOURCE
 #define NAPI_VERSION 8
@@ -19,14 +19,14 @@
 #include "door.h"
 
 enum {
-  /* Datagrams that are read with one call, and the room for each; what is longer is dropped. */
+  /* Datagrams in one read, and the bytes for each; longer ones are dropped. */
   SLOTS = 32,
   SLOT_BYTES = 2048,
-  /* The head of each datagram: its length, the port, and the address in one word or in four. */
+  /* Words that describe a datagram: its length, the port, and the address in one word or four. */
   HEAD_WORDS = 6,
-  /* What a datagram can hold. */
+  /* The largest payload of a UDP datagram. */
   MAX_DATAGRAM = 65507,
-  /* One for each address of the machine. */
+  /* One socket for each address of the machine. */
   MAX_SOCKETS = 32
 };
 
@@ -38,7 +38,7 @@ typedef struct {
   int fd;
   bool is_v6;
   bool is_watched;
-  /* The function that is called with how many datagrams have come; and the memory that it finds them in. */
+  /* The function to call with the number of datagrams, and the memory that holds them. */
   napi_ref wake;
   napi_ref keep_memory;
   napi_ref keep_heads;
@@ -52,7 +52,7 @@ typedef struct {
 struct instance {
   napi_env env;
   udp_socket *sockets[MAX_SOCKETS];
-  /* Those that libuv has not let go yet. */
+  /* Sockets whose handle libuv has not closed yet. */
   unsigned closing;
   napi_async_cleanup_hook_handle hook;
   bool is_ending;
@@ -60,7 +60,7 @@ struct instance {
 
 /* ---- Sockets ---- */
 
-/* A descriptor that is bound there, with as much room for bursts as the system grants; or an error, negative. */
+/* A descriptor bound to the address, with buffers as large as the system grants; or a negative errno. */
 static int bound_socket(const unsigned char *address, size_t length, uint32_t port, uint32_t buffer_bytes) {
   struct sockaddr_storage local;
   socklen_t local_length = write_address(&local, address, length, port);
@@ -85,7 +85,7 @@ static udp_socket *find(const instance *self, int fd) {
   return NULL;
 }
 
-/* Where there is room for one more; -1: nowhere. */
+/* The index of a free slot; -1: there is none. */
 static int free_place(const instance *self) {
   for (int i = 0; i < MAX_SOCKETS; i++) {
     if (self->sockets[i] == NULL) return i;
@@ -120,7 +120,7 @@ static void close_one(instance *self, udp_socket *socket) {
   close(socket->fd);
 }
 
-/* The process is about to end, or the thread: libuv must have let go of everything by then. */
+/* The process or thread is about to end: libuv must have closed all handles by then. */
 static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
   instance *self = data;
   self->hook = hook;
@@ -134,7 +134,7 @@ static void on_cleanup(napi_async_cleanup_hook_handle hook, void *data) {
 /* ---- Reading ---- */
 
 static void describe(uint32_t *head, const struct mmsghdr *message, const struct sockaddr_storage *from) {
-  /* Length 0: the datagram was longer than its slot, so it was cut and is dropped. */
+  /* Length 0 marks a datagram that was longer than its slot, and so was truncated. */
   head[0] = (message->msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 0 : message->msg_len;
   if (from->ss_family == AF_INET) {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
@@ -151,7 +151,7 @@ static void describe(uint32_t *head, const struct mmsghdr *message, const struct
   }
 }
 
-/* Says where datagrams go: each into its slot of the memory. */
+/* Points each message at its slot of the memory. */
 static void prepare(udp_socket *socket) {
   for (int i = 0; i < SLOTS; i++) {
     struct msghdr *message = &socket->messages[i].msg_hdr;
@@ -163,12 +163,12 @@ static void prepare(udp_socket *socket) {
   }
 }
 
-/* Reads what has come, SLOTS at most. Returns how many; 0 when nothing has. */
+/* Reads waiting datagrams, SLOTS at most. Returns their number; 0 when there are none. */
 static unsigned read_some(udp_socket *socket) {
   int count = recvmmsg(socket->fd, socket->messages, SLOTS, MSG_DONTWAIT, NULL);
   for (int i = 0; i < count; i++) {
     describe(socket->heads + i * HEAD_WORDS, &socket->messages[i], &socket->names[i]);
-    /* The kernel has put the length of the name there, where it looks for the room next time. */
+    /* The kernel replaced the size of the buffer with the length of the name; restore it for the next call. */
     socket->messages[i].msg_hdr.msg_namelen = sizeof socket->names[i];
   }
   return count > 0 ? (unsigned)count : 0;
@@ -176,7 +176,7 @@ static unsigned read_some(udp_socket *socket) {
 
 static void on_readable(uv_poll_t *poll, int status, int events);
 
-/* libuv stops watching after an error; the error of one peer must not cost the others the socket. */
+/* libuv stops polling after an error. An error of one peer must not end the socket for the others. */
 static void watch_again(udp_socket *socket) {
   int problem = 0;
   socklen_t length = sizeof problem;
@@ -201,7 +201,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   napi_close_handle_scope(self->env, scope);
 }
 
-/* ---- Functions for JavaScript. A wrong argument is a TypeError. ---- */
+/* ---- The functions for JavaScript. A wrong argument is a TypeError. ---- */
 
 static udp_socket *socket_at(arguments *call, size_t at) {
   uint32_t fd = u32(call, at);
@@ -210,7 +210,7 @@ static udp_socket *socket_at(arguments *call, size_t at) {
   return found;
 }
 
-/* open(address: 4 or 16 bytes, port, bufferBytes) -> the descriptor; an error of the system, negative, where there is none */
+/* open(address: 4 or 16 bytes, port, bufferBytes) -> the descriptor, or a negative errno */
 static napi_value open_socket(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 3);
   size_t length;
@@ -236,7 +236,7 @@ static napi_value open_socket(napi_env env, napi_callback_info info) {
   return number(env, socket->fd);
 }
 
-/* port(fd) -> the one that it is bound to */
+/* port(fd) -> the port of the socket */
 static napi_value port_of(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
   const udp_socket *socket = socket_at(&call, 0);
@@ -246,7 +246,7 @@ static napi_value port_of(napi_env env, napi_callback_info info) {
   return number(env, ntohs(socket->is_v6 ? ((struct sockaddr_in6 *)&local)->sin6_port : ((struct sockaddr_in *)&local)->sin_port));
 }
 
-/* watch(fd, memory: SLOTS * SLOT_BYTES, heads: SLOTS * HEAD_WORDS words, wake): calls `wake` with how many have come */
+/* watch(fd, memory: SLOTS * SLOT_BYTES, heads: SLOTS * HEAD_WORDS words, wake): calls `wake` with the number of datagrams */
 static napi_value watch(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 4);
   udp_socket *socket = socket_at(&call, 0);
@@ -268,7 +268,7 @@ static napi_value watch(napi_env env, napi_callback_info info) {
   return socket->is_watched ? NULL : refuse(env);
 }
 
-/* receive(fd) -> how many datagrams were read into the memory now, without waiting for any */
+/* receive(fd) -> the number of datagrams read into the memory, without waiting */
 static napi_value receive_now(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
   udp_socket *socket = socket_at(&call, 0);
@@ -276,7 +276,7 @@ static napi_value receive_now(napi_env env, napi_callback_info info) {
   return number(env, read_some(socket));
 }
 
-/* send(fd, datagram, address: 4 or 16 bytes, port) -> whether the kernel took it */
+/* send(fd, datagram, address: 4 or 16 bytes, port) -> whether the kernel accepted it */
 static napi_value send_one(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 4);
   const udp_socket *socket = socket_at(&call, 0);
@@ -293,7 +293,7 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* close(fd): nothing is read or sent from now on */
+/* close(fd): reads and sends nothing more */
 static napi_value close_socket(napi_env env, napi_callback_info info) {
   arguments call = open_call(env, info, 1);
   udp_socket *socket = socket_at(&call, 0);

@@ -31,7 +31,7 @@ import { DatabaseTime } from '../store/time.ts'
 import { Tally } from '../base/tally.ts'
 import { refuseViewerKey } from '../base/viewerKey.ts'
 
-/** What happens in this process and several parts of it want to hear. */
+/** Events in this process that several parts of it listen to. */
 export interface ProcessEvents {
   /** This process has committed something to deliver. */
   readonly toDeliver: void
@@ -39,20 +39,20 @@ export interface ProcessEvents {
   readonly channelChanged: ChannelChange
 }
 
-/** Sluice without its doors: the store, the commands' context, the timers. The command line uses just this. */
+/** Sluice without its network edges: the store, the commands' context, the timers. The command line needs only this. */
 export interface App {
   readonly config: Config
   readonly ctx: Context
-  /** Signs list cursors; the same on every node that has the same sealing key. */
+  /** Signs list cursors; the same on all nodes with the same sealing key. */
   readonly sign: Mac
-  /** The sealing key, to derive others from. */
+  /** The sealing key, from which other keys are derived. */
   readonly key: Buffer
   readonly bus: Bus<ProcessEvents>
-  /** Writes what waits and closes the store. Idempotent. */
+  /** Flushes pending writes and closes the store. Idempotent. */
   close(): Promise<void>
 }
 
-/** Something about this machine or its configuration that keeps Sluice from starting; the message says what to do. */
+/** The machine or the configuration keeps Sluice from starting; the message says what to do. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart'
 }
@@ -60,17 +60,17 @@ export class CannotStart extends Error {
 export interface AppOptions {
   config: Config
   log: Logger
-  /** In place of one that is set by the database: it is taken as it is. */
+  /** Replaces the clock that follows the database. */
   clock?: Clock
-  /** Of this machine; it may be wrong. */
+  /** The clock of this machine, which may be wrong. */
   machineClock?: Clock
   random?: Random
 }
 
-/** A clock that is further off is worth a line in the log. */
+/** A machine clock that differs more from the database's gets a warning. */
 const WRONG_CLOCK_MS = 2_000
 
-/** Joins the rooms. The one place that knows them all. */
+/** The composition root: creates and connects the parts. */
 export async function openApp(options: AppOptions): Promise<App> {
   const { config, log, random = systemRandom } = options
   mkdirSync(config.data.dir, { recursive: true, mode: 0o700 })
@@ -91,7 +91,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     staleMs: config.access.staleSeconds * 1000,
   })
   const recorder = new AccessRecorder({ store, clock, random, log, ...config.access.log })
-  const live = new SessionRegistry()
+  const sessions = new SessionRegistry()
   const ctx: Context = {
     store,
     cache,
@@ -106,10 +106,10 @@ export async function openApp(options: AppOptions): Promise<App> {
     policy: { rtmpIpFilters: config.rtmp.ipFilters },
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
-    sessions: live,
+    sessions,
     isProxy: addressList(config.server.trustedProxies),
     slots: new SessionSlots(config.sessions),
-    streamsOnAir: (account, stream) => live.onAir(account, stream),
+    streamsOnAir: (account, stream) => sessions.onAir(account, stream),
     lastUses: new LastUses(),
     checkTarget: (url) => checkTarget(url, config.webhooks.allowPrivateTargets),
     sign: cursorMac(key),
@@ -147,7 +147,7 @@ const jobSettings = (config: Config): Parameters<typeof serviceJobs>[1] => ({
   bindingFlushMs: config.bindings.flushSeconds * 1000,
 })
 
-/** Some 200 MB a day, if somebody asks without end. */
+/** At most about 200 MB a day under constant requests. */
 const LINES_PER_MINUTE = 600
 
 function sampledLogs(log: Logger, clock: Clock): Context['sampled'] {
@@ -160,7 +160,10 @@ async function timeOf(store: Store, { machineClock = systemClock, log }: AppOpti
   await time.look()
   const aheadMs = -time.offsetMs
   if (Math.abs(aheadMs) > WRONG_CLOCK_MS) {
-    log.warn({ aheadMs }, 'the clock of this machine is not that of the database, which is used; set both with NTP')
+    log.warn(
+      { aheadMs },
+      'the clock of this machine differs from that of the database, which is used; set both with NTP',
+    )
   }
   return time
 }
@@ -180,7 +183,7 @@ function openCountries(path: string, log: Logger): ReturnType<typeof openCountry
   }
 }
 
-/** Cursors are signed with a key of their own, derived from the sealing key (RFC 5869). */
+/** Signs cursors with a key of their own, derived from the sealing key (RFC 5869). */
 function cursorMac(key: Buffer): Mac {
   const derived = derivedKey(key, 'sluice list cursors')
   return (data) => createHmac('sha256', derived).update(data).digest()
@@ -190,6 +193,6 @@ function cursorMac(key: Buffer): Mac {
 export const derivedKey = (key: Buffer, purpose: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, 32)))
 
-/** Where encoders push to: as configured, or this machine. Port 0, any that is free, is for tests. */
+/** The address to which encoders push: the configured one, or this machine. Port 0, any free one, is for tests. */
 const rtmpUrlOf = ({ channels, rtmp }: Config): string =>
   channels.rtmpUrl || `rtmp://localhost:${rtmp.port || 1935}/live`

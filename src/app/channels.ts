@@ -17,7 +17,7 @@ import { PushSources } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
 
-/** Longer than any pause of a healthy server; engines of another node are taken over after it. */
+/** Longer than any pause of a healthy server. After it another node takes over the engines. */
 const ENGINE_LEASE_MS = 15_000
 
 export interface Channels {
@@ -25,54 +25,54 @@ export interface Channels {
   readonly pushed: PushedKeys
   readonly measured: Measured
   readonly load: EncodingLoad
-  /** What is to be seen now. */
+  /** The current values for metrics. */
   readonly gauges: () => ChannelGauges
-  /** Where an engine writes. */
+  /** The folder of an engine's files. */
   readonly folderOf: (engineId: string) => string
   stop(): Promise<void>
 }
 
-/** Runs the engines of channels until it is stopped; those that are wanted come back with the next server. */
+/** Runs the engines of channels until it is stopped; the next server restarts those that should run. */
 export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): Promise<Channels> {
   const { ctx, bus, config } = app
   const sources = new PushSources()
   const pushed = new PushedKeys(ctx)
   const reach = reachSources({ ...ctx, allowPrivate: config.channels.allowPrivateSources })
-  const place = hostKeyOf(config.data.dir)
-  const measured = new Measured(ctx, processKey(place, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
+  const hostKey = hostKeyOf(config.data.dir)
+  const measured = new Measured(ctx, processKey(hostKey, process.pid, timeOrderedId(ctx.clock.now(), ctx.random)))
   const folder = channelsDir(config)
   const processors = new ProcessorLoad()
   const stepsDown = config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await transcoder.start()
-  const keeper = new EngineSupervisor(ctx, {
+  const supervisor = new EngineSupervisor(ctx, {
     transcoder,
     load,
     node: measured.node,
-    isGone: (node) => isGone(node, place),
+    isGone: (node) => isGone(node, hostKey),
     leaseMs: ENGINE_LEASE_MS,
     leases,
   })
   const unfollow = bus.on('channelChanged', (change) => {
     if (change.kind === 'ingest' && change.what !== 'updated')
       void sources.cut(change.id, 'This stream key is no longer valid')
-    void keeper.reconcile()
+    void supervisor.reconcile()
   })
   const jobs = startJobs(ctx.clock, ctx.log, [
-    { name: 'tend engines', everyMs: 1000, run: () => keeper.reconcile() },
-    { name: 'look at the processors', everyMs: 1000, run: async () => processors.look() },
+    { name: 'reconcile engines', everyMs: 1000, run: () => supervisor.reconcile() },
+    { name: 'measure the processors', everyMs: 1000, run: async () => processors.look() },
     schedulerJob(ctx),
-    { name: 'look at stream keys', everyMs: 500, run: () => pushed.look() },
+    { name: 'check stream keys', everyMs: 500, run: () => pushed.look() },
   ])
-  void keeper.reconcile()
+  void supervisor.reconcile()
   return {
     sources,
     pushed,
     measured,
     load,
     gauges: () => ({
-      census: keeper.census,
+      census: supervisor.census,
       paces: load.paces(),
       droppedFrames: load.droppedFrames,
       ingests: measured.connectedIngests,
@@ -83,14 +83,14 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
     async stop() {
       unfollow()
       await jobs.stop()
-      await keeper.stop()
+      await supervisor.stop()
       await transcoder.stop()
     },
   }
 }
 
-/** Of this data directory, which has one server at a time: what is not this process is gone when its process is. */
-function isGone(node: string, place: string): boolean {
-  const pid = pidAt(place, node)
+/** True for a node of this data directory whose process has ended; the directory has one server at a time. */
+function isGone(node: string, hostKey: string): boolean {
+  const pid = pidAt(hostKey, node)
   return pid !== null && pid !== process.pid && !isRunning(pid)
 }

@@ -12,20 +12,20 @@ import { SegmentCache } from '../edge/http/channels/segmentCache.ts'
 import { SegmentTimes } from '../edge/http/channels/segmentTimes.ts'
 import { startJobs } from '../jobs/timers.ts'
 
-/** A crash loses at most this much of counting. */
+/** A crash loses the counts of at most this time. */
 const COUNT_EVERY_MS = 5000
 const SWEEP_EVERY_MS = 5000
 
 export interface Playback {
   readonly options: PlaybackOptions
-  /** Writes what was counted. */
+  /** Saves the remaining counts. */
   stop(): Promise<void>
 }
 
 /**
- * Serves what the engines of this node write, until it is stopped.
- * @param folderOf where an engine writes
- * @param viewers counts them
+ * Serves the files of this node's engines until it is stopped.
+ * @param folderOf the folder of an engine's files
+ * @param viewers counts the viewers
  */
 export async function startPlayback(
   { ctx, key, bus, config }: App,
@@ -61,7 +61,7 @@ export async function startPlayback(
   }
 }
 
-/** Null, with a line in the log, where there is none. */
+/** Null, with a line in the log, where sendfile is not available. */
 async function sendfileFor(log: Logger): Promise<Sendfile | null> {
   const opened = await openSendfile()
   if (opened.ok) return opened.value

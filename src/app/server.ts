@@ -57,24 +57,24 @@ export interface Serving {
   stop(): Promise<void>
 }
 
-/** What carries media; what is missing is not served. */
+/** The parts that serve media. Routes of a missing part are not registered. */
 interface Media {
   readonly engine?: MediaEngine | undefined
   readonly packager?: Packager
   readonly playback?: Playback
-  readonly channels?: ChannelsHere
+  readonly channels?: LocalChannels
 }
 
-/** What this node knows of the channels that it runs. */
-interface ChannelsHere {
+/** Measurements of the channels that this node runs. */
+interface LocalChannels {
   readonly measured: Measured
   readonly load: EncodingLoad
   readonly gauges: () => ChannelGauges
 }
 
 /**
- * What runs, in the order in which it is stopped: the sessions first, while their doors are open, so that long answers to
- * viewers end with them; the deliveries late, because all others may cause some; the leases last, while all still hold some.
+ * The order in which the parts stop. Sessions first, while their edges are open, so that long answers to viewers end with
+ * them. Deliveries late, because all other parts may cause some. Leases last, because the other parts still hold some.
  */
 const STOP_ORDER = [
   ...(['sessions', 'rtmp', 'channels', 'packager', 'http', 'playback', 'engine', 'deliveries'] as const),
@@ -94,8 +94,8 @@ class Parts {
 }
 
 /**
- * Takes requests, broadcasts and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
- * @throws CannotStart when something about this machine is in the way; nothing runs then
+ * Serves requests, publishers and viewers until it is stopped. Resolves when it listens on the configured hosts and ports.
+ * @throws CannotStart when the machine or the configuration prevents it; nothing runs then
  */
 export async function startServing(app: App, engine: MediaEngine = relayEngine(app)): Promise<Serving> {
   const parts = new Parts()
@@ -131,11 +131,11 @@ function warnOfFewFiles({ config, ctx }: App): void {
   const openFiles = openFilesLimit()
   const { http, rtmp } = connectionsWithin(config, openFiles)
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections) return
-  const what = 'the limit of open files is low, so that fewer connections are taken: raise it (ulimit -n, LimitNOFILE=)'
+  const what = 'the limit of open files is low, so fewer connections are accepted: raise it (ulimit -n, LimitNOFILE=)'
   ctx.log.warn({ openFiles, httpConnections: http, rtmpConnections: rtmp }, what)
 }
 
-/** The embedded engine. It has no process until somebody publishes or views. */
+/** The embedded engine. It starts no process before the first publisher or viewer. */
 function relayEngine({ config: { webrtc, sessions }, ctx }: App): MediaEngine {
   const { host, port, processes, publicAddresses, maxBitrateKilobits, publisherTimeoutSeconds } = webrtc
   const maxBitrate = maxBitrateKilobits * 1000
@@ -163,7 +163,7 @@ function followed({ ctx }: App, engine: MediaEngine): () => Promise<void> {
   }
 }
 
-/** The HTTP edge over this app, not listening yet. */
+/** Builds the HTTP edge of this app, without listening. */
 export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): ReturnType<typeof buildServer> {
   const { server, metrics, hls, webrtc } = config
   const { iceServers, pendingOffers: maxPending } = webrtc
@@ -176,7 +176,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     ...(packager
       ? {
           hls: { hls: packager.hls, handover, ...tickets },
-          recordings: recordingFiles(packager, recordingsPlace(config)),
+          recordings: recordingFiles(packager, recordingsHostKey(config)),
         }
       : {}),
     ...(playback ? { playback: playback.options } : {}),
@@ -198,7 +198,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
   })
 }
 
-/** A player asks once in a segment, which a source of rare keyframes makes twice as long; then it may be late once. */
+/** A player requests once per segment, which rare keyframes make twice as long; and one request may be late. */
 const hlsSessionMs = ({ sessionSeconds, segmentSeconds }: Config['hls']): number =>
   Math.max(sessionSeconds, segmentSeconds * 3) * 1000
 
@@ -222,8 +222,8 @@ async function listen(app: App, media: Media, parts: Parts): Promise<number> {
   return (http.server.address() as AddressInfo).port
 }
 
-/** Where broadcasts over RTMP go. */
-interface RtmpRooms {
+/** The parts that take media from RTMP. */
+interface RtmpParts {
   readonly ffmpeg: Ffmpeg
   readonly engine: MediaEngine
   readonly sources: PushSources
@@ -233,7 +233,7 @@ interface RtmpRooms {
 
 async function openRtmp(
   { config, ctx }: App,
-  { ffmpeg, engine, sources, pushed, measured }: RtmpRooms,
+  { ffmpeg, engine, sources, pushed, measured }: RtmpParts,
 ): Promise<RtmpListener | null> {
   const { rtmp } = config
   if (!rtmp.enabled) return null
@@ -266,18 +266,18 @@ async function openRtmp(
   }
 }
 
-/** H.264 and AAC as WebRTC wants them. */
+/** Converts H.264 and AAC for WebRTC. */
 const toWebRtc =
   (ctx: Context, ffmpeg: Ffmpeg, transcodeBFrames: boolean): ConvertForWebRtc =>
   (media, name) =>
     webRtcMedia(media, { ...ctx, ffmpeg, name, transcodeBFrames })
 
-/** All ffmpeg processes of this server, however they are used. */
+/** Runs all ffmpeg processes of this server, so that one limit covers every use. */
 function openFfmpeg({ config: { ffmpeg }, ctx }: App): Ffmpeg {
   return createFfmpeg({ ...ctx, binary: ffmpeg.path, maxChildren: ffmpeg.maxProcesses })
 }
 
-/** Packages what is on the air until it is stopped. */
+/** Packages the feeds on the air until it is stopped. */
 function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   const { hls } = config
   const packager = createPackager({
@@ -294,7 +294,7 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
       dir: recordingsDir(config),
       minFreeBytes: config.recordings.minFreeMegabytes * 1_000_000,
       newId: () => timeOrderedId(ctx.clock.now(), ctx.random),
-      book: recordingBook(ctx, recordingsPlace(config)),
+      book: recordingBook(ctx, recordingsHostKey(config)),
     },
   })
   const unwatch = ctx.sessions.watchFeeds((feed, what) => {
@@ -310,25 +310,25 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
   }
 }
 
-const recordingsPlace = (config: Config): string => hostKeyOf(recordingsDir(config))
+const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
 
-const recordingFiles = ({ files, recordings }: Packager, place: string): RecordingRouteOptions => ({
-  place,
+const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
+  place: hostKey,
   pathOf: (id) => files.finished(id),
   removeDeleted: () => recordings.removeDeleted(),
 })
 
-/** Where recordings of one place are put on record. */
-const recordingBook = (ctx: Context, place: string): RecordingBook => ({
-  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place }),
+/** Saves the state of recordings in one directory. */
+const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place: hostKey }),
   end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
   forget: (id) => forgetRecording(ctx, id),
-  abandoned: () => abandonedRecordings(ctx, place),
+  abandoned: () => abandonedRecordings(ctx, hostKey),
 })
 
-/** Holds sessions until it is stopped; ends them all then. */
+/** Runs sessions until it is stopped, then ends them all. */
 async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const node = await startNode(ctx, {
     place: hostKeyOf(config.data.dir),
@@ -349,7 +349,7 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
   }
 }
 
-/** Sends events to webhooks until it is stopped. Only a server does: the command line leaves it to one. */
+/** Delivers events to webhooks until it is stopped. Only a server does this; the command line leaves it to one. */
 async function startDeliveries({ config, ctx, bus }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const { webhooks, server } = config
   const egress = openEgress(config)

@@ -2,28 +2,28 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { FrameSource, RestingSource, TrackInfo } from './frame.ts'
 
 /**
- * What forwards media in real time. One engine serves every room of a node; the embedded one is `media/relay`. An engine
- * decides nothing: whoever is given to it was admitted before. `test/conformance/engine.ts` holds what each must do.
+ * Forwards media in real time. One engine serves every room of a node; the embedded one is `media/relay`. An engine makes
+ * no access decisions: its callers admit each session first. `test/conformance/engine.ts` tests what each must do.
  */
 export interface MediaEngine {
-  /** Resolves when it takes publishers. */
+  /** Resolves when the engine accepts publishers. */
   start(): Promise<void>
   /** Ends every session, then its processes. Idempotent. */
   stop(): Promise<void>
-  /** Answers a publisher's SDP offer (RFC 9725 section 4.2). No media is taken in before this resolves. */
+  /** Answers a publisher's SDP offer (RFC 9725 section 4.2). The engine accepts no media before this resolves. */
   publish(request: PublishOffer): Promise<Negotiated>
-  /** Answers a viewer's SDP offer. The viewer gets the room's source, and the next one when that is replaced. */
+  /** Answers a viewer's SDP offer. The viewer gets the room's source, and its replacement when there is one. */
   view(request: ViewOffer): Promise<Negotiated>
   /**
-   * Trickled candidates or an ICE restart, `application/trickle-ice-sdpfrag` (RFC 8840). Without `mayRestart` only candidates
-   * with the `a=ice-ufrag` of the current ICE session are taken; everything else is 428.
+   * Takes trickled candidates or restarts ICE, `application/trickle-ice-sdpfrag` (RFC 8840). Without `mayRestart` it takes
+   * only candidates with the `a=ice-ufrag` of the current ICE session, and answers 428 to everything else.
    */
   patch(sessionId: string, fragment: string, mayRestart: boolean): Promise<Patched>
-  /** Ends one session. Resolves after its last media byte; resolves too when there is no such session. */
+  /** Ends one session. Resolves after its last media byte, or at once when there is no such session. */
   end(sessionId: string): Promise<void>
   /**
-   * Brings a source that is no WebRTC publisher into a room: H.264 and Opus frames of `source`. It is listened to from the
-   * first viewer on, and until some seconds after the last one has left.
+   * Brings a source of another protocol into a room: H.264 and Opus frames of `source`. The engine subscribes to it while
+   * there are viewers, and for some seconds after the last one has left.
    */
   feed(request: {
     readonly sessionId: string
@@ -33,19 +33,19 @@ export interface MediaEngine {
   }): Promise<void>
   /** The frames that the publisher `sessionId` sends, for packaging. */
   tap(sessionId: string): FrameSource
-  /** Calls `listener` with whatever happens. Returns the function that stops it. */
+  /** Calls `listener` with every event. Returns the function that unsubscribes. */
   watch(listener: (event: MediaEngineEvent) => void): () => void
 }
 
 export interface PublishOffer {
-  /** Made by the caller; unique. */
+  /** Unique; the caller creates it. */
   readonly sessionId: string
   /** `accountId/streamName`. A room holds one source per `sourceId`; a second publisher replaces the first when it is connected. */
   readonly room: string
   readonly sourceId: string | null
   /** SDP. */
   readonly offer: string
-  /** Wanted video codec, in lower case (`?codec=` of WHIP); null: the first of the offer that is known. */
+  /** Preferred video codec, in lower case (`?codec=` of WHIP); null: the first supported one of the offer. */
   readonly codec: string | null
 }
 
@@ -57,7 +57,7 @@ export interface ViewOffer {
   readonly offer: string
 }
 
-/** `problem` is a sentence for whoever sent the offer: 400 when it is malformed, 406 when nothing in it can be served. */
+/** `problem` is a sentence for the sender of the offer: 400 when it is malformed, 406 when the engine supports none of it. */
 export type Negotiated =
   | { readonly ok: true; readonly answer: string; readonly etag: string }
   | { readonly ok: false; readonly status: 400 | 406 | 409 | 503; readonly problem: string }
@@ -88,7 +88,7 @@ export type MediaEngineEvent =
       readonly bytesOut: number
       readonly silentMs: number
     }
-  /** Exactly once for each session that was begun. */
+  /** Exactly once for each session. */
   | { readonly kind: 'ended'; readonly sessionId: string; readonly reason: EndReason }
-  /** A process of the engine ended by itself; its sessions were reported `ended` before. */
+  /** A process of the engine ended by itself. The engine has reported its sessions as `ended` before. */
   | { readonly kind: 'died'; readonly detail: string }

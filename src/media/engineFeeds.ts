@@ -4,7 +4,7 @@ import { repeat } from '../base/repeat.ts'
 import type { MediaEngine } from './engine.ts'
 import type { FrameSource, RestingSource } from './frame.ts'
 
-/** A feed that is on the air and came by another protocol than WebRTC. */
+/** A feed on the air that was not published over WebRTC. */
 export interface ForeignFeed {
   readonly sessionId: string
   /** `accountId/streamName`. */
@@ -12,7 +12,7 @@ export interface ForeignFeed {
   readonly sourceId: string | null
 }
 
-/** Its media in codecs that WebRTC carries, made while somebody listens, until `stop`. */
+/** Converts media into codecs that WebRTC carries, while it has subscribers, until `stop`. */
 export type ConvertForWebRtc = (media: FrameSource, room: string) => { media: RestingSource; stop(): Promise<void> }
 
 export interface EngineFeedsOptions {
@@ -25,9 +25,9 @@ export interface EngineFeedsOptions {
 const RETRY_MS = 2000
 
 /**
- * Shows feeds of other protocols to the engine's viewers, as long as their media lasts; again when a process of the engine
- * died under one. The engine knows them under an id of their own: their session is that of their own connection. Only the
- * engine listens to what is converted, so that a converter may rest while it does not.
+ * Offers feeds of other protocols to the engine's viewers until their media ends, and again after a process of the engine
+ * died. In the engine a feed has an id of its own, because its session belongs to its own connection. The engine is the
+ * only subscriber of the converted media, so the converter rests while the engine has no viewers.
  */
 export function engineFeeds({ engine, convert, clock, log }: EngineFeedsOptions) {
   return ({ sessionId: publisher, room, sourceId }: ForeignFeed, source: FrameSource): void => {

@@ -1,5 +1,5 @@
 /**
- * Media as the rooms pass it to one another: whole encoded frames with their times, whatever protocol brought them.
+ * Media inside Sluice, independent of the protocol that carried it: whole encoded frames with their timestamps.
  */
 
 export type VideoCodec = 'h264' | 'vp8' | 'vp9' | 'av1'
@@ -8,7 +8,7 @@ export type AudioCodec = 'opus' | 'aac'
 export interface VideoTrack {
   readonly kind: 'video'
   readonly codec: VideoCodec
-  /** Pixels; 0 until a keyframe has told. */
+  /** Pixels; 0 until the first keyframe. */
   readonly width: number
   readonly height: number
   /** H.264: the AVCDecoderConfigurationRecord (ISO/IEC 14496-15); AV1: av1C; empty for codecs that need none. */
@@ -30,9 +30,9 @@ export type TrackInfo = VideoTrack | AudioTrack
 /** One access unit of video, or one packet of audio. */
 export interface Frame {
   readonly kind: 'video' | 'audio'
-  /** When it is shown, microseconds on a clock that audio and video of a feed share; never negative. */
+  /** Presentation time, microseconds on a clock that audio and video of a feed share; never negative. */
   readonly timeUs: number
-  /** When it is decoded; differs from `timeUs` only where frames are reordered (B-frames). */
+  /** Decode time, microseconds; differs from `timeUs` only in video with B-frames. */
   readonly decodeTimeUs: number
   /** A decoder can begin here. Always true of audio. */
   readonly key: boolean
@@ -40,26 +40,26 @@ export interface Frame {
   readonly data: Uint8Array
 }
 
-/** Takes the media of one feed. Its methods return at once; a sink that cannot keep up drops, it never holds back. */
+/** Takes the media of one feed. Its methods return at once; a sink that cannot keep up drops frames and never blocks. */
 export interface FrameSink {
   /** Called first, and again when a track is added or its configuration changes (a keyframe follows). */
   tracks(tracks: readonly TrackInfo[]): void
   frame(frame: Frame): void
-  /** No more will come. Called once. */
+  /** The media is over. Called once. */
   end(): void
 }
 
-/** Media that can be listened to: every subscriber gets the tracks, then frames from a keyframe on. */
+/** Media with subscribers: each gets the tracks, then frames from a keyframe on. */
 export interface FrameSource {
-  /** Returns the function that stops it. A source that has ended calls `end` at once. */
+  /** Returns the function that unsubscribes. A source that has ended calls `end` at once. */
   subscribe(sink: FrameSink): () => void
 }
 
-/** Media that costs something to make, which is made only while somebody listens. */
+/** Media that is expensive to produce, so it is produced only while it has subscribers. */
 export interface RestingSource extends FrameSource {
   /**
-   * Calls `listener` with the tracks that a subscriber would get, as soon as they are known and whenever they change. Wakes
-   * nothing. Returns the function that stops it.
+   * Calls `listener` with the tracks that a subscriber would get, as soon as they are known and whenever they change. Does
+   * not start production. Returns the function that unsubscribes.
    */
   announce(listener: (tracks: readonly TrackInfo[]) => void): () => void
 }

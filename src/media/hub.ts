@@ -1,28 +1,28 @@
 import type { Frame, FrameSink, FrameSource, TrackInfo } from './frame.ts'
 
 export interface HubLimits {
-  /** How many frames since the last keyframe are kept for those who come late. */
+  /** The most frames since the last keyframe to cache for late subscribers. */
   readonly maxFrames: number
-  /** And how many bytes. A group of pictures that has more is not kept: whoever comes then waits for a keyframe. */
+  /** The most bytes of them. A larger group of pictures is not cached: a late subscriber waits for the next keyframe. */
   readonly maxBytes: number
 }
 
-/** Ten seconds of 60 frames and 50 packets of sound each; 16 Mbit/s for ten seconds. */
+/** Ten seconds of 60 video frames and 50 audio packets each (1100), rounded up; 16 Mbit/s for ten seconds. */
 const LIMITS: HubLimits = { maxFrames: 1200, maxBytes: 20_000_000 }
 
 interface Subscriber {
   readonly sink: FrameSink
-  /** Nothing but tracks until a decoder can begin. */
+  /** True until the next keyframe: the subscriber gets tracks, but no frames. */
   isWaiting: boolean
 }
 
-/** One feed's media for any number of listeners. Those who come late begin at the last keyframe. */
+/** Distributes one feed's media to any number of subscribers. Late ones begin at the last keyframe. */
 export class Hub implements FrameSink, FrameSource {
   readonly #limits: HubLimits
   readonly #subscribers = new Set<Subscriber>()
   #tracks: readonly TrackInfo[] | null = null
   #hasVideo = false
-  /** Since the last keyframe; empty when there was none, or when too much came after it. */
+  /** Frames since the last keyframe; empty before the first, and when they exceed the limits. */
   #group: Frame[] = []
   #groupBytes = 0
   #reordered = false
@@ -32,7 +32,7 @@ export class Hub implements FrameSink, FrameSource {
     this.#limits = limits
   }
 
-  /** A frame was decoded before it is shown: the video has B-frames, which WebRTC cannot carry. */
+  /** The decode time of a frame differed from its presentation time: the video has B-frames, which WebRTC cannot carry. */
   get reordered(): boolean {
     return this.#reordered
   }
@@ -43,7 +43,7 @@ export class Hub implements FrameSink, FrameSource {
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
     this.#reordered = false
     this.#forgetGroup()
-    for (const subscriber of this.#listening()) {
+    for (const subscriber of this.#snapshot()) {
       subscriber.isWaiting = this.#hasVideo
       if (this.#subscribers.has(subscriber)) subscriber.sink.tracks(tracks)
     }
@@ -53,8 +53,8 @@ export class Hub implements FrameSink, FrameSource {
     if (this.#ended || this.#tracks === null) return
     if (frame.kind === 'video' && frame.timeUs !== frame.decodeTimeUs) this.#reordered = true
     const begins = frame.key && (frame.kind === 'video' || !this.#hasVideo)
-    if (this.#hasVideo) this.#keep(frame, begins)
-    for (const subscriber of this.#listening()) {
+    if (this.#hasVideo) this.#cache(frame, begins)
+    for (const subscriber of this.#snapshot()) {
       if (begins) subscriber.isWaiting = false
       if (!subscriber.isWaiting && this.#subscribers.has(subscriber)) subscriber.sink.frame(frame)
     }
@@ -64,9 +64,9 @@ export class Hub implements FrameSink, FrameSource {
     if (this.#ended) return
     this.#ended = true
     this.#forgetGroup()
-    const listening = this.#listening()
+    const subscribers = this.#snapshot()
     this.#subscribers.clear()
-    for (const { sink } of listening) sink.end()
+    for (const { sink } of subscribers) sink.end()
   }
 
   subscribe(sink: FrameSink): () => void {
@@ -82,12 +82,12 @@ export class Hub implements FrameSink, FrameSource {
     return () => this.#subscribers.delete(subscriber)
   }
 
-  /** A copy: somebody who subscribes meanwhile was given the group, and must not get its last frame twice. */
-  #listening(): Subscriber[] {
+  /** A copy: a sink that subscribes meanwhile gets the cached group, and must not get its last frame twice. */
+  #snapshot(): Subscriber[] {
     return [...this.#subscribers]
   }
 
-  #keep(frame: Frame, begins: boolean): void {
+  #cache(frame: Frame, begins: boolean): void {
     if (begins) this.#forgetGroup()
     else if (this.#group.length === 0) return
     this.#group.push(frame)

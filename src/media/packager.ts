@@ -20,7 +20,7 @@ export interface PackagerOptions {
   readonly thumbnailsEveryMs: number
   readonly recordings: {
     readonly dir: string
-    /** Recording stops when less is free. */
+    /** Recording stops when the disk has less free space, bytes. */
     readonly minFreeBytes: number
     readonly newId: () => string
     readonly book: RecordingBook
@@ -29,20 +29,20 @@ export interface PackagerOptions {
   readonly capture: (feed: ActiveFeed, image: Uint8Array) => Promise<void>
 }
 
-/** What is made of feeds beside forwarding them. */
+/** Produces HLS, recordings and thumbnails from feeds. */
 export interface Packager {
   readonly hls: Hls
   readonly recordings: Recordings
   readonly files: RecordingFiles
-  /** A feed is on the air: it is recorded and looked at as its token asks for. */
+  /** A feed is on the air. Starts a recording and thumbnails if its token asks for them. */
   feedStarted(feed: ActiveFeed): void
   feedEnded(feedId: string): void
-  /** Ends everything that it has started; what can be finished within `graceMs` is. */
+  /** Ends everything; finishes recordings as far as possible within `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
 const SWEEP_MS = 1000
-/** A stream of 20 Mbit/s for 25 seconds; beyond it fewer segments are kept. */
+/** A stream of 20 Mbit/s for 25 seconds; a larger one keeps fewer segments. */
 const MAX_BYTES_PER_STREAM = 64 * 1024 * 1024
 const STOP_GRACE_MS = 3000
 

@@ -8,7 +8,7 @@ import type { FrameSource } from './frame.ts'
 
 export type { Session } from '../core/sessions/types.ts'
 
-/** How the edge cuts one of its sessions. Resolves after its last media byte; resolves too when it is gone already. */
+/** How the edge cuts one of its sessions. Resolves after its last media byte, or at once when the session is over. */
 export type Cut = (session: Session, reason: SessionEndReason) => Promise<void>
 
 /** A feed on the air at this node: a publisher whose media has begun. */
@@ -27,29 +27,29 @@ export interface RemoteFeedRef extends Pick<FeedFacts, 'accountId' | 'streamName
   readonly url: string | null
 }
 
-/** What this node keeps of somebody who is on. */
+/** A publisher or viewer who is connected to this node. */
 export interface ActiveSession {
   readonly session: Session
   readonly cut: Cut
   /** Released when the session is removed here, however it ended. */
   readonly slot: SessionSlot
-  /** What was decided on, to decide again when the token changes. */
+  /** The request that was admitted, to evaluate it again when the token changes. */
   readonly request: AccessRequest
   /** SHA-256 of the token's value at admission, in hex; null without a token. */
   tokenHash: string | null
-  /** The version of the token on which the session was last found to be right. */
+  /** The version of the token that last allowed the session. */
   tokenVersion: number | null
   /** Totals so far. */
   bytes: Bytes
-  /** When media last came from this publisher; null before the first, and for viewers. */
+  /** Arrival of this publisher's last media, epoch milliseconds; null before the first, and for viewers. */
   mediaAtMs: number | null
-  /** Totals as last written. */
+  /** Totals as last saved in the store. */
   written: Bytes
-  /** Set once, when we end it: everybody who wants the end waits for the same one. */
+  /** Set once, when this node ends the session; all callers wait for the same end. */
   ending: { readonly reason: SessionEndReason; readonly done: Promise<void> } | null
 }
 
-/** Somebody who has left, and whose end is not written yet. */
+/** A session that is over, but whose end is not in the store yet. */
 export interface ClosingSession {
   readonly entry: ActiveSession
   readonly reason: SessionEndReason
@@ -57,30 +57,30 @@ export interface ClosingSession {
 }
 
 const NOTHING: ReadonlySet<ActiveSession> = new Set()
-/** Ends in one transaction. That of a publisher costs an event and more. */
+/** The most ends in one transaction. The end of a publisher costs an event and more. */
 const PUBLISHERS_AT_ONCE = 50
 const VIEWERS_AT_ONCE = 500
 
 /**
- * Who is on and what is on the air at this node, in memory; and which streams are on the air at other nodes. The store
- * knows the same, durably. Bounded: each session has a slot (`core/sessions/slots.ts`).
+ * The sessions and feeds of this node, and the feeds of other nodes, in memory. The store has the same durably. Bounded:
+ * each session has a slot (`core/sessions/slots.ts`).
  */
 export class SessionRegistry {
-  /** The id under which this process holds its sessions; empty while it holds none because it does not serve. */
+  /** This node's id; empty while the process does not serve sessions. */
   node = ''
-  /** Ended here and not yet in the store, by session id. */
+  /** Sessions that ended here and whose end is not in the store yet, by session id. */
   readonly leaving = new Map<string, ClosingSession>()
-  /** Tokens that have changed while the store could not be asked, so that their sessions are still to be looked at. */
+  /** Tokens that changed while the store was unavailable: their sessions still need an evaluation. */
   readonly unchecked = new Set<number>()
-  /** When a vain attempt to view a stream was last told of, by `streamKey`; monotonic milliseconds. */
+  /** When an attempt to view a stream that is off the air was last emitted, by `streamKey`; monotonic milliseconds. */
   readonly attempts = new Map<string, number>()
   readonly counts = new SessionCounts()
-  /** Ends on their way into the store, by what ended: the end of a feed does not wait for those of its viewers. */
+  /** Ends to save in the store, by action: the end of a feed does not wait for those of its viewers. */
   readonly ends = {
     publish: new Batches<ClosingSession>(PUBLISHERS_AT_ONCE),
     view: new Batches<ClosingSession>(VIEWERS_AT_ONCE),
   }
-  /** Totals on their way into the store. */
+  /** Totals to save in the store. */
   readonly writing = new Batches<'totals'>(1)
   readonly #entries = new Map<string, ActiveSession>()
   readonly #byToken = new Index<number>()
@@ -93,7 +93,7 @@ export class SessionRegistry {
     return this.#entries.size
   }
 
-  /** Is this session still on? An edge asks after it has attached the media of somebody who may have been cut before. */
+  /** Is this session still active? An edge asks after it has attached media, because a cut may have come before. */
   has(sessionId: string): boolean {
     return this.#entries.has(sessionId)
   }
@@ -102,7 +102,7 @@ export class SessionRegistry {
     return this.#entries.get(sessionId)
   }
 
-  /** In the order of admission. A copy: it stays as it is while sessions come and go. */
+  /** All sessions in the order of admission, as a copy. */
   all(): ActiveSession[] {
     return [...this.#entries.values()]
   }
@@ -130,24 +130,24 @@ export class SessionRegistry {
     }
   }
 
-  /** On the air at this node. */
+  /** All feeds on the air at this node. */
   feeds(): ActiveFeed[] {
     return [...this.#feeds.values()].flatMap((sources) => [...sources.values()])
   }
 
-  /** The feeds of one stream at this node, by age. */
+  /** The feeds of one stream at this node, the oldest first. */
   feedsOf(accountId: string, streamName: string): ActiveFeed[] {
     return [...(this.#feeds.get(streamKey(accountId, streamName))?.values() ?? [])]
   }
 
-  /** The feed of one source; without a source id the one without an id, or else the oldest. */
+  /** The feed of one source. For a null id: the feed without an id, or else the oldest. */
   feed(accountId: string, streamName: string, sourceId: string | null): ActiveFeed | undefined {
     const sources = this.#feeds.get(streamKey(accountId, streamName))
     const [oldest] = sources?.values() ?? []
     return sources?.get(sourceId) ?? (sourceId === null ? oldest : undefined)
   }
 
-  /** Puts a feed on the air in the place of an older one of the same source. */
+  /** Puts a feed on the air. Replaces an older one of the same source. */
   addFeed(feed: ActiveFeed): void {
     const key = streamKey(feed.accountId, feed.streamName)
     const sources = this.#feeds.get(key) ?? new Map<string | null, ActiveFeed>()
@@ -167,31 +167,31 @@ export class SessionRegistry {
     this.#notify(feed, 'ended')
   }
 
-  /** Calls `listener` when a feed of this node begins or ends; it must not throw. Returns the function that stops it. */
+  /** Calls `listener` when a feed of this node begins or ends; it must not throw. Returns the function that unsubscribes. */
   watchFeeds(listener: (feed: ActiveFeed, what: 'started' | 'ended') => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Is a stream on the air, here or elsewhere? With several sources it is secured when any of them says so. */
+  /** The stream, if it is on the air at any node. With several sources it is secured when one of them is. */
   onAir(accountId: string, streamName: string): { readonly secured: boolean } | undefined {
     const key = streamKey(accountId, streamName)
-    const [here, there] = [this.#feeds.get(key), this.#remote.get(key)]
-    if (here === undefined && there === undefined) return undefined
-    return { secured: [...(here?.values() ?? []), ...(there ?? [])].some((feed) => feed.secured) }
+    const [local, remote] = [this.#feeds.get(key), this.#remote.get(key)]
+    if (local === undefined && remote === undefined) return undefined
+    return { secured: [...(local?.values() ?? []), ...(remote ?? [])].some((feed) => feed.secured) }
   }
 
-  /** The feed of one source at another node, as `feed` chooses it. */
+  /** The feed of one source at another node, chosen as in `feed`. */
   remote(accountId: string, streamName: string, sourceId: string | null): RemoteFeedRef | undefined {
     return chooseSource(this.#remote.get(streamKey(accountId, streamName)) ?? [], sourceId)
   }
 
-  /** False: there are more feeds at other nodes than are kept, so that one that is not found may be there all the same. */
+  /** False: other nodes have more feeds than fit in memory, so a feed that is not found here may exist. */
   get knowsAll(): boolean {
     return this.#knowsAll
   }
 
-  /** Takes note of what is on the air at other nodes. */
+  /** Replaces the list of feeds at other nodes. */
   setRemote(feeds: readonly RemoteFeedRef[], knowsAll: boolean): void {
     this.#remote = Map.groupBy(feeds, ({ accountId, streamName }) => streamKey(accountId, streamName))
     this.#knowsAll = knowsAll
@@ -202,14 +202,14 @@ export class SessionRegistry {
   }
 }
 
-/** The feed of one source; without a source id the one without an id, or else the first. */
+/** The feed of one source. For a null id: the feed without an id, or else the first. */
 export const chooseSource = <F extends Pick<FeedFacts, 'sourceId'>>(feeds: readonly F[], sourceId: string | null) =>
   feeds.find((feed) => feed.sourceId === sourceId) ?? (sourceId === null ? feeds[0] : undefined)
 
-/** `accountId/streamName`, as people write a stream. */
+/** `accountId/streamName`. */
 export const streamKey = (accountId: string, streamName: string): string => `${accountId}/${streamName}`
 
-/** What has happened at this node since it started, for metrics. */
+/** Counts since the start of this process, for metrics. */
 class SessionCounts {
   /** By action and protocol. */
   readonly admitted = new Tally()
@@ -221,7 +221,7 @@ class SessionCounts {
   bytesOut = 0
 }
 
-/** Entries by something that several share. */
+/** Entries by a key that several of them share. */
 class Index<K> {
   readonly #map = new Map<K, Set<ActiveSession>>()
 

@@ -13,47 +13,47 @@ export interface AccessRecorderOptions extends BudgetOptions {
   clock: Clock
   random: Random
   log: Logger
-  /** 0 to 1: the share of decisions of each kind that is kept. */
+  /** 0 to 1: the sampling rate of refusals and of admissions. */
   refusalRate: number
   admissionRate: number
-  /** Most rows waiting to be written; more are dropped and counted. */
+  /** The most rows that may wait to be written; more are dropped and counted. */
   bufferRows: number
-  /** How much of the disk is to be left free, and at most a twentieth of it. */
+  /** The free disk space below which recording pauses, capped at a twentieth of the disk. */
   minFreeMegabytes: number
 }
 
-/** A decision as it is noted: what it has in common with the same one again. */
+/** A decision to record: the fields that it shares with its repeats. */
 export type Noted = Omit<AccessLogRow, 'id' | 'atMs' | 'count' | 'lastAtMs'>
 
 const BATCH = 500
-/** The same refusal within this time of the first is the same row. */
+/** Repeats of a refusal within this time of the first share its row. */
 const FOLD_MS = 60_000
-/** How often the counts of rows that are written already are written again. */
+/** How often changed counts of saved rows are saved again. */
 const COUNTS_MS = 10_000
-/** Decisions about accounts that perhaps do not exist, between two looks. */
+/** Decisions that may wait for a check whether their account exists, and checks in one write. */
 const UNSURE_MAX = 100
 const LOOKS_MAX = 20
-/** What is older makes room when the disk is all but full. */
+/** Older rows are deleted when the disk is almost full. */
 const OLD_MS = 86_400_000
 const OLD_AT_ONCE = 1000
 
 /**
- * Keeps decisions for `GET /api/access/log`. Recording never delays or changes a decision, and no stranger can fill the
- * disk or the memory with refusals: repeats are folded into one row, rows have a budget, an account that does not exist has
- * none, and nothing is written on a disk that is nearly full.
+ * Records decisions for `GET /api/access/log`. Recording never delays or changes a decision, and anonymous requests cannot
+ * fill the disk or the memory with refusals: repeats share one row, rows have a budget, an unknown account has none, and
+ * recording pauses when the disk is nearly full.
  */
 export class AccessRecorder {
-  /** What became no row of its own, by reason, for metrics. */
+  /** Decisions that were dropped, by reason, for metrics. */
   readonly dropped = new Tally()
   folded = 0
   readonly #options: AccessRecorderOptions
   readonly #accounts: KnownAccounts
   readonly #budget: RefusalBudget
   readonly #disk: DiskGuard
-  /** Rows that may be repeated, by what they say; the oldest first. */
+  /** Refusals whose repeats share a row, by `keyOf`; the oldest first. */
   readonly #open = new Map<string, { readonly row: AccessLogRow; readonly untilMs: number }>()
   readonly #fresh = new Set<AccessLogRow>()
-  /** Written, and repeated since. */
+  /** Saved rows whose count has changed since. */
   readonly #changed = new Set<AccessLogRow>()
   #unsure: { readonly noted: Noted; readonly atMs: number }[] = []
   #countedMs = Number.NEGATIVE_INFINITY
@@ -66,7 +66,7 @@ export class AccessRecorder {
     this.#disk = new DiskGuard({ ...options, minFreeBytes: options.minFreeMegabytes * 1_000_000 })
   }
 
-  /** Is this decision to be noted? Draws lots where a share of its kind is kept. */
+  /** Should this decision be recorded? Random at a sampling rate below 1. */
   wants(allowed: boolean): boolean {
     const { admissionRate, refusalRate, random } = this.#options
     const rate = allowed ? admissionRate : refusalRate
@@ -75,12 +75,12 @@ export class AccessRecorder {
   }
 
   /**
-   * Notes one decision that is wanted. Synchronous and cheap.
+   * Records one decision for which `wants` was true. Synchronous and cheap.
    *
-   * @param isOurs the account is known to exist, as that of a token or of an API secret does
+   * @param accountExists true when the account certainly exists, as that of a token or an API secret does
    */
-  note(noted: Noted, isOurs: boolean): void {
-    if (isOurs) this.#accounts.learn(noted.accountId)
+  note(noted: Noted, accountExists: boolean): void {
+    if (accountExists) this.#accounts.learn(noted.accountId)
     const exists = this.#accounts.has(noted.accountId)
     const atMs = this.#options.clock.now()
     if (exists === true) this.#take(noted, atMs)
@@ -88,7 +88,7 @@ export class AccessRecorder {
     else this.#unsure.push({ noted, atMs })
   }
 
-  /** Every second: writes what is new, and now and then what was repeated; gives way on a disk that is nearly full. */
+  /** Call it every second: saves new rows and, less often, changed counts. Deletes old rows when the disk is almost full. */
   async reconcile(): Promise<void> {
     await this.#disk.look(this.#options.store)
     if (this.#disk.isUrgent) await this.#makeRoom()
@@ -99,7 +99,7 @@ export class AccessRecorder {
     await this.#write(isTime)
   }
 
-  /** Writes all that waits. What cannot be written now stays, within the bound, and is written later. */
+  /** Saves all rows that wait. What cannot be saved now stays, within the bound, for later. */
   flush(): Promise<void> {
     return this.#write(true)
   }
@@ -119,7 +119,7 @@ export class AccessRecorder {
     return undefined
   }
 
-  /** True: it has happened before, and is counted there. */
+  /** Counts a repeat in its row; false when there is no such row. */
   #fold(key: string, atMs: number, nowMs: number): boolean {
     const open = this.#open.get(key)
     if (open === undefined) return false
@@ -143,7 +143,7 @@ export class AccessRecorder {
     }
   }
 
-  /** One after another. */
+  /** Runs writes one after another. */
   #write(withCounts: boolean): Promise<void> {
     const written = this.#writing.then(() => this.#writeNow(withCounts))
     this.#writing = written.catch(() => undefined)
@@ -152,19 +152,20 @@ export class AccessRecorder {
 
   async #writeNow(withCounts: boolean): Promise<void> {
     try {
-      await this.#askForAccounts()
+      await this.#checkAccounts()
       await this.#writeAll(this.#fresh)
       if (withCounts) await this.#writeAll(this.#changed)
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (error.isDiskFull) this.#giveWay()
+      if (error.isDiskFull) this.#dropAll()
       else this.#options.log.warn({ waiting: this.#fresh.size }, 'the access log cannot be written now')
     }
   }
 
-  async #askForAccounts(): Promise<void> {
-    const asked = new Set(this.#unsure.map(({ noted }) => noted.accountId))
-    for (const accountId of [...asked].slice(0, LOOKS_MAX)) await this.#accounts.look(this.#options.store, accountId)
+  async #checkAccounts(): Promise<void> {
+    const accountIds = new Set(this.#unsure.map(({ noted }) => noted.accountId))
+    for (const accountId of [...accountIds].slice(0, LOOKS_MAX))
+      await this.#accounts.look(this.#options.store, accountId)
     for (const { noted, atMs } of this.#unsure.splice(0)) {
       if (this.#accounts.has(noted.accountId) === true) this.#take(noted, atMs)
       else this.dropped.add('unknown_account')
@@ -176,7 +177,7 @@ export class AccessRecorder {
       const batch = firstOf(waiting)
       for (const row of batch) waiting.delete(row)
       try {
-        // As they are now: what is repeated meanwhile is written again.
+        // Copies, because counts may change during the write; changed ones are saved again.
         const rows = batch.map((row) => ({ ...row }))
         await this.#options.store.transaction((tx) => tx.accessLog.append(rows))
       } catch (error) {
@@ -186,7 +187,7 @@ export class AccessRecorder {
     }
   }
 
-  /** Old rows go, so that what else is written has room within the file. */
+  /** Deletes old rows, so that other writes have room within the file. */
   async #makeRoom(): Promise<void> {
     const beforeMs = this.#options.clock.now() - OLD_MS
     try {
@@ -196,8 +197,8 @@ export class AccessRecorder {
     }
   }
 
-  /** The room that is left, if any, is for what people have asked to be written. */
-  #giveWay(): void {
+  /** Drops all rows that wait: the rest of the disk is for changes that users request. */
+  #dropAll(): void {
     this.#disk.full()
     this.dropped.add('disk_full', this.#fresh.size)
     this.#fresh.clear()
@@ -213,7 +214,7 @@ function firstOf(rows: ReadonlySet<AccessLogRow>): AccessLogRow[] {
   return first
 }
 
-/** What two refusals must have in common to be one row. The country follows from the address. */
+/** Two refusals with the same key share a row. The country follows from the address. */
 const keyOf = ({
   accountId,
   source,

@@ -3,14 +3,14 @@ import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/store.ts'
 
 const LOOK_MS = 5000
-/** After the store has said that its disk is full, which is all that is known of the disk of a database server. */
+/** Pause after the store reported a full disk; the space on the disk of a database server is otherwise unknown. */
 const PAUSE_MS = 60_000
-/** What is less than this share of the room that is to be left is urgent. */
+/** Less free space than this share of the minimum is urgent. */
 const URGENT_SHARE = 0.25
-/** No disk is so small that the access log has no room at all. */
+/** Caps the minimum on small disks, so that the access log still has room. */
 const SHARE_OF_DISK = 0.05
 
-/** Whether the access log has to give way because its disk is nearly full. */
+/** Tells the access log to pause when its disk is nearly full. */
 export class DiskGuard {
   readonly #clock: Clock
   readonly #log: Logger
@@ -25,22 +25,22 @@ export class DiskGuard {
     this.#minFreeBytes = minFreeBytes
   }
 
-  /** Nothing more may be written. */
+  /** The access log must not write. */
   get isLow(): boolean {
     return this.#room !== 'enough' || this.#clock.monotonic() < this.#pausedUntilMs
   }
 
-  /** Old rows are to make room for what else is written into the database. */
+  /** Old rows must be deleted to make room for other writes to the database. */
   get isUrgent(): boolean {
     return this.#room === 'urgent'
   }
 
-  /** The store has said that its disk is full. */
+  /** The store reported that its disk is full. */
   full(): void {
     this.#pausedUntilMs = this.#clock.monotonic() + PAUSE_MS
   }
 
-  /** Every few seconds, however often it is called. */
+  /** Measures the free space, every few seconds at most. */
   async look(store: Store): Promise<void> {
     const nowMs = this.#clock.monotonic()
     if (nowMs - this.#lookedMs < LOOK_MS) return
@@ -48,8 +48,8 @@ export class DiskGuard {
     const space = await store.diskSpace()
     if (space === null) return
     const { freeBytes, totalBytes } = space
-    const wanted = Math.min(this.#minFreeBytes, totalBytes * SHARE_OF_DISK)
-    const room = freeBytes >= wanted ? 'enough' : freeBytes >= wanted * URGENT_SHARE ? 'low' : 'urgent'
+    const minBytes = Math.min(this.#minFreeBytes, totalBytes * SHARE_OF_DISK)
+    const room = freeBytes >= minBytes ? 'enough' : freeBytes >= minBytes * URGENT_SHARE ? 'low' : 'urgent'
     if (room !== this.#room) this.#notify(room, freeBytes)
     this.#room = room
   }

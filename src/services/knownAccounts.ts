@@ -1,23 +1,23 @@
 import type { Clock } from '../base/clock.ts'
 import type { Store } from '../store/store.ts'
 
-/** Ids that no account has; more are forgotten, the oldest first. */
+/** The most ids without an account in the cache; the oldest are removed first. */
 const UNKNOWN_MAX = 10_000
-/** An account may be made meanwhile. */
+/** How long an id without an account stays in the cache, because the account may be created meanwhile. */
 const UNKNOWN_MS = 60_000
 
-/** Which accounts there are, as far as somebody has asked: they are never deleted. */
+/** Caches which accounts exist. Accounts are never deleted, so a positive entry stays valid. */
 export class KnownAccounts {
   readonly #clock: Clock
   readonly #known = new Set<string>()
-  /** Until when nobody is asked again, monotonic milliseconds. */
+  /** Ids without an account, each with its expiry, monotonic milliseconds. */
   readonly #unknown = new Map<string, number>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Undefined: the store has to be asked. */
+  /** Undefined: not cached; call `look`. */
   has(accountId: string): boolean | undefined {
     if (this.#known.has(accountId)) return true
     const untilMs = this.#unknown.get(accountId)
@@ -28,15 +28,15 @@ export class KnownAccounts {
     this.#known.add(accountId)
   }
 
-  /** @throws StoreUnavailable */
+  /** Asks the store. @throws StoreUnavailable */
   async look(store: Store, accountId: string): Promise<boolean> {
-    const isKnown = (await store.read.accounts.get(accountId)) !== undefined
-    if (isKnown) this.learn(accountId)
-    else this.#remember(accountId)
-    return isKnown
+    const exists = (await store.read.accounts.get(accountId)) !== undefined
+    if (exists) this.learn(accountId)
+    else this.#cacheUnknown(accountId)
+    return exists
   }
 
-  #remember(accountId: string): void {
+  #cacheUnknown(accountId: string): void {
     this.#unknown.delete(accountId)
     const [oldest] = this.#unknown.size >= UNKNOWN_MAX ? this.#unknown.keys() : []
     if (oldest !== undefined) this.#unknown.delete(oldest)

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 const USES_MAX = 10_000
 
 /**
- * Last uses of bound addresses, kept in memory and written together; a crash loses at most one flush interval of them.
+ * Collects last uses of bound addresses in memory and saves them together; a crash loses at most one flush interval.
  */
 export class LastUses {
   readonly #uses = new Map<string, { tokenId: number; address: string; atMs: number }>()

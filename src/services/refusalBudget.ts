@@ -3,18 +3,18 @@ import { addressKey } from '../core/access/address.ts'
 import type { AccessLogRow } from '../store/store.ts'
 
 export interface BudgetOptions {
-  /** Rows that the refusals of one account may become in a minute. */
+  /** The most rows for refusals of one account in a minute. */
   readonly rowsPerMinute: number
-  /** Of all accounts together. */
+  /** The most rows for refusals of all accounts in a minute. */
   readonly totalRowsPerMinute: number
 }
 
-/** A quarter of an account's rows, so that one address alone cannot hide what others do. */
+/** A quarter of an account's rows, so that one address cannot use up the budget and hide the others. */
 const ADDRESS_SHARE = 0.25
 /** About 100 bytes each. */
 const KEYS_MAX = 20_000
 
-/** How many refusals become rows: so many for an address, an account and in all. Memory and disk stay bounded, whoever comes. */
+/** Limits the rows for refusals by address, by account and in total, so that memory and disk stay bounded. */
 export class RefusalBudget {
   readonly #ofAddress: Throttle
   readonly #ofAccount: Throttle
@@ -26,7 +26,7 @@ export class RefusalBudget {
     this.#ofAll = new Throttle(totalRowsPerMinute, 1)
   }
 
-  /** Null: one row more. Else whose budget is used up. */
+  /** Takes one row from the budgets. Null: allowed; else the budget that is exhausted. */
   take({ accountId, address }: Pick<AccessLogRow, 'accountId' | 'address'>, nowMs: number): BudgetName | null {
     const key = `${accountId} ${addressKey({ family: address.includes(':') ? 6 : 4, text: address })}`
     if (this.#ofAddress.take(key, nowMs) > 0) return 'address_budget'

@@ -22,22 +22,22 @@ const statesOf = (ids: string[]) => Promise.all(ids.map(async (id) => (await get
 test('what is claimed is started, with the bytes that are sent, and no more than the cap is under way', async () => {
   const [one, other] = [await webhook(), await webhook({ url: 'https://b.example/' })]
   const [a, b] = [await rows(one, 6), await rows(other, 1)]
-  const { begun, aside } = await beginFor({ to: one, take: 3 }, { to: other })
-  expect(begun.map(({ id }) => id)).toEqual([...a.slice(0, 3), ...b])
-  expect(begun.map(({ webhookId, attempt }) => [webhookId, attempt])).toContainEqual([other.id, null])
+  const { started, aside } = await beginFor({ to: one, take: 3 }, { to: other })
+  expect(started.map(({ id }) => id)).toEqual([...a.slice(0, 3), ...b])
+  expect(started.map(({ webhookId, attempt }) => [webhookId, attempt])).toContainEqual([other.id, null])
   expect(aside).toBe(0)
   expect(await get(a[0] ?? '')).toMatchObject({ state: 'started', startedAtMs: NOW })
-  const { body, headers } = begun[0]?.request ?? { body: new Uint8Array(), headers: {} }
+  const { body, headers } = started[0]?.request ?? { body: new Uint8Array(), headers: {} }
   expect((await store().read.deliveries.payload(a[0] ?? ''))?.body).toEqual(new Uint8Array(body))
   expect(verifySignature({ body: Buffer.from(body), headers, secret: SECRET, nowMs: NOW }).ok).toBe(true)
-  expect((await beginFor({ to: one })).begun.map(({ id }) => id)).toEqual(a.slice(3, 4))
+  expect((await beginFor({ to: one })).started.map(({ id }) => id)).toEqual(a.slice(3, 4))
 })
 
 test('what is left for a webhook that was deleted is skipped', async () => {
   const to = await webhook()
   await write((tx) => tx.webhooks.delete(to.id))
   const ids = await rows(to, 2)
-  expect(await beginFor({ to })).toEqual({ begun: [], aside: 2 })
+  expect(await beginFor({ to })).toEqual({ started: [], aside: 2 })
   expect(await get(ids[1] ?? '')).toMatchObject({ state: 'skipped', error: 'the webhook was deleted', endedAtMs: NOW })
 })
 
@@ -45,8 +45,8 @@ test('what waits for a paused webhook is skipped, but for what a person asked fo
   const to = await webhook({ disabled: paused })
   const [first = '', ...others] = await rows(to, 2)
   const again = await write((tx) => tx.deliveries.redeliver({ of: first, id: `${first}r`, atMs: NOW }))
-  const { begun, aside } = await beginFor({ to })
-  expect([begun.map(({ id }) => id), aside]).toEqual([[again?.id], 2])
+  const { started, aside } = await beginFor({ to })
+  expect([started.map(({ id }) => id), aside]).toEqual([[again?.id], 2])
   expect(await statesOf([first, ...others])).toEqual(['skipped', 'skipped'])
   expect((await get(first))?.error).toBe('the webhook was disabled: slow')
 })
@@ -57,8 +57,8 @@ test('what waits for a webhook that was deactivated is skipped, paused or not, b
     const [event = ''] = await rows(to, 1)
     // A test is no event, and not tried again.
     const [byHand = ''] = await rowsByHand(to)
-    const { begun, aside } = await beginFor({ to })
-    expect([begun.map(({ id }) => id), aside]).toEqual([[byHand], 1])
+    const { started, aside } = await beginFor({ to })
+    expect([started.map(({ id }) => id), aside]).toEqual([[byHand], 1])
     expect(await get(event)).toMatchObject({ state: 'skipped', error: 'the webhook was deactivated' })
   }
 })
@@ -74,12 +74,12 @@ test('a paused channel webhook is sent one event a minute and what a person aske
   const to = await channelWebhook({ disabled: paused, probedAtMs: NOW - 60_000 })
   const [probe = '', ...later] = await rows(to, 2)
   const [byHand = ''] = await rowsByHand(to)
-  const { begun, aside } = await beginFor({ to })
-  expect([begun.map(({ id }) => id), aside]).toEqual([[probe, byHand], 1])
+  const { started, aside } = await beginFor({ to })
+  expect([started.map(({ id }) => id), aside]).toEqual([[probe, byHand], 1])
   expect([await statesOf(later), (await lock(to.id))?.probedAtMs]).toEqual([['waiting'], NOW])
   // One in the same minute is held until the pause ends.
   const [next = ''] = await rows(to, 1)
-  expect(await beginFor({ to })).toEqual({ begun: [], aside: 1 })
+  expect(await beginFor({ to })).toEqual({ started: [], aside: 1 })
   expect(await store().read.deliveries.isRetryDue(NOW + 999)).toBe(false)
   await write((tx) => tx.deliveries.release(NOW + 1000, 9))
   expect(await statesOf([next])).toEqual(['pending'])
@@ -88,23 +88,23 @@ test('a paused channel webhook is sent one event a minute and what a person aske
 test('a paused channel webhook with nothing but what a person asked for is not said to be probed', async () => {
   const to = await channelWebhook({ disabled: paused, probedAtMs: NOW - 70_000 })
   const [byHand] = await rowsByHand(to)
-  expect((await beginFor({ to })).begun.map(({ id }) => id)).toEqual([byHand])
+  expect((await beginFor({ to })).started.map(({ id }) => id)).toEqual([byHand])
   expect((await lock(to.id))?.probedAtMs).toBe(NOW - 70_000)
 })
 
 test('an active channel webhook gets all, with the number of the attempt', async () => {
   const to = await channelWebhook({ disabled: { ...paused, untilMs: NOW } })
   const ids = await rows(to, 2)
-  const { begun, aside } = await beginFor({ to })
-  expect([begun.map(({ id, attempt }) => [id, attempt]), aside]).toEqual([ids.map((id) => [id, 1]), 0])
+  const { started, aside } = await beginFor({ to })
+  expect([started.map(({ id, attempt }) => [id, attempt]), aside]).toEqual([ids.map((id) => [id, 1]), 0])
 })
 
 test('a row that cannot be prepared fails alone, and says why', async () => {
   const to = await webhook()
   const [broken = ''] = await rows(to, 1, { data: 'no JSON' })
   const [whole = ''] = await rows(to, 1)
-  const { begun } = await beginFor({ to })
-  expect(begun.map(({ id }) => id)).toEqual([whole])
+  const { started } = await beginFor({ to })
+  expect(started.map(({ id }) => id)).toEqual([whole])
   const { state, error, endedAtMs } = (await get(broken))!
   expect([state, endedAtMs]).toEqual(['failed', NOW])
   expect(error).toMatch(/^it could not be prepared: SyntaxError/)
@@ -116,8 +116,8 @@ test('what is sent again has the bytes of the first time', async () => {
   await beginFor({ to })
   const kept = await store().read.deliveries.payload(first)
   await write((tx) => tx.deliveries.redeliver({ of: first, id: `${first}r`, atMs: NOW + 5000 }))
-  const { begun } = await write((tx) =>
+  const { started } = await write((tx) =>
     begin(tx, [{ webhookId: to.id, take: 4 }], { sender, node: 'node 1', nowMs: NOW + 5000, cap: 4 }),
   )
-  expect(begun.map(({ request }) => new Uint8Array(request.body))).toEqual([kept?.body])
+  expect(started.map(({ request }) => new Uint8Array(request.body))).toEqual([kept?.body])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { brokenOff, deliveryEndOf, type Ended, recordEnds, tooLate } from '../../src/delivery/record.ts'
+import { interrupted, deliveryEndOf, type Ended, recordEnds, notSentInTime } from '../../src/delivery/record.ts'
 import type { EgressOutcome } from '../../src/net/outcome.ts'
 import type { StoredWebhook } from '../../src/store/store.ts'
 import { clock, outgoing, random } from './support/outgoing.ts'
@@ -46,8 +46,8 @@ describe('how an exchange reads in the log', () => {
   })
 
   test('what says nothing about the receiver does not count for its health', () => {
-    expect(tooLate('d', 3, 99)).toMatchObject({ counts: false, end: { state: 'failed', statusCode: null } })
-    expect(brokenOff('d', 3, new Error('ours'), 99)).toMatchObject({ counts: false, end: { state: 'unknown' } })
+    expect(notSentInTime('d', 3, 99)).toMatchObject({ counts: false, end: { state: 'failed', statusCode: null } })
+    expect(interrupted('d', 3, new Error('ours'), 99)).toMatchObject({ counts: false, end: { state: 'unknown' } })
   })
 })
 
@@ -88,7 +88,7 @@ describe('what ends are recorded as', () => {
     const to = await webhook({ failuresInRow: 98 })
     const [id = ''] = await rows(to, 1)
     await start([id])
-    await record([{ ...brokenOff(id, to.id, 'ours', T), attempt: null }])
+    await record([{ ...interrupted(id, to.id, 'ours', T), attempt: null }])
     expect((await lock(to.id))?.failuresInRow).toBe(98)
     await deliver(to, 2, 500)
     expect(await lock(to.id)).toMatchObject({ failuresInRow: 0, disabled: { untilMs: T + 3_600_000 } })

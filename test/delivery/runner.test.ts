@@ -61,6 +61,7 @@ function runnerWith(over: Partial<RunnerOptions> = {}) {
     ...sender,
     store: store(),
     egress,
+    attempts: { info: () => undefined },
     clock,
     random,
     nodeId,
@@ -101,7 +102,7 @@ const quiet = async (): Promise<void> => {
 
 test('an event is sent once, its end is recorded and counted, and its place is free again', async () => {
   const to = await webhook({ url: 'https://a.example/' })
-  const { runner, receiver, ended, kept, nodeId } = runnerWith({ limits: { perSlot: 1, total: 2 } })
+  const { runner, receiver, ended, kept, nodeId } = runnerWith({ limits: { perWebhook: 1, total: 2 } })
   await emit(store(), to.accountId, 'one', 'two')
   await runner.start()
   expect(kept).toEqual([{ kind: 'deliveries', id: nodeId, leaseMs: 30_000 }])
@@ -130,7 +131,7 @@ test('one webhook has no more under way than its slots, all of them no more than
   const made: StoredWebhook[] = []
   for (const name of ['a', 'b', 'c']) made.push(await webhook({ url: `https://${name}.example/` }))
   for (const to of made) await rows(to, 3)
-  const { runner, receiver } = runnerWith({ limits: { perSlot: 2, total: 4 } })
+  const { runner, receiver } = runnerWith({ limits: { perWebhook: 2, total: 4 } })
   await runner.start()
   await eventually(() => expect(receiver.waiting.length).toBeGreaterThan(2))
   await quiet()
@@ -148,7 +149,7 @@ test('after the last webhook the first one has its turn', async () => {
     await webhook({ url: 'https://first.example/' }),
     await webhook({ url: 'https://last.example/' }),
   ]
-  const { runner, receiver } = runnerWith({ limits: { perSlot: 1, total: 1 } })
+  const { runner, receiver } = runnerWith({ limits: { perWebhook: 1, total: 1 } })
   await rows(last, 1)
   await runner.start()
   await eventually(() => expect(receiver.waiting).toHaveLength(1))
@@ -160,7 +161,7 @@ test('after the last webhook the first one has its turn', async () => {
 test('a mistake of ours in the middle of an exchange is unknown, and holds no place', async () => {
   const to = await webhook()
   const [id, next] = await rows(to, 2)
-  const { runner, receiver } = runnerWith({ limits: { perSlot: 1, total: 1 } })
+  const { runner, receiver } = runnerWith({ limits: { perWebhook: 1, total: 1 } })
   await runner.start()
   await eventually(() => expect(receiver.waiting).toHaveLength(1))
   receiver.waiting.pop()?.fail(new Error('ours'))
@@ -260,7 +261,7 @@ test('a store that is away for a while ends nothing, and a claim that fails give
     if (failures > 0 && (failures -= 1) >= 0) throw new Error('the store is away')
     return transact()
   })
-  const { runner, receiver, clock, warnings } = runnerWith({ store: flaky, limits: { perSlot: 1, total: 1 } })
+  const { runner, receiver, clock, warnings } = runnerWith({ store: flaky, limits: { perWebhook: 1, total: 1 } })
   await runner.start()
   await eventually(async () => {
     receiver.answerAll()

@@ -20,7 +20,7 @@ function shown() {
   return { engine, hub, clock, died, stops: () => stops }
 }
 
-test('a feed is shown under an id of its own, and again when the process under it died', () => {
+test('a feed is offered under an id of its own, and again after its engine process died', () => {
   const { engine, died } = shown()
   expect(engine.feeds).toMatchObject([{ sessionId: 'feed-s', room: 'a/b', sourceId: null }])
   died('another')
@@ -29,7 +29,7 @@ test('a feed is shown under an id of its own, and again when the process under i
   expect(engine.feeds).toHaveLength(2)
 })
 
-test('when its media ends the conversion is stopped, and nothing is shown again', () => {
+test('when its media ends, the conversion stops and the feed is not offered again', () => {
   const { engine, hub, died, stops } = shown()
   hub.end()
   expect([stops(), engine.ended]).toEqual([1, ['feed-s']])
@@ -37,7 +37,7 @@ test('when its media ends the conversion is stopped, and nothing is shown again'
   expect(engine.feeds).toHaveLength(1)
 })
 
-test('an engine that does not take a feed now is asked again, until the media ends', async () => {
+test('an engine that refuses a feed gets it again until the media ends', async () => {
   const { engine, hub, clock, died } = shown()
   const turn = () => new Promise((resolve) => setImmediate(resolve))
   let refused = 0

@@ -19,7 +19,7 @@ const frame = (kind: Frame['kind'], key: boolean, bytes = 10): Frame => {
 }
 const key = () => frame('video', true)
 const delta = () => frame('video', false)
-const sound = () => frame('audio', true)
+const audioFrame = () => frame('audio', true)
 
 class Listener implements FrameSink {
   readonly got: (Frame | readonly TrackInfo[] | 'end')[] = []
@@ -45,37 +45,37 @@ function feed(hub: Hub, ...frames: readonly Frame[]): readonly Frame[] {
   return frames
 }
 
-describe('whoever comes', () => {
-  test('before the first frame gets everything from the first keyframe on', () => {
+describe('a subscriber', () => {
+  test('that comes before the first frame gets everything from the first keyframe on', () => {
     const hub = new Hub()
     const early = listen(hub)
     hub.tracks([video(), audio])
-    feed(hub, sound(), delta())
-    const rest = feed(hub, key(), sound(), delta())
+    feed(hub, audioFrame(), delta())
+    const rest = feed(hub, key(), audioFrame(), delta())
     hub.end()
     expect(early.got).toEqual([[video(), audio], ...rest, 'end'])
   })
 
-  test('late begins at the last keyframe', () => {
+  test('that comes late begins at the last keyframe', () => {
     const hub = new Hub()
     hub.tracks([video(), audio])
-    feed(hub, key(), delta(), sound())
-    const group = feed(hub, key(), sound(), delta())
+    feed(hub, key(), delta(), audioFrame())
+    const group = feed(hub, key(), audioFrame(), delta())
     const late = listen(hub)
     const rest = feed(hub, delta())
     expect(late.got).toEqual([[video(), audio], ...group, ...rest])
   })
 
-  test('to sound alone hears it at once', () => {
+  test('of audio only gets it at once', () => {
     const hub = new Hub()
     hub.tracks([audio])
-    feed(hub, sound())
+    feed(hub, audioFrame())
     const late = listen(hub)
-    const rest = feed(hub, sound())
+    const rest = feed(hub, audioFrame())
     expect(late.got).toEqual([[audio], ...rest])
   })
 
-  test('to a group of pictures that is too large waits for the next keyframe', () => {
+  test('waits for the next keyframe when the group of pictures is too large', () => {
     for (const limits of [
       { maxFrames: 3, maxBytes: 1000 },
       { maxFrames: 100, maxBytes: 35 },
@@ -90,7 +90,7 @@ describe('whoever comes', () => {
     }
   })
 
-  test('after the end is told so at once, and nothing comes after it', () => {
+  test('that comes after the end gets `end` at once, and nothing after it', () => {
     const hub = new Hub()
     hub.tracks([video()])
     hub.end()
@@ -99,7 +99,7 @@ describe('whoever comes', () => {
     expect(listen(hub).got).toEqual(['end'])
   })
 
-  test('and goes while being told gets no more', () => {
+  test('that unsubscribes within a call gets no more', () => {
     const hub = new Hub()
     hub.tracks([video()])
     feed(hub, key(), delta())
@@ -116,7 +116,7 @@ describe('whoever comes', () => {
     expect(got).toHaveLength(3)
   })
 
-  test('while a frame is given out gets it once', () => {
+  test('that comes while a frame is distributed gets it once', () => {
     const hub = new Hub()
     hub.tracks([video()])
     const late = new Listener()
@@ -135,7 +135,7 @@ describe('whoever comes', () => {
 })
 
 describe('tracks', () => {
-  test('that are told again unchanged disturb nobody', () => {
+  test('that are repeated unchanged have no effect', () => {
     const hub = new Hub()
     hub.tracks([video()])
     const listener = listen(hub)
@@ -145,7 +145,7 @@ describe('tracks', () => {
     expect(listener.got).toEqual([[video()], ...first, ...rest])
   })
 
-  test('that change are told, and frames go on from a keyframe', () => {
+  test('that change reach the subscribers, and frames continue from a keyframe', () => {
     const hub = new Hub()
     hub.tracks([video()])
     const listener = listen(hub)
@@ -156,7 +156,7 @@ describe('tracks', () => {
     expect(listener.got).toEqual([[video()], ...first, [video(2)], ...rest])
   })
 
-  test('with pictures that are shown later than decoded are said to be reordered', () => {
+  test('with frames that are presented later than decoded count as reordered', () => {
     const hub = new Hub()
     hub.tracks([video()])
     feed(hub, key())
@@ -168,9 +168,9 @@ describe('tracks', () => {
   })
 })
 
-test('whatever happens, everybody begins with tracks and a keyframe, and misses nothing after it', () => {
+test('every subscriber begins with tracks and a keyframe, and misses nothing after it', () => {
   const step = fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom('delta' as const, 'sound' as const) },
+    { weight: 6, arbitrary: fc.constantFrom('delta' as const, 'audio' as const) },
     { weight: 2, arbitrary: fc.constantFrom('key' as const, 'come' as const, 'go' as const) },
     { weight: 1, arbitrary: fc.constantFrom('change' as const) },
   )
@@ -193,7 +193,7 @@ test('whatever happens, everybody begins with tracks and a keyframe, and misses 
           const listener = new Listener()
           listeners.push(listener)
           present.push({ listener, stop: hub.subscribe(listener) })
-        } else sent.push(...feed(hub, what === 'key' ? key() : what === 'delta' ? delta() : sound()))
+        } else sent.push(...feed(hub, what === 'key' ? key() : what === 'delta' ? delta() : audioFrame()))
       }
       for (const { got } of listeners) expectFollows(sent, got)
     }),
@@ -201,7 +201,7 @@ test('whatever happens, everybody begins with tracks and a keyframe, and misses 
   )
 })
 
-/** `got` is tracks, then a run of what was sent that begins with a keyframe; and so on after each change of tracks. */
+/** Checks that `got` is tracks and a run of `sent` that begins with a keyframe, and the same after each change of tracks. */
 function expectFollows(sent: readonly (Frame | readonly TrackInfo[])[], got: Listener['got']): void {
   const parts = partsOf(got)
   for (const { tracks, frames } of parts) {

@@ -18,7 +18,7 @@ async function written(name: string, secondsAgo: number, text = ''): Promise<voi
   await utimes(join(folder, name), NOW_MS / 1000 - secondsAgo, NOW_MS / 1000 - secondsAgo)
 }
 
-test('what processes before those of the playlist have left is removed, when nobody asks for it any more', async () => {
+test('files of processes before the playlist are removed once no viewer can request them', async () => {
   await written('index.m3u8', HOUR, '#EXTM3U\n#EXT-X-MAP:URI="10_0.mp4"\n#EXTINF:2,\n9_50.m4s\n#EXTINF:2,\n10_51.m4s\n')
   for (const name of [
     '2_0.mp4',
@@ -34,8 +34,8 @@ test('what processes before those of the playlist have left is removed, when nob
   }
   await written('8_47.m4s', 30)
   await clearLeftovers(folder, NOW_MS)
-  const kept = ['8_47.m4s', '9_49.m4s', '9_50.m4s', '9_0.mp4', '10_51.m4s', '10_0.mp4', 'index.m3u8']
-  expect((await readdir(folder)).sort()).toEqual(kept.sort())
+  const expected = ['8_47.m4s', '9_49.m4s', '9_50.m4s', '9_0.mp4', '10_51.m4s', '10_0.mp4', 'index.m3u8']
+  expect((await readdir(folder)).sort()).toEqual(expected.sort())
 })
 
 test('without a playlist nothing is removed', async () => {
@@ -44,19 +44,19 @@ test('without a playlist nothing is removed', async () => {
   expect(await readdir(folder)).toEqual(['2_30.m4s'])
 })
 
-test('a rendition that is not made has no playlist, and one that is made again goes on with the numbers of the others', async () => {
+test('a dropped rendition loses its playlist, and a resumed one continues with the numbers of the others', async () => {
   const folders = ['0', '1', '2'].map((name) => join(folder, name))
   const playlist =
     '#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:70\n#EXTINF:2,\n0_70.m4s\n#EXTINF:2,\n0_71.m4s\n'
   for (const each of folders) await mkdir(each)
-  // Before the first process there is nothing to go on with.
+  // Before the first process there is no playlist to continue.
   await alignPlaylists(folders, () => true)
   expect(await readdir(folders[0] ?? '')).toEqual([])
   for (const each of folders.slice(1)) await writeFile(join(each, 'index.m3u8'), playlist)
   await alignPlaylists(folders, (each) => each !== folders[2])
-  const [again, kept, gone] = await Promise.all(
+  const [resumed, unchanged, gone] = await Promise.all(
     folders.map((each) => readFile(join(each, 'index.m3u8'), 'utf8').catch(() => null)),
   )
-  expect([kept, gone]).toEqual([playlist, null])
-  expect(again).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:72\n$/)
+  expect([unchanged, gone]).toEqual([playlist, null])
+  expect(resumed).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:3\n#EXT-X-MEDIA-SEQUENCE:72\n$/)
 })

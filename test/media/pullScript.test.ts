@@ -8,11 +8,11 @@ test('a source is named in the script, and nowhere in the arguments', () => {
     'ffconcat version 1.0',
     String.raw`file 'srt://192.0.2.1:9000?streamid=it'\''s'`,
   ])
-  const args = ladderArguments({ rungs: [], audioKbps: null, sound: true, input: 'pull', launch: 0, firstNumber: 0 })
+  const args = ladderArguments({ rungs: [], audioKbps: null, hasAudio: true, input: 'pull', launch: 0, firstNumber: 0 })
   expect(args.slice(args.indexOf('-i'), args.indexOf('-i') + 2)).toEqual(['-i', 'pipe:0'])
 })
 
-test('what is pulled may open nothing but what live sources are reached by, and is no list of other things', () => {
+test('a pulled source may use only protocols of live sources, and must not be a list', () => {
   const script = pullScript({ url: 'rtmp://192.0.2.1/app/s', options: { rtmp_tcurl: 'rtmp://live.example.com/app' } })
   expect(script).toContain("option protocol_whitelist 'rtmp,rtmps,srt,tcp,udp,tls,crypto'\n")
   expect(script).toContain("option format_whitelist 'flv,live_flv,mpegts'\n")
@@ -32,7 +32,7 @@ test('no address adds a line to the script', () => {
         return
       }
       expect(script.split('\n')).toHaveLength(lines)
-      // Outside of quotes a quote comes behind a backslash, and there is an even number of the others.
+      // Outside of quotes a backslash precedes each quote, and there is an even number of the others.
       expect((script.replaceAll(String.raw`'\''`, '').match(/'/g) ?? []).length % 2).toBe(0)
     }),
   )

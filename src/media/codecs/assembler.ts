@@ -1,6 +1,6 @@
 import type { JoinedFrame, VideoReader } from './codec.ts'
 
-/** One RTP packet of a video track. `index`: its sequence number without wraps. */
+/** One RTP packet of a video track. `index`: its extended sequence number (RFC 3550 appendix A.1). */
 export interface VideoPacket {
   readonly index: number
   readonly timestamp: number
@@ -13,22 +13,22 @@ export interface AssembledFrame extends JoinedFrame {
 }
 
 /**
- * How long a packet is waited for: by then the publisher was asked for it again and again. A small stream has ten packets
- * a second, so packets alone are no measure.
+ * How long the assembler waits for a missing packet: by then several NACKs went unanswered. A low-bitrate stream has ten
+ * packets a second, so a count of packets alone is not enough.
  */
 const MAX_WAIT_MS = 1000
-/** And how far packets come after one that is missing, half a second of a fast stream. */
+/** A packet is also lost when one arrives this far after it: half a second of a high-bitrate stream. */
 const MAX_WAITING = 256
-/** Payloads of one frame. */
+/** The most payloads in one frame. */
 const MAX_PAYLOADS = 4096
 
 /**
- * Makes whole frames of packets in any order. After a loss nothing comes out until the next keyframe: what refers to
- * missing pictures is of no use to a recording.
+ * Assembles frames from packets in any order. After a loss it drops everything up to the next keyframe: a recording
+ * cannot use frames whose reference frames are missing.
  */
 export class FrameAssembler {
   readonly #reader: VideoReader
-  /** By index, with the time of arrival. */
+  /** Packets that wait for an earlier one, by index, with their time of arrival. */
   readonly #waiting = new Map<number, { readonly packet: VideoPacket; readonly atMs: number }>()
   #next: number | null = null
   #payloads: Buffer[] = []
@@ -39,14 +39,14 @@ export class FrameAssembler {
     this.#reader = reader
   }
 
-  /** Something was lost: a keyframe would help, and nothing else does. */
+  /** True after a loss, and before the first keyframe: no frame comes out until a keyframe arrives. */
   get needsKeyframe(): boolean {
     return this.#needsKey
   }
 
   /**
-   * Takes a packet, and gives back the frames that are complete now, in order; most often none or one.
-   * @param nowMs of a clock that does not step back
+   * Takes a packet and returns the frames that it completes, in order; usually none or one.
+   * @param nowMs monotonic time
    */
   push(packet: VideoPacket, nowMs: number): AssembledFrame[] {
     this.#next ??= packet.index
@@ -57,7 +57,7 @@ export class FrameAssembler {
     return frames
   }
 
-  /** Whether the packet that is missing in front counts as lost. */
+  /** Whether the next packet in order counts as lost. */
   #isLost(latest: number, nowMs: number): boolean {
     if (this.#next === null || this.#waiting.size === 0) return false
     if (latest - this.#next >= MAX_WAITING) return true
@@ -91,7 +91,7 @@ export class FrameAssembler {
     }
   }
 
-  /** The next packet in order. Packets without payload are padding. */
+  /** Takes the next packet in order. Packets without payload are padding. */
   #take(packet: VideoPacket): AssembledFrame[] {
     if (packet.payload.length === 0) return []
     const frames = this.#payloads.length > 0 && packet.timestamp !== this.#timestamp ? this.#finish() : []

@@ -1,7 +1,7 @@
 import { readSequenceHeader } from './av1Config.ts'
 import type { VideoReader } from './codec.ts'
 
-/** AV1 over RTP, RTP Payload Format For AV1 (v1.0). Frames are temporal units in the low-overhead format, each OBU with its size. */
+/** RTP Payload Format For AV1 (v1.0). A frame is a temporal unit in the low-overhead format: each OBU carries its size. */
 
 const SEQUENCE_HEADER = 1
 const TEMPORAL_DELIMITER = 2
@@ -9,7 +9,7 @@ const TILE_LIST = 8
 const PADDING = 15
 const HAS_SIZE = 0x02
 const HAS_EXTENSION = 0x04
-/** OBUs of a temporal unit; a frame per layer and its tiles are far from it. */
+/** The most OBUs in a temporal unit; one frame per layer with its tiles needs far fewer. */
 const MAX_OBUS = 1024
 
 export const av1: VideoReader = {
@@ -20,7 +20,7 @@ export const av1: VideoReader = {
     const obus = depacketize(payloads)
     if (obus === null) return null
     const header = obus.find((obu) => typeOf(obu) === SEQUENCE_HEADER)
-    const sized = obus.filter(isKept).map(withSize)
+    const sized = obus.filter(isStored).map(withSize)
     const data = Buffer.concat(sized)
     const key = header !== undefined
     return data.length === 0
@@ -30,9 +30,9 @@ export const av1: VideoReader = {
 }
 
 const typeOf = (obu: Buffer): number => ((obu[0] ?? 0) >> 3) & 15
-const isKept = (obu: Buffer): boolean => ![TEMPORAL_DELIMITER, TILE_LIST, PADDING].includes(typeOf(obu))
+const isStored = (obu: Buffer): boolean => ![TEMPORAL_DELIMITER, TILE_LIST, PADDING].includes(typeOf(obu))
 
-/** The OBUs of all packets, fragments joined; null when one is missing (section 4.3). */
+/** The OBUs of all packets, with fragments joined; null when a fragment is missing (section 4.3). */
 function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
   const obus: Buffer[] = []
   let fragments: Buffer[] = []
@@ -43,8 +43,8 @@ function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
     if (elements === null || continues !== fragments.length > 0) return null
     for (const [index, element] of elements.entries()) {
       fragments.push(element)
-      const goesOn = index === elements.length - 1 && (header & 0x40) !== 0
-      if (goesOn) continue
+      const isContinued = index === elements.length - 1 && (header & 0x40) !== 0
+      if (isContinued) continue
       obus.push(fragments.length === 1 ? element : Buffer.concat(fragments))
       fragments = []
     }
@@ -53,7 +53,7 @@ function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
   return fragments.length === 0 && obus.every(({ length }) => length > 0) ? obus : null
 }
 
-/** The OBU elements of one packet: W of them, the last without a length; or with a length each, when W is 0. */
+/** The OBU elements of one packet. W counts them, and the last has no length; when W is 0, each has a length. */
 function readElements(payload: Buffer): Buffer[] | null {
   const count = ((payload[0] ?? 0) >> 4) & 3
   const elements: Buffer[] = []
@@ -85,7 +85,7 @@ function readLeb128(bytes: Buffer, start: number): { value: number; end: number 
 
 const headerLength = (obu: Buffer): number => (((obu[0] ?? 0) & HAS_EXTENSION) === 0 ? 1 : 2)
 
-/** What follows the header, and the size when there is one. */
+/** The OBU without its header and its size field. */
 function bodyOf(obu: Buffer): Buffer {
   const start = headerLength(obu)
   if (((obu[0] ?? 0) & HAS_SIZE) === 0) return obu.subarray(start)

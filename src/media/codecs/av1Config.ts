@@ -2,8 +2,8 @@ import { BitReader } from './bits.ts'
 import type { VideoFrame } from './codec.ts'
 
 /**
- * Size and av1C (AV1 in ISOBMFF section 2.3) of a sequence header OBU: `obu` the whole, with its size; `body` without its
- * header. Null when it is malformed.
+ * Reads the size in pixels and the av1C (AV1 in ISOBMFF section 2.3) from a sequence header OBU. `obu` is the whole OBU
+ * with its size field, `body` the same without its header. Null when it is malformed.
  */
 export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFrame | null {
   const bits = new BitReader(body.subarray(0, 256))
@@ -20,7 +20,7 @@ export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFrame | null
   return { width, height, config }
 }
 
-/** Level and tier of the first operating point (AV1 section 5.5.1), past the timing of all. */
+/** Reads level and tier of the first operating point (AV1 section 5.5.1); skips the timing of all. */
 function readOperatingPoints(bits: BitReader): { level: number; tier: number } {
   let delayBits = 0
   let hasModel = false
@@ -47,7 +47,7 @@ function readOperatingPoints(bits: BitReader): { level: number; tier: number } {
   return found
 }
 
-/** Everything between the size and the colours. */
+/** Skips everything between the size and the colour configuration. */
 function skipTools(bits: BitReader, isReduced: boolean): void {
   if (!isReduced && bits.flag()) bits.skip(7)
   bits.skip(3)
@@ -62,7 +62,7 @@ function skipTools(bits: BitReader, isReduced: boolean): void {
   bits.skip(3)
 }
 
-/** The third byte of av1C without the tier: bit depth, monochrome, subsampling, position (section 5.5.2). */
+/** The third byte of av1C without the tier: bit depth, monochrome, subsampling, sample position (section 5.5.2). */
 function readColor(bits: BitReader, profile: number): number {
   const isHigh = bits.flag()
   const isTwelve = profile === 2 && isHigh && bits.flag()
@@ -70,7 +70,7 @@ function readColor(bits: BitReader, profile: number): number {
   const described = bits.flag() ? [bits.bits(8), bits.bits(8), bits.bits(8)] : [2, 2, 2]
   const depth = (isHigh ? 0x40 : 0) | (isTwelve ? 0x20 : 0)
   if (isMono) return depth | 0x10 | 0x0c
-  // sRGB with the identity matrix has no subsampling and says nothing of its range.
+  // sRGB with the identity matrix has no subsampling and no range bit.
   if (described.join() === '1,13,0') return depth
   bits.skip(1)
   const { x, y } = readSubsampling(bits, profile, isTwelve)

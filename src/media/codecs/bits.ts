@@ -1,4 +1,4 @@
-/** Reads bits, the highest of each byte first. Beyond the end there are zeros, and `isOver` says so. */
+/** Reads bits, the highest of each byte first. Past the end it reads zeros and `isOver` is true. */
 export class BitReader {
   readonly #bytes: Uint8Array
   #at = 0
@@ -7,7 +7,7 @@ export class BitReader {
     this.#bytes = bytes
   }
 
-  /** More was read than there is. */
+  /** True after a read past the end. */
   get isOver(): boolean {
     return this.#at > this.#bytes.length * 8
   }

@@ -7,7 +7,7 @@ export interface Box {
 
 const HEADER_BYTES = 8
 
-/** The boxes that lie one after another in `bytes`. Ends at the first that is not whole. */
+/** The sequence of boxes in `bytes`. Ends at the first incomplete box. */
 export function* boxesIn(bytes: DataView): Generator<Box> {
   for (let at = 0; at + HEADER_BYTES <= bytes.byteLength; ) {
     const size = bytes.getUint32(at)
@@ -19,12 +19,12 @@ export function* boxesIn(bytes: DataView): Generator<Box> {
 
 /** The first box on a path such as `mdia`, `mdhd`. */
 export function find(bytes: DataView, ...path: readonly string[]): DataView | undefined {
-  let here: DataView | undefined = bytes
-  for (const type of path) here = here && [...boxesIn(here)].find((box) => box.type === type)?.payload
-  return here
+  let found: DataView | undefined = bytes
+  for (const type of path) found = found && [...boxesIn(found)].find((box) => box.type === type)?.payload
+  return found
 }
 
-/** All boxes of one type, right here. */
+/** All boxes of one type at the top level of `bytes`. */
 export const allBoxes = (bytes: DataView, type: string): DataView[] =>
   [...boxesIn(bytes)].filter((box) => box.type === type).map((box) => box.payload)
 

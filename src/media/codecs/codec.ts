@@ -1,22 +1,22 @@
-/** How the payloads of a video codec are read. Whatever their bytes are, none of this throws. */
+/** Reads the RTP payloads of a video codec. Never throws, whatever the bytes are. */
 export interface VideoReader {
-  /** A decoder can begin with the packet of this payload: it holds the first bytes of a keyframe or its parameter sets. */
+  /** True when a decoder can begin with this packet: it holds the first bytes of a keyframe or its parameter sets. */
   isKeyStart(payload: Buffer): boolean
-  /** The frame of these payloads, which are all of one timestamp in order. Null when they make none. */
+  /** Joins the payloads of one timestamp, in order, into a frame. Null when they do not form one. */
   join(payloads: readonly Buffer[]): JoinedFrame | null
 }
 
 export interface JoinedFrame {
   readonly key: boolean
-  /** As `Frame.data` of media/frame.ts wants it. */
+  /** In the format of `Frame.data` in media/frame.ts. */
   readonly data: Buffer
-  /** What a keyframe tells of the pictures that follow; null when it does not. */
+  /** Size and configuration that a keyframe carries for the frames that follow; null when it carries none. */
   readonly picture: VideoFrame | null
 }
 
 export interface VideoFrame {
   readonly width: number
   readonly height: number
-  /** As `VideoTrack.config` wants it. */
+  /** In the format of `VideoTrack.config`. */
   readonly config: Buffer
 }

@@ -2,8 +2,8 @@ import type { JoinedFrame, VideoReader } from './codec.ts'
 import { videoFrameOf } from './h264Config.ts'
 
 /**
- * H.264 over RTP, RFC 6184 with packetization-mode 1: single NAL units, STAP-A and FU-A. Frames have length-prefixed NAL
- * units, 4 bytes each, as in MP4.
+ * H.264 over RTP, RFC 6184 with packetization-mode 1: single NAL units, STAP-A and FU-A. Frames consist of NAL units with
+ * 4-byte length prefixes, as in MP4.
  */
 
 const NAL_IDR = 5
@@ -11,12 +11,12 @@ const NAL_SPS = 7
 const STAP_A = 24
 const FU_A = 28
 
-/** NAL units of one frame; slices of a hundred lines are far from it. */
+/** The most NAL units in one frame; a hundred slices stay far below it. */
 const MAX_NALS = 1024
 
 const typeOf = (nal: Buffer): number => (nal[0] ?? 0) & 31
 
-/** First slice of its picture: first_mb_in_slice, ue(v), is 0 and so its first bit 1 (H.264 section 7.3.3). */
+/** First slice of its picture: first_mb_in_slice, ue(v), is 0, so its first bit is 1 (H.264 section 7.3.3). */
 const isFirstSlice = (firstByte: number | undefined): boolean => ((firstByte ?? 0) & 0x80) !== 0
 
 export const h264: VideoReader = {
@@ -50,7 +50,7 @@ export function lengthPrefixed(nals: readonly Buffer[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** The NAL units of a frame, views; null when a length leads out of it or there are too many. */
+/** The NAL units of a frame, as views; null when a length runs past the frame or there are too many units. */
 export function splitNals(frame: Buffer): Buffer[] | null {
   const nals: Buffer[] = []
   let at = 0
@@ -64,7 +64,7 @@ export function splitNals(frame: Buffer): Buffer[] | null {
   return nals
 }
 
-/** Null when a fragment is missing or a unit is of a kind that mode 1 does not have. */
+/** Null when a fragment is missing or mode 1 does not allow the type of a unit. */
 function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
   const nals: Buffer[] = []
   let fragments: Buffer[] | null = null
@@ -89,7 +89,7 @@ function depacketize(payloads: readonly Buffer[]): Buffer[] | null {
 const singleUnit = (payload: Buffer): Buffer[] | null =>
   typeOf(payload) > 0 && typeOf(payload) < 24 ? [payload] : null
 
-/** `fragments` with the next one; null when it does not follow (RFC 6184 section 5.8). */
+/** Appends the next fragment to `fragments`; null when it does not follow them (RFC 6184 section 5.8). */
 function addFragment(fragments: Buffer[] | null, payload: Buffer): Buffer[] | null {
   if (payload.length < 3) return null
   const [indicator, header] = [payload.readUInt8(0), payload.readUInt8(1)]
@@ -114,8 +114,8 @@ function aggregated(payload: Buffer): Buffer[] | null {
 }
 
 /**
- * The RTP payloads of a frame, each `maxPayload` bytes at most; the last one gets the marker. Small neighbours, which
- * parameter sets are, share a packet. Null for what is no frame of length-prefixed NAL units.
+ * Splits a frame into RTP payloads of at most `maxPayload` bytes; the caller sets the marker on the last. Small adjacent
+ * units, such as parameter sets, share a packet. Null when the frame does not consist of length-prefixed NAL units.
  */
 export function packetizeH264(frame: Buffer, maxPayload: number): Buffer[] | null {
   const nals = splitNals(frame)

@@ -1,7 +1,7 @@
 import { BitReader } from './bits.ts'
 import type { VideoFrame } from './codec.ts'
 
-/** Parameter sets of H.264 and their box, the AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1). */
+/** H.264 parameter sets, as in an AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1). */
 export interface ParameterSets {
   readonly sps: readonly Buffer[]
   readonly pps: readonly Buffer[]
@@ -10,7 +10,7 @@ export interface ParameterSets {
 const SPS = 7
 const PPS = 8
 
-/** Size and configuration that the parameter sets among `nals` tell; null without them. */
+/** Size and configuration from the parameter sets in `nals`; null without them. */
 export function videoFrameOf(nals: readonly Buffer[]): VideoFrame | null {
   const sps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === SPS)
   const pps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === PPS)
@@ -28,7 +28,7 @@ export function writeAvcConfig({ sps, pps }: ParameterSets): Buffer | null {
   if (first === undefined || first.length < 4 || isTooMuch) return null
   const set = (nal: Buffer) => [Buffer.from([nal.length >> 8, nal.length & 255]), nal]
   return Buffer.concat([
-    // Version 1; profile, its flags and level out of the SPS; NAL lengths of 4 bytes.
+    // Version 1; profile, its flags and level from the SPS; NAL lengths of 4 bytes.
     Buffer.from([1, ...first.subarray(1, 4), 0xff, 0xe0 | sps.length]),
     ...sps.flatMap(set),
     Buffer.from([pps.length]),
@@ -61,10 +61,10 @@ function readSets(config: Buffer, start: number, count: number): { sets: Buffer[
 /** `profile-level-id` of RFC 6184: 6 hex digits. */
 export const profileLevelIdOf = (sps: Buffer): string => sps.toString('hex', 1, 4)
 
-/** Profiles whose SPS says what its samples are like (H.264 section 7.3.2.1.1). */
+/** Profiles whose SPS carries chroma_format_idc and bit depths (H.264 section 7.3.2.1.1). */
 const WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 
-/** Pixels of the pictures that an SPS describes, cropped; null when it is malformed. */
+/** The frame size in an SPS after cropping, pixels; null when it is malformed. */
 export function readSps(sps: Buffer): { width: number; height: number } | null {
   const bits = new BitReader(withoutEmulation(sps.subarray(1, 1025)))
   const profile = bits.bits(8)
@@ -89,10 +89,10 @@ export function readSps(sps: Buffer): { width: number; height: number } | null {
   return bits.isOver || !isSize(width) || !isSize(height) ? null : { width, height }
 }
 
-/** Level 6.2 ends at 16,888. */
+/** Level 6.2, the highest, allows 16,888 pixels in a row or column. */
 const isSize = (pixels: number): boolean => pixels > 0 && pixels <= 16_888
 
-/** chroma_format_idc, past the scaling lists. */
+/** Reads chroma_format_idc and skips the scaling lists behind it. */
 function readChroma(bits: BitReader): number {
   const chroma = bits.unsigned()
   if (chroma === 3) bits.skip(1)
@@ -114,7 +114,7 @@ function skipScalingList(bits: BitReader, size: number): void {
   }
 }
 
-/** pic_order_cnt_type and what belongs to it. */
+/** Skips pic_order_cnt_type and the fields that depend on it. */
 function skipOrder(bits: BitReader): void {
   const type = bits.unsigned()
   if (type === 0) bits.unsigned()
@@ -126,8 +126,8 @@ function skipOrder(bits: BitReader): void {
   for (let i = 0; i < cycle; i++) bits.signed()
 }
 
-/** Takes out the 3 of each 0, 0, 3 (section 7.4.1). */
+/** Removes emulation prevention: the 3 in each 0, 0, 3 (section 7.4.1). */
 function withoutEmulation(bytes: Buffer): Buffer {
-  const kept = [...bytes].filter((byte, at) => byte !== 3 || at < 2 || bytes[at - 1] !== 0 || bytes[at - 2] !== 0)
-  return Buffer.from(kept)
+  const rest = [...bytes].filter((byte, at) => byte !== 3 || at < 2 || bytes[at - 1] !== 0 || bytes[at - 2] !== 0)
+  return Buffer.from(rest)
 }

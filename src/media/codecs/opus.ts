@@ -1,13 +1,13 @@
-/** Opus over RTP, RFC 7587: a payload is a packet of RFC 6716, nothing around it. */
+/** Opus over RTP, RFC 7587: a payload is a bare packet of RFC 6716. */
 
-/** Samples at 48 kHz of one frame by configuration, RFC 6716 table 2: SILK, hybrid, CELT. */
+/** Samples at 48 kHz in one frame, by configuration (RFC 6716 table 2): SILK, hybrid, CELT. */
 const SILK = [480, 960, 1920, 2880]
 const HYBRID = [480, 960]
 const CELT = [120, 240, 480, 960]
 /** 120 ms, section 3.2.5. */
 const MAX_SAMPLES = 5760
 
-/** How long a packet plays, in samples at 48 kHz; null when it is no Opus packet. */
+/** Duration of a packet, in samples at 48 kHz; null when it is not an Opus packet. */
 export function opusSamples(packet: Buffer): number | null {
   const toc = packet[0]
   if (toc === undefined) return null

@@ -24,14 +24,14 @@ export const vp8: VideoReader = {
   },
 }
 
-/** Section 4.2. `isStart`: the frame begins here. Null when there is nothing behind it. */
+/** Section 4.2. `isStart`: the frame begins here. Null when no payload follows the descriptor. */
 function readDescriptor(payload: Buffer): { length: number; isStart: boolean } | null {
   const first = payload[0] ?? 0
   let length = 1
   if ((first & 0x80) !== 0) {
     const extended = payload[1] ?? 0
     length = 2
-    // The picture's id has 15 bits when its highest is set, else 7.
+    // PictureID has 15 bits when its highest bit is set, else 7.
     if ((extended & 0x80) !== 0) length += ((payload[2] ?? 0) & 0x80) !== 0 ? 2 : 1
     if ((extended & 0x40) !== 0) length += 1
     if ((extended & 0x30) !== 0) length += 1

@@ -10,22 +10,22 @@ export interface ConversionOptions {
   readonly log: Logger
   /** For the log. */
   readonly name: string
-  /** What ffmpeg is to do with Matroska on `pipe:0`; it answers on `pipe:1`. */
+  /** Arguments for ffmpeg, which reads Matroska from `pipe:0` and writes to `pipe:1`. */
   readonly args: readonly string[]
-  /** A process begins: what it writes goes to the function that this gives. */
+  /** Called for each new process; the function that it returns takes the process's output. */
   readonly begin: () => (output: Buffer) => void
 }
 
-/** What waits to be converted. More than that, and frames are dropped up to the next keyframe. */
+/** The most bytes that may wait to be converted. Beyond it, frames are dropped up to the next keyframe. */
 const BACKLOG_BYTES = 4_000_000
 const STOP_GRACE_MS = 2000
 const FIRST_RETRY_MS = 1000
 const LONGEST_RETRY_MS = 30_000
-/** The converter fills small gaps; a clock that was set anew it would wait for, or fill with silence. */
+/** ffmpeg fills small gaps. After a clock reset it would stall, or fill the gap with silence. */
 const JUMP_BACK_US = 500_000
 const JUMP_AHEAD_US = 10_000_000
 
-/** One track on its way through ffmpeg, which is started again when it ends, later and later as long as it fails. */
+/** Converts one track with ffmpeg. Restarts a process that ends, with a back-off that doubles while it keeps failing. */
 export class Conversion {
   readonly #options: ConversionOptions
   #track: TrackInfo | null = null
@@ -59,7 +59,7 @@ export class Conversion {
     await process?.stop(STOP_GRACE_MS)
   }
 
-  /** What is under way belongs to other times or another configuration: nobody waits for it. */
+  /** Frames in flight belong to an earlier clock or configuration: does not wait for them. */
   #drop(): void {
     const process = this.#process
     this.#process = this.#feed = this.#lastUs = null

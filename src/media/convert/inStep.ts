@@ -1,20 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Frame } from '../frame.ts'
 
-/** Sound that is later than this is not waited for any more. */
+/** Video does not wait for audio that is later than this. */
 const WAIT_MAX_MS = 200
-/** And again when it is no further behind than this; sound that always is would have pictures come in bursts. */
+/** Video waits again once audio is no further behind than this; waiting for audio that is always late causes bursts. */
 const IN_REACH_US = 150_000
 
 /**
- * Lets pictures wait for the sound of their time, which is late by its conversion: a browser that gets one before the other
- * brings them together by 10 ms a second or so, and the more slowly the more it has to do.
+ * Delays video frames until the audio of the same time arrives, which is late by its conversion. A browser that gets one
+ * before the other corrects only about 10 ms a second, and less under load.
  */
 export class InStep {
   readonly #clock: Clock
   readonly #pass: (frame: Frame) => void
-  #waiting: { readonly picture: Frame; readonly dueMs: number }[] = []
-  /** Until when there was sound; null: none is waited for. */
+  #waiting: { readonly video: Frame; readonly dueMs: number }[] = []
+  /** Time of the latest audio; null: video does not wait for audio. */
   #audioUs: number | null = null
   #videoUs = Number.NEGATIVE_INFINITY
 
@@ -23,34 +23,34 @@ export class InStep {
     this.#pass = pass
   }
 
-  picture(picture: Frame): void {
-    this.#waiting.push({ picture, dueMs: this.#clock.monotonic() + WAIT_MAX_MS })
+  video(video: Frame): void {
+    this.#waiting.push({ video, dueMs: this.#clock.monotonic() + WAIT_MAX_MS })
     this.#release()
   }
 
-  sound(sound: Frame): void {
-    this.#pass(sound)
-    const isInReach = sound.timeUs >= this.#videoUs - IN_REACH_US
-    if (this.#audioUs !== null || isInReach) this.#audioUs = sound.timeUs
+  audio(audio: Frame): void {
+    this.#pass(audio)
+    const isInReach = audio.timeUs >= this.#videoUs - IN_REACH_US
+    if (this.#audioUs !== null || isInReach) this.#audioUs = audio.timeUs
     this.#release()
   }
 
-  /** What waits goes on at once: other times begin, or nothing comes any more. */
+  /** Releases all frames at once: the clock changes, or the source ended. */
   flush(): void {
     this.#audioUs = null
     this.#release()
   }
 
-  /** Frames come often enough for a look at the clock with each; no timer is needed. */
+  /** Called with each frame, which is often enough; no timer is needed. */
   #release(): void {
     const nowMs = this.#clock.monotonic()
     if (nowMs >= (this.#waiting[0]?.dueMs ?? Number.POSITIVE_INFINITY)) this.#audioUs = null
     const until = this.#audioUs ?? Number.POSITIVE_INFINITY
-    const found = this.#waiting.findIndex(({ picture }) => picture.decodeTimeUs > until)
+    const found = this.#waiting.findIndex(({ video }) => video.decodeTimeUs > until)
     const ready = this.#waiting.splice(0, found === -1 ? this.#waiting.length : found)
-    for (const { picture } of ready) {
-      this.#videoUs = picture.decodeTimeUs
-      this.#pass(picture)
+    for (const { video } of ready) {
+      this.#videoUs = video.decodeTimeUs
+      this.#pass(video)
     }
   }
 }

@@ -1,4 +1,4 @@
-/** One Opus packet with the time that its decoded sound begins at. */
+/** One Opus packet with the presentation time of its first sample. */
 export interface OpusPacket {
   readonly timeUs: number
   readonly data: Buffer
@@ -10,17 +10,17 @@ const SAMPLES_PER_PACKET = 960
 const US_PER_SAMPLE = 1e6 / 48_000
 
 /**
- * Reads Opus packets of 20 ms out of an Ogg stream (RFC 3533, RFC 7845) that a converter writes with the times of its
- * source. What the decoder makes of a packet is late by the pre-skip, because the encoder looks ahead so far.
+ * Reads Opus packets of 20 ms from an Ogg stream (RFC 3533, RFC 7845) that keeps the timestamps of its source. Decoded
+ * audio is late by the pre-skip, the encoder's look-ahead, so the reader subtracts it.
  */
 export class OggOpusReader {
   #pending = Buffer.alloc(0)
-  /** What earlier pages hold of a packet that goes on. */
+  /** Parts of an unfinished packet, from earlier pages. */
   #begun: Buffer[] = []
   #headers = 0
   #preSkip = 0
 
-  /** The packets that `data` completes; null when this is no such stream. */
+  /** The packets that `data` completes; null when the stream is not Ogg. */
   push(data: Buffer): OpusPacket[] | null {
     this.#pending = Buffer.concat([this.#pending, data])
     const packets: OpusPacket[] = []
@@ -35,7 +35,7 @@ export class OggOpusReader {
 
   #page(page: Buffer, packets: OpusPacket[]): void {
     const whole = this.#packetsOf(page).filter((packet) => !this.#isHeader(packet))
-    // The position is that of the end of the last packet.
+    // The granule position is the end of the last packet.
     const end = Number(page.readBigInt64LE(6)) - this.#preSkip
     for (const [at, data] of whole.entries()) {
       const begin = end - (whole.length - at) * SAMPLES_PER_PACKET
@@ -43,7 +43,7 @@ export class OggOpusReader {
     }
   }
 
-  /** Segments of 255 bytes go on in the next one (RFC 3533 section 5). */
+  /** A segment of 255 bytes continues in the next one (RFC 3533 section 5). */
   #packetsOf(page: Buffer): Buffer[] {
     const lacing = page.subarray(HEAD_BYTES, HEAD_BYTES + (page[26] ?? 0))
     const packets: Buffer[] = []
@@ -66,7 +66,7 @@ export class OggOpusReader {
   }
 }
 
-/** As far as it is known: more than there is asks for more. Null: this is no page. */
+/** The length as far as `bytes` shows it; larger than `bytes` when more is needed. Null: this is not an Ogg page. */
 function pageLength(bytes: Buffer): number | null {
   if (bytes.length < HEAD_BYTES) return HEAD_BYTES
   if (bytes.readUInt32BE(0) !== CAPTURE) return null

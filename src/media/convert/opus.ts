@@ -17,12 +17,12 @@ export interface WebRtcMediaOptions {
   readonly log: Logger
   /** For the log: `accountId/streamName`. */
   readonly name: string
-  /** False: video with B-frames is left out, with a warning, instead of being encoded anew. */
+  /** False: drop video with B-frames, with a warning, instead of encoding it again. */
   readonly transcodeBFrames: boolean
 }
 
 export interface WebRtcMedia {
-  /** H.264 without reordering, and Opus. Converts while somebody listens. Ends with its source, or when it is stopped. */
+  /** H.264 without B-frames, and Opus. Converts while it has subscribers. Ends with its source, or when it is stopped. */
   readonly media: RestingSource
   /** Ends the conversion and its processes. Idempotent. */
   readonly stop: () => Promise<void>
@@ -30,12 +30,12 @@ export interface WebRtcMedia {
 
 const OPUS: AudioTrack = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 
-/** With the times of the source, which sound and pictures share. */
+/** Keeps the timestamps of the source, which audio and video share. */
 const INPUT = ['-copyts', ...MATROSKA_INPUT]
 
 /**
- * `async=1` fills and trims where the times of an encoder, whole milliseconds, drift from its samples: with steps that
- * are not exactly 20 ms a browser conceals a third of the sound. A page for each packet, because a page is what waits.
+ * `async=1` fills and trims where an encoder's timestamps, whole milliseconds, drift from its samples: with steps that
+ * are not exactly 20 ms a browser conceals a third of the audio. One packet per page, because ffmpeg flushes whole pages.
  */
 const TO_OPUS = [
   ...INPUT,
@@ -43,9 +43,9 @@ const TO_OPUS = [
   ...words('-f ogg -page_duration 20000 -flush_packets 1 pipe:1'),
 ]
 
-/** Baseline has no B-frames; keyframes stay where the encoder has set them. */
+/** Baseline has no B-frames; keyframes stay where the source has them. */
 const WITHOUT_REORDERING = [
-  // A decoder with more threads is late by a frame for each.
+  // Each further decoder thread adds one frame of latency.
   ...words('-threads 1'),
   ...INPUT,
   ...words('-map 0:v:0 -c:v libx264 -preset superfast -tune zerolatency -profile:v baseline -pix_fmt yuv420p'),
@@ -53,7 +53,7 @@ const WITHOUT_REORDERING = [
   ...words('-fps_mode passthrough -enc_time_base 1:1000 -f flv -flvflags no_duration_filesize -flush_packets 1 pipe:1'),
 ]
 
-/** What WebRTC can carry of a source of H.264 and AAC: AAC becomes Opus, and video with B-frames is encoded anew. */
+/** Converts H.264 and AAC into what WebRTC carries: AAC becomes Opus, and video with B-frames is encoded again. */
 export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): WebRtcMedia {
   const listeners = new Set<FrameSink>()
   let running: { converter: Converter; unsubscribe: () => void } | null = null
@@ -90,28 +90,28 @@ export function webRtcMedia(source: FrameSource, options: WebRtcMediaOptions): W
   }
 }
 
-/** What becomes of the tracks of a source, from what is seen of it. */
+/** Calls `listener` with the tracks that a subscriber would get, without converting anything. */
 function announce(
   source: FrameSource,
   { transcodeBFrames }: WebRtcMediaOptions,
   listener: (tracks: readonly TrackInfo[]) => void,
 ): () => void {
   let all: readonly TrackInfo[] = []
-  let isLeftOut = false
-  const tell = (): void => {
-    const [video, sound] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
-    listener([...(video === undefined || isLeftOut ? [] : [video]), ...(sound ? [OPUS] : [])])
+  let isVideoDropped = false
+  const notify = (): void => {
+    const [video, hasAudio] = [all.find(({ kind }) => kind === 'video'), all.some(({ kind }) => kind === 'audio')]
+    listener([...(video === undefined || isVideoDropped ? [] : [video]), ...(hasAudio ? [OPUS] : [])])
   }
   return source.subscribe({
     tracks: (tracks) => {
       all = tracks
-      isLeftOut = false
-      tell()
+      isVideoDropped = false
+      notify()
     },
     frame: (frame) => {
-      if (transcodeBFrames || isLeftOut || !isReordered(frame)) return
-      isLeftOut = true
-      tell()
+      if (transcodeBFrames || isVideoDropped || !isReordered(frame)) return
+      isVideoDropped = true
+      notify()
     },
     end: () => undefined,
   })
@@ -119,7 +119,7 @@ function announce(
 
 const isReordered = ({ kind, timeUs, decodeTimeUs }: Frame): boolean => kind === 'video' && timeUs !== decodeTimeUs
 
-type VideoWay = 'unknown' | 'as it is' | 'anew' | 'left out'
+type VideoMode = 'unknown' | 'copied' | 'transcoded' | 'dropped'
 
 class Converter implements FrameSink {
   readonly media = new Hub()
@@ -127,13 +127,13 @@ class Converter implements FrameSink {
   readonly #audio: Conversion
   readonly #videoFrames: Conversion
   readonly #step: InStep
-  /** What came before was kept for those who come late. Pictures begin there, but sound of then would only be late. */
+  /** False while the source replays its cached frames. Video begins with them; audio from then would only be late. */
   isLive = false
   #video: VideoTrack | null = null
-  /** The video as it is sent; null until it is known. */
+  /** The video track that viewers get; null until it is known. */
   #sentVideo: VideoTrack | null = null
   #hasAudio = false
-  #way: VideoWay = 'unknown'
+  #videoMode: VideoMode = 'unknown'
   #stopped: Promise<void> | null = null
 
   constructor(options: WebRtcMediaOptions) {
@@ -153,7 +153,7 @@ class Converter implements FrameSink {
     const audio = tracks.find((track) => track.kind === 'audio')
     this.#video = tracks.find((track) => track.kind === 'video') ?? null
     this.#sentVideo = null
-    this.#way = 'unknown'
+    this.#videoMode = 'unknown'
     this.#hasAudio = audio !== undefined
     if (audio) this.#audio.track(audio)
     if (this.#video === null) this.#notifyTracks()
@@ -175,20 +175,21 @@ class Converter implements FrameSink {
     return this.#stopped
   }
 
-  /** The first frame tells most encoders apart: with B-frames it is shown later than it is decoded. */
+  /** The first frame usually shows it: with B-frames its presentation time is after its decode time. */
   #videoFrame(frame: Frame): void {
     const reordered = isReordered(frame)
-    if (this.#way === 'unknown' || (reordered && this.#way === 'as it is')) this.#choose(reordered)
-    if (this.#way === 'as it is') this.#step.picture(frame)
-    if (this.#way === 'anew') this.#videoFrames.frame(frame)
+    if (this.#videoMode === 'unknown' || (reordered && this.#videoMode === 'copied')) this.#choose(reordered)
+    if (this.#videoMode === 'copied') this.#step.video(frame)
+    if (this.#videoMode === 'transcoded') this.#videoFrames.frame(frame)
   }
 
   #choose(reordered: boolean): void {
     const { transcodeBFrames, log, name } = this.#options
-    this.#way = !reordered ? 'as it is' : transcodeBFrames ? 'anew' : 'left out'
-    if (this.#way === 'as it is') this.#sentVideo = this.#video
-    else log.warn({ name, video: this.#way }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
-    if (this.#way === 'anew' && this.#video) this.#videoFrames.track(this.#video)
+    this.#videoMode = !reordered ? 'copied' : transcodeBFrames ? 'transcoded' : 'dropped'
+    if (this.#videoMode === 'copied') this.#sentVideo = this.#video
+    else
+      log.warn({ name, video: this.#videoMode }, 'an encoder sends B-frames, which WebRTC cannot carry; set them to 0')
+    if (this.#videoMode === 'transcoded' && this.#video) this.#videoFrames.track(this.#video)
     else this.#notifyTracks()
   }
 
@@ -202,7 +203,7 @@ class Converter implements FrameSink {
     const reader = new OggOpusReader()
     return (output) => {
       for (const { timeUs, data } of reader.push(output) ?? []) {
-        this.#step.sound({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
+        this.#step.audio({ kind: 'audio', timeUs, decodeTimeUs: timeUs, key: true, data })
       }
     }
   }
@@ -215,11 +216,11 @@ class Converter implements FrameSink {
         this.#sentVideo = video
         this.#notifyTracks()
       },
-      frame: (frame) => this.#step.picture(frame),
+      frame: (frame) => this.#step.video(frame),
       end: () => undefined,
     })
     return (output) => {
-      // Metadata and other things that are no video are not for us.
+      // The FLV stream also carries metadata, which is not media.
       for (const message of reader.push(output)) if (message.type === MESSAGE.video) ingest.take(message)
     }
   }

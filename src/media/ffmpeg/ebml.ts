@@ -1,23 +1,26 @@
 /**
- * EBML (RFC 8794): elements of an id, a size and a payload. Ids are written as they stand in the specification, with
- * their length marker in them.
+ * EBML (RFC 8794): an element consists of an id, a size and a payload. Ids include their length marker, as in the
+ * specification.
  */
 
-/** A size of all ones: the element goes on until one follows that cannot be in it (RFC 8794 section 6.2). */
+/** A size of all ones: the element ends where one follows that it cannot contain (RFC 8794 section 6.2). */
 const UNKNOWN_SIZE = Uint8Array.of(0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 
 const encoder = new TextEncoder()
 
-/** An element of known size; its payload is what the parts are together. */
+/** An element of known size; its payload is the parts, joined. */
 export function element(id: number, ...parts: readonly Uint8Array[]): Uint8Array {
   const size = parts.reduce((sum, part) => sum + part.length, 0)
   return join([idBytes(id), sizeBytes(size), ...parts])
 }
 
-/** The beginning of an element whose end is not known yet. */
+/** The header of an element of unknown size. */
 export const openElement = (id: number): Uint8Array => join([idBytes(id), UNKNOWN_SIZE])
 
-/** An element with a whole number that is not negative and safe. */
+/**
+ * An element with an unsigned integer.
+ * @throws RangeError for a negative or unsafe one
+ */
 export const uint = (id: number, value: number): Uint8Array => element(id, bigEndian(value))
 
 export const textElement = (id: number, value: string): Uint8Array => element(id, encoder.encode(value))
@@ -30,7 +33,7 @@ export function float(id: number, value: number): Uint8Array {
 
 const idBytes = (id: number): Uint8Array => bigEndian(id)
 
-/** Eight bytes hold any size, so a size is never too large for its field; small ones take one. */
+/** Eight bytes hold any size; a small one takes one byte. */
 function sizeBytes(size: number): Uint8Array {
   if (size < 0x7f) return Uint8Array.of(0x80 | size)
   const bytes = new Uint8Array(8)
@@ -39,8 +42,7 @@ function sizeBytes(size: number): Uint8Array {
 }
 
 function bigEndian(value: number): Uint8Array {
-  if (!Number.isSafeInteger(value) || value < 0)
-    throw new RangeError(`${value} is no whole number that is not negative`)
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not an unsigned integer`)
   const bytes: number[] = []
   for (let rest = value; rest > 0 || bytes.length === 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256)
   return Uint8Array.from(bytes)

@@ -1,6 +1,6 @@
 import type { FfmpegExit } from './ffmpeg.ts'
 
-/** What a shell says of a program that a signal has ended. */
+/** The exit status that a shell reports for a program that a signal ended: 128 plus the signal's number. */
 const BY_STATUS: ReadonlyMap<number | null, NodeJS.Signals> = new Map([
   [134, 'SIGABRT'],
   [137, 'SIGKILL'],
@@ -10,10 +10,10 @@ const BY_STATUS: ReadonlyMap<number | null, NodeJS.Signals> = new Map([
 
 const signalOf = ({ code, signal }: FfmpegExit): NodeJS.Signals | null => signal ?? BY_STATUS.get(code) ?? null
 
-/** It did not end by itself: that may pass. */
+/** True when a signal ended the process, so that another try may succeed. */
 export const wasKilled = (exit: FfmpegExit): boolean => signalOf(exit) !== null
 
-/** Why a process has ended, one line for the operator. What it said last explains a failure of its own, and no kill. */
+/** Why a process ended, one line for the operator. Its last output explains a failure, but not a kill. */
 export function exitReason(exit: FfmpegExit): string {
   const signal = signalOf(exit)
   if (signal === 'SIGKILL') return 'ffmpeg was killed (SIGKILL), as the system does when memory runs out'
@@ -22,5 +22,5 @@ export function exitReason(exit: FfmpegExit): string {
   return `ffmpeg ended with ${signal ?? exit.code}${last === '' ? '' : `: ${last}`}`
 }
 
-/** The last thing that was said, at most 300 characters. */
+/** The last line of the output, at most 300 characters. */
 export const lastLine = (tail: string): string => tail.trim().split('\n').at(-1)?.slice(0, 300) ?? ''

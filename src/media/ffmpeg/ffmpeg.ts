@@ -9,16 +9,16 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type Progress, progressReader } from './progress.ts'
 import { type Tail, tailOf } from './tail.ts'
 
-/** Starts ffmpeg processes and knows every one of them. The one place that does. */
+/** Starts and tracks every ffmpeg process of this server. */
 export interface Ffmpeg {
   /**
-   * Starts one. `missing`: there is no such program; `busy`: as many as allowed are running. Everything else that can
-   * go wrong is told by `exited`.
+   * Starts a process. `missing`: there is no such program; `busy`: the limit of processes is reached. `exited` reports
+   * every other failure.
    */
   run(job: FfmpegJob): Result<FfmpegProcess, FfmpegRefusal>
-  /** How many are running. */
+  /** How many processes are running. */
   readonly running: number
-  /** Ends all of them and starts no more. Resolves when they are gone. */
+  /** Ends all processes and starts no more. Resolves when they are gone. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -31,23 +31,23 @@ export interface FfmpegRefusal {
 export interface FfmpegJob {
   /** For the log: `hls abc123/lobby`. */
   readonly name: string
-  /** What follows the program's general options: inputs, codecs, outputs. `pipe:0` is what is written to it. */
+  /** Arguments after the general options: inputs, codecs, outputs. `pipe:0` reads what `write` or `script` supplies. */
   readonly args: readonly string[]
-  /** Its input comes from `write`. Without it the process has no standard input. */
+  /** True: the process reads what `write` gives it. Otherwise it has no standard input, except for `script`. */
   readonly stdin?: boolean
   /**
-   * Instead of `stdin`: all that its `pipe:0` holds. For what other users of the machine must not see: they can read the
+   * Instead of `stdin`: the whole content of `pipe:0`. For secrets, because other users of the machine can read the
    * arguments of every process.
    */
   readonly script?: string
-  /** It is stopped when what it says, or the end of that, matches. */
+  /** Stops the process when the tail of its standard error matches. */
   readonly endsOn?: RegExp
-  /** How much may wait to be written, bytes; default 8 MiB. */
+  /** The most bytes that may wait to be written; default 8 MiB. */
   readonly backlogBytes?: number
-  /** Called with what it writes to `pipe:1`. */
+  /** Takes what the process writes to `pipe:1`. */
   readonly stdout?: (chunk: Buffer) => void
   readonly onProgress?: (progress: Progress) => void
-  /** It may take its time: whatever is live comes first. */
+  /** Runs with a lower priority, so that live streams come first. */
   readonly background?: boolean
   readonly cwd?: string
 }
@@ -55,20 +55,20 @@ export interface FfmpegJob {
 export interface FfmpegExit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** The last lines of what it said, oldest first: the reason when it failed. */
+  /** The last lines of standard error, oldest first: the reason when it failed. */
   readonly tail: string
 }
 
 export interface FfmpegProcess {
   /** Null when it could not be started. */
   readonly pid: number | null
-  /** The latest; empty before the first. */
+  /** The latest progress report; empty before the first. */
   readonly progress: Progress
-  /** False when the bytes were not taken, because too many are waiting or the process is over. Never half of them. */
+  /** Takes all of the bytes or, returning false, none: too many are waiting, or the process is over. */
   write(bytes: Uint8Array): boolean
-  /** No more input: it finishes what it has and ends. */
+  /** Closes the input: the process finishes what it has and ends. */
   end(): void
-  /** Asks it to finish, and kills it after `graceMs`. Resolves when it is gone. */
+  /** Closes the input, and kills the process after `graceMs`. Resolves when it is gone. */
   stop(graceMs: number): Promise<FfmpegExit>
   /** Never rejects. */
   readonly exited: Promise<FfmpegExit>
@@ -77,18 +77,18 @@ export interface FfmpegProcess {
 export interface FfmpegOptions {
   readonly log: Logger
   readonly clock: Clock
-  /** A path, or a name that is looked for in PATH. */
+  /** A path, or a name to find in PATH. */
   readonly binary: string
   readonly maxChildren: number
 }
 
 /**
- * A process whose input is our pipe sees that pipe end when we die, however we die, and ends. One that reads from
- * elsewhere would go on without us: the shell around it ends it when descriptor 4, which only we hold, is closed. It is
- * also how such a process is asked to stop. A line on it says that ffmpeg has ended by itself.
+ * A process that reads from our pipe sees the pipe close when the server dies, however it dies, and ends. A process that
+ * reads another source would outlive the server. So a shell around it ends it when descriptor 4 closes, which only the
+ * server holds. The server also closes it to stop such a process; a line on it says that ffmpeg ended by itself.
  */
 const GUARD = [
-  // A shell gives what it runs in the background no input, unless it comes by another descriptor.
+  // A shell gives background commands no standard input, so pass it on through another descriptor.
   'exec 5<&0 </dev/null',
   '"$@" <&5 4<&- 5<&- & child=$!',
   'exec 3>&- 5<&-',
@@ -128,11 +128,11 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
   }
 }
 
-const busy = (most: number, stopping: boolean): FfmpegRefusal => ({
+const busy = (maxProcesses: number, stopping: boolean): FfmpegRefusal => ({
   code: 'busy',
   message: stopping
     ? 'The server is stopping'
-    : `${most} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows`,
+    : `${maxProcesses} ffmpeg processes are running, which is as many as ffmpeg.maxProcesses allows`,
 })
 
 const missing = (binary: string): FfmpegRefusal => ({
@@ -140,7 +140,7 @@ const missing = (binary: string): FfmpegRefusal => ({
   message: `There is no program ${binary}: install ffmpeg, or name it with ffmpeg.path`,
 })
 
-/** The path of a program, or null. Looked for each time: it may be installed while we run. */
+/** The path of a program, or null. Searches each time: it may be installed while the server runs. */
 function findProgram(binary: string): string | null {
   const isPath = isAbsolute(binary) || /[\\/]/.test(binary)
   const folders = isPath ? [''] : (process.env['PATH'] ?? '').split(delimiter)
@@ -179,13 +179,13 @@ function start(program: string, job: FfmpegJob, { log, clock }: FfmpegOptions): 
     end,
     async stop(graceMs) {
       end()
-      const patience = new AbortController()
-      const late = clock.sleep(graceMs, patience.signal).then(
+      const grace = new AbortController()
+      const late = clock.sleep(graceMs, grace.signal).then(
         () => kill(child),
         () => undefined,
       )
       const exit = await exited
-      patience.abort()
+      grace.abort()
       await late
       return exit
     },
@@ -204,7 +204,7 @@ function stopOn(words: RegExp, { stderr }: ChildProcess, tail: Tail, stop: () =>
   stderr?.on('data', look)
 }
 
-/** In a process group of its own: Ctrl+C at a terminal is for us to act on, and a kill reaches the guard as well. */
+/** Spawns in a process group of its own: Ctrl+C at a terminal reaches only the server, and a kill reaches the guard too. */
 function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
   const args = [...GENERAL, ...(job.stdin ? [] : ['-nostdin']), ...job.args]
   const guarded = !job.stdin && process.platform !== 'win32'
@@ -222,7 +222,7 @@ function spawnGuarded(program: string, job: FfmpegJob): ChildProcess {
 
 const guardOf = (child: ChildProcess): Writable | null => (child.stdio[4] ?? null) as Writable | null
 
-/** Progress arrives on a pipe of its own. It ends with ffmpeg, and then the guard has nothing to guard any more. */
+/** Reads progress from a pipe of its own. That pipe closes when ffmpeg ends, which also releases the guard. */
 function read(child: ChildProcess, descriptor: number, onProgress: (progress: Progress) => void): void {
   const stream = child.stdio[descriptor] as Readable | null | undefined
   stream?.setEncoding('utf8').on('data', progressReader(onProgress))
@@ -237,8 +237,8 @@ function exitOf(child: ChildProcess, tail: Tail): Promise<FfmpegExit> {
   })
 }
 
-function writeBounded(stdin: Writable | null, bytes: Uint8Array, most: number): boolean {
-  if (!stdin || !stdin.writable || stdin.writableLength + bytes.length > most) return false
+function writeBounded(stdin: Writable | null, bytes: Uint8Array, maxBytes: number): boolean {
+  if (!stdin || !stdin.writable || stdin.writableLength + bytes.length > maxBytes) return false
   stdin.write(bytes)
   return true
 }
@@ -248,6 +248,6 @@ function kill(child: ChildProcess): void {
   try {
     process.kill(process.platform === 'win32' ? child.pid : -child.pid, 'SIGKILL')
   } catch {
-    // It was quicker.
+    // The process has ended in the meantime.
   }
 }

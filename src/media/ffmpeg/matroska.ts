@@ -1,7 +1,7 @@
 import type { AudioTrack, Frame, TrackInfo, VideoTrack } from '../frame.ts'
 import { element, float, join, openElement, textElement, uint } from './ebml.ts'
 
-/** One unit of a timestamp, nanoseconds: a tenth of a millisecond, which fits in a block for 3.2 seconds around a cluster. */
+/** One timestamp unit, nanoseconds: 0.1 ms. The 16-bit offset of a block then reaches 3.2 seconds from its cluster. */
 const TIMESTAMP_SCALE_NS = 100_000
 const US_PER_UNIT = TIMESTAMP_SCALE_NS / 1000
 const CLUSTER_MAX_UNITS = 20_000
@@ -56,27 +56,27 @@ const OPUS_PRE_ROLL_NS = 80_000_000
 const KEY = 0x80
 
 /**
- * Writes live Matroska (RFC 9559): a segment and clusters without an end, so that whoever reads it may begin as soon as
- * it is written, and a file that was cut anywhere can be read up to there. Holds at most one video and one audio track.
+ * Writes live Matroska (RFC 9559): a segment and clusters of unknown size, so that a reader can start at once and a
+ * truncated file is readable up to its end. Holds at most one video and one audio track.
  */
 export class MatroskaWriter {
   readonly #numbers: ReadonlyMap<Frame['kind'], number>
   readonly #head: Uint8Array
   #clusterAt: number | null = null
 
-  /** `tracks` cannot change: another configuration is another stream. */
+  /** `tracks` cannot change: a new configuration needs a new stream. */
   constructor(tracks: readonly TrackInfo[]) {
-    const kept = oneOfEach(tracks)
-    this.#numbers = new Map(kept.map((track, index) => [track.kind, index + 1]))
-    this.#head = headOf(kept)
+    const written = oneOfEach(tracks)
+    this.#numbers = new Map(written.map((track, index) => [track.kind, index + 1]))
+    this.#head = headOf(written)
   }
 
-  /** What comes before the first frame. */
+  /** The bytes before the first frame. */
   head(): Uint8Array {
     return this.#head
   }
 
-  /** One frame, in the order of decoding. Empty for a frame of a track that is not in this stream. */
+  /** The bytes of a frame; call it in decode order. Empty when this stream does not have the frame's track. */
   frame(frame: Frame): Uint8Array {
     const number = this.#numbers.get(frame.kind)
     if (number === undefined) return new Uint8Array()
@@ -144,7 +144,7 @@ function entryOf(track: TrackInfo, index: number): Uint8Array {
   )
 }
 
-/** A size that is not known yet is left out: 0 is not allowed, and readers find it in the first keyframe. */
+/** Omits a size that is not known yet: Matroska does not allow 0, and readers find it in the first keyframe. */
 function videoOf({ width, height }: VideoTrack): Uint8Array {
   return width > 0 && height > 0
     ? element(ID.video, uint(ID.pixelWidth, width), uint(ID.pixelHeight, height))
@@ -154,7 +154,7 @@ function videoOf({ width, height }: VideoTrack): Uint8Array {
 const audioOf = ({ sampleRate, channels }: AudioTrack): Uint8Array =>
   element(ID.audio, float(ID.samplingFrequency, sampleRate), uint(ID.channels, channels))
 
-/** The identification header (RFC 7845 section 5.1): nothing to skip, no gain, channels in the usual order. */
+/** The identification header (RFC 7845 section 5.1): no pre-skip, no gain, channel mapping family 0. */
 function opusHead({ channels, sampleRate }: AudioTrack): Uint8Array {
   const head = new Uint8Array(19)
   head.set(new TextEncoder().encode('OpusHead'))

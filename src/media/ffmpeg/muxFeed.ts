@@ -2,24 +2,24 @@ import type { Frame, FrameSink, TrackInfo } from '../frame.ts'
 import { MatroskaWriter } from './matroska.ts'
 
 export interface MuxFeedOptions {
-  /** Takes bytes of the stream; false when it cannot now, and then has taken none. */
+  /** Takes all of the bytes or, returning false, none. */
   readonly write: (bytes: Uint8Array) => boolean
-  /** The stream begins, or has to begin anew because its tracks are others now; the head is written after it. */
+  /** A stream begins: the first one, or a new one after a change of tracks. The head is written after this call. */
   readonly begin: (tracks: readonly TrackInfo[]) => void
   readonly end: () => void
   /**
-   * A stream does not go on over a hole in its video that is longer than this, microseconds: the next keyframe begins a
-   * new one. (Without video, a hole in its audio.) Default: it goes on over every hole.
+   * After a longer gap in the video, microseconds, the next keyframe begins a new stream. (Without video: a gap in the
+   * audio.) Default: no gap ends the stream.
    */
-  readonly maxHoleUs?: number
+  readonly maxGapUs?: number
 }
 
-/** Frames that come rarely are no hole: one is this many times as long as the step before it. */
-const HOLE_IN_STEPS = 4
+/** A gap is at least this many times the previous frame interval, so that a low frame rate is not a gap. */
+const GAP_IN_STEPS = 4
 
 /**
- * Turns the media of a feed into a Matroska stream for a process that may be slow. What does not fit is dropped, from
- * there to the next keyframe: a gap, never a picture that lacks what it refers to.
+ * Turns the media of a feed into a Matroska stream for a process that may be slow. When the process falls behind, frames
+ * are dropped up to the next keyframe: the result has a gap, but never a frame without its reference frames.
  */
 export class MuxFeed implements FrameSink {
   readonly #options: MuxFeedOptions
@@ -29,10 +29,10 @@ export class MuxFeed implements FrameSink {
   #waitsForKey = true
   #lastUs: number | null = null
   #stepUs = 0
-  #hasHole = false
+  #hasGap = false
   #latestUs = 0
   #beganUs = 0
-  /** Frames that were left out because the reader was slow, those up to the next keyframe included. */
+  /** Frames that were dropped because the reader was slow, including those up to the next keyframe. */
   dropped = 0
   /** The media time of those, microseconds. */
   droppedUs = 0
@@ -51,36 +51,36 @@ export class MuxFeed implements FrameSink {
 
   frame(frame: Frame): void {
     const sinceUs = this.#pass(frame)
-    if (this.#leads(frame)) this.#lookForHole(frame)
+    if (this.#leads(frame)) this.#checkForGap(frame)
     if (this.#waitsForKey) {
-      if (!this.#canBegin(frame)) return this.#leaveOut(sinceUs)
+      if (!this.#canBegin(frame)) return this.#countDropped(sinceUs)
       this.#waitsForKey = false
     }
     const writer = this.#writer ?? this.#begin()
     const bytes = writer.frame(frame)
     if (bytes.length === 0 || this.#options.write(bytes)) return
     this.#waitsForKey = true
-    this.#leaveOut(sinceUs)
+    this.#countDropped(sinceUs)
   }
 
   end(): void {
     this.#options.end()
   }
 
-  /** Media from the first frame that was written to the latest that came, microseconds. */
+  /** Media time from the first frame written to the latest frame received, microseconds. */
   get mediaUs(): number {
     return this.#writer === null ? 0 : this.#latestUs - this.#beganUs
   }
 
-  /** Media time that has passed with a frame, microseconds. */
+  /** Media time since the latest frame, microseconds. */
   #pass({ decodeTimeUs }: Frame): number {
     const sinceUs = Math.max(0, decodeTimeUs - this.#latestUs)
     this.#latestUs = Math.max(decodeTimeUs, this.#latestUs)
     return sinceUs
   }
 
-  /** Before the first frame was written, nothing is late. */
-  #leaveOut(mediaUs: number): void {
+  /** Frames before the first written one do not count as dropped. */
+  #countDropped(mediaUs: number): void {
     if (this.#writer === null) return
     this.dropped += 1
     this.droppedUs += mediaUs
@@ -94,14 +94,14 @@ export class MuxFeed implements FrameSink {
     return kind === 'video' || !this.#hasVideo
   }
 
-  #lookForHole({ decodeTimeUs, key }: Frame): void {
+  #checkForGap({ decodeTimeUs, key }: Frame): void {
     const stepUs = decodeTimeUs - (this.#lastUs ?? decodeTimeUs)
-    const { maxHoleUs = Number.POSITIVE_INFINITY } = this.#options
-    if (Math.abs(stepUs) > Math.max(maxHoleUs, this.#stepUs * HOLE_IN_STEPS)) this.#hasHole = true
+    const { maxGapUs = Number.POSITIVE_INFINITY } = this.#options
+    if (Math.abs(stepUs) > Math.max(maxGapUs, this.#stepUs * GAP_IN_STEPS)) this.#hasGap = true
     this.#lastUs = decodeTimeUs
     this.#stepUs = stepUs
-    if (!this.#hasHole || !key) return
-    this.#hasHole = false
+    if (!this.#hasGap || !key) return
+    this.#hasGap = false
     this.#writer = null
     this.#waitsForKey = true
   }
@@ -116,11 +116,11 @@ export class MuxFeed implements FrameSink {
   }
 }
 
-/** H.264 and AAC cannot be read without their configuration. */
+/** A decoder cannot read H.264 and AAC without their configuration. */
 const isDescribed = ({ codec, config }: TrackInfo): boolean =>
   (codec !== 'h264' && codec !== 'aac') || config.length > 0
 
-/** True when a stream that began with the tracks `a` can go on with `b`. */
+/** True when a stream that began with the tracks `a` can continue with `b`. */
 function sameTracks(a: readonly TrackInfo[], b: readonly TrackInfo[]): boolean {
   return a.length === b.length && a.every((track, index) => b[index] !== undefined && sameTrack(track, b[index]))
 }
@@ -131,5 +131,5 @@ function sameTrack(a: TrackInfo, b: TrackInfo): boolean {
   return b.kind === 'video' && sameLength(a.width, b.width) && sameLength(a.height, b.height)
 }
 
-/** 0 is not known yet: no change. */
+/** 0 means "not known yet", which is not a change. */
 const sameLength = (a: number, b: number): boolean => a === b || a === 0 || b === 0

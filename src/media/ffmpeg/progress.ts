@@ -1,4 +1,4 @@
-/** What an ffmpeg process says of itself, about once a second. Fields that it does not know (yet) are absent. */
+/** A progress report of an ffmpeg process, about one a second. Fields that ffmpeg does not know (yet) are absent. */
 export interface Progress {
   /** Video frames written. */
   readonly frames?: number
@@ -13,7 +13,7 @@ export interface Progress {
   readonly droppedFrames?: number
 }
 
-/** A line is a short `key=value`; a longer one is not ffmpeg's. */
+/** ffmpeg's lines are short `key=value` pairs, so a longer line is not one of them. */
 const MAX_PENDING = 4096
 
 /**
@@ -38,7 +38,7 @@ export function progressReader(onProgress: (progress: Progress) => void): (text:
   }
 }
 
-/** ffmpeg's key, our name, and what one of its units is in ours. `out_time_ms` of ffmpeg counts microseconds too. */
+/** ffmpeg's key, our name, and the factor from its unit to ours. ffmpeg's `out_time_ms` counts microseconds too. */
 const FIELDS: Readonly<Record<string, readonly [name: keyof Progress, factor: number]>> = {
   frame: ['frames', 1],
   fps: ['fps', 1],
@@ -50,10 +50,10 @@ const FIELDS: Readonly<Record<string, readonly [name: keyof Progress, factor: nu
 }
 
 function progressOf(block: Readonly<Record<string, string>>): Progress {
-  const known = Object.entries(block).flatMap(([key, text]) => {
+  const fields = Object.entries(block).flatMap(([key, text]) => {
     const field = FIELDS[key]
     const value = Number.parseFloat(text)
     return field === undefined || !Number.isFinite(value) || value < 0 ? [] : [[field[0], value * field[1]]]
   })
-  return Object.fromEntries(known) as Progress
+  return Object.fromEntries(fields) as Progress
 }

@@ -2,20 +2,20 @@ import type { Readable } from 'node:stream'
 
 const MAX_CHARACTERS = 4096
 
-/** The end of what a process says. */
+/** The end of a process's output. */
 export interface Tail {
   text(): string
 }
 
-/** Keeps the last 4096 characters of a stream, from the beginning of a line on. */
+/** Keeps the last 4096 characters of a stream, starting at the beginning of a line. */
 export function tailOf(stream: Readable | null): Tail {
-  let kept = ''
+  let text = ''
   let cut = false
   stream?.setEncoding('utf8').on('data', (chunk: string) => {
-    kept += chunk
-    if (kept.length <= MAX_CHARACTERS) return
-    kept = kept.slice(-MAX_CHARACTERS)
+    text += chunk
+    if (text.length <= MAX_CHARACTERS) return
+    text = text.slice(-MAX_CHARACTERS)
     cut = true
   })
-  return { text: () => (cut ? kept.slice(kept.indexOf('\n') + 1) : kept).trim() }
+  return { text: () => (cut ? text.slice(text.indexOf('\n') + 1) : text).trim() }
 }

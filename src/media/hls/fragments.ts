@@ -1,6 +1,6 @@
 import { allBoxes, boxesIn, find, typeAt, viewOf } from '../codecs/boxes.ts'
 
-/** What comes before the fragments: `ftyp` and `moov`. */
+/** The boxes before the fragments: `ftyp` and `moov`. */
 export interface Init {
   readonly bytes: Buffer
   readonly tracks: readonly InitTrack[]
@@ -9,9 +9,9 @@ export interface Init {
 export interface InitTrack {
   readonly id: number
   readonly kind: 'video' | 'audio'
-  /** Units of a second. */
+  /** Time units in a second. */
   readonly timescale: number
-  /** Of a sample that says nothing, in units of the timescale, and its flags. */
+  /** Duration, in units of the timescale, and flags of a sample that does not set its own. */
   readonly defaults: SampleDefaults
 }
 
@@ -23,7 +23,7 @@ interface SampleDefaults {
 /** A `moof` with its `mdat`. */
 export interface Mp4Fragment {
   readonly bytes: Buffer
-  /** Since the beginning of the stream, seconds, by the video track where there is one. */
+  /** Seconds since the beginning of the stream, of the video track where there is one. */
   readonly start: number
   /** Seconds. */
   readonly duration: number
@@ -31,7 +31,7 @@ export interface Mp4Fragment {
   readonly key: boolean
 }
 
-/** The stream is not fragmented MP4, or has a box that is larger than any real one. */
+/** The stream is not fragmented MP4, or a box is malformed or larger than any real one. */
 export class BadStream extends Error {
   override readonly name = 'BadStream'
 }
@@ -41,7 +41,7 @@ const MAX_BOX_BYTES = 64 * 1024 * 1024
 const NON_SYNC = 0x10000
 
 /**
- * Reads fragmented MP4 as it is written, in pieces of any size.
+ * Reads fragmented MP4 as a process writes it, in pieces of any size.
  * @throws BadStream
  */
 export class FragmentReader {
@@ -50,7 +50,8 @@ export class FragmentReader {
   #pending: Buffer[] = []
   #pendingBytes = 0
   #needed = 8
-  #held: Buffer[] = []
+  /** A `ftyp` or `moof` that waits for the box after it. */
+  #first: Buffer[] = []
   #init: Init | null = null
 
   constructor(onInit: (init: Init) => void, onFragment: (fragment: Mp4Fragment) => void) {
@@ -75,30 +76,30 @@ export class FragmentReader {
 
   #take(box: Buffer): void {
     const type = typeAt(viewOf(box), 4)
-    if (type === 'ftyp' || type === 'moof') this.#held = [box]
-    else if (type === 'moov') this.#begin(Buffer.concat([...this.#held, box]))
-    else if (type === 'mdat' && this.#init !== null) this.#fragment(Buffer.concat([...this.#held, box]), this.#init)
+    if (type === 'ftyp' || type === 'moof') this.#first = [box]
+    else if (type === 'moov') this.#begin(Buffer.concat([...this.#first, box]))
+    else if (type === 'mdat' && this.#init !== null) this.#fragment(Buffer.concat([...this.#first, box]), this.#init)
   }
 
   #begin(bytes: Buffer): void {
-    this.#held = []
+    this.#first = []
     this.#init = { bytes, tracks: whole(() => tracksOf(viewOf(bytes))) }
     this.#onInit(this.#init)
   }
 
   #fragment(bytes: Buffer, init: Init): void {
-    this.#held = []
+    this.#first = []
     const timing = whole(() => timingOf(viewOf(bytes), init.tracks))
     if (timing !== null) this.#onFragment({ bytes, ...timing })
   }
 }
 
-/** A box that is shorter than its own fields say cannot be read to its end. */
+/** Runs a parser; a read past the end means that a box is shorter than its fields say. */
 function whole<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw error instanceof RangeError ? new BadStream('a box that is cut short') : error
+    throw error instanceof RangeError ? new BadStream('a truncated box') : error
   }
 }
 
@@ -129,7 +130,7 @@ function tracksOf(init: DataView): InitTrack[] {
   })
 }
 
-/** Of the video track, or of the only one. Null for a fragment without samples of it. */
+/** The timing of the video track, or of the only one. Null for a fragment without its samples. */
 function timingOf(fragment: DataView, tracks: readonly InitTrack[]): Omit<Mp4Fragment, 'bytes'> | null {
   const lead = tracks.find((track) => track.kind === 'video') ?? tracks[0]
   const moof = find(fragment, 'moof')
@@ -184,7 +185,7 @@ export function avcCodec(init: DataView): string | null {
   )
   for (const stsd of entries) {
     if (stsd === undefined || stsd.byteLength < 16 || typeAt(stsd, 12) !== 'avc1') continue
-    // The boxes of a visual sample entry begin behind 78 bytes of fixed fields (section 12.1.3).
+    // The boxes of a visual sample entry follow 78 bytes of fixed fields (section 12.1.3).
     const inside = new DataView(stsd.buffer, stsd.byteOffset + 16 + 78, Math.max(0, stsd.byteLength - 16 - 78))
     for (const box of boxesIn(inside)) if (box.type === 'avcC') return `avc1.${hex(box.payload, 1, 4)}`
   }

@@ -10,28 +10,28 @@ export interface HlsOptions {
   readonly ffmpeg: Ffmpeg
   readonly clock: Clock
   readonly log: Logger
-  /** How many feeds may be packaged at a time. */
+  /** The most feeds packaged at a time. */
   readonly maxStreams: number
-  /** A feed that nobody has asked for in this time is packaged no more. */
+  /** A feed without a request for this long is no longer packaged. */
   readonly idleMs: number
   readonly segments: SegmentOptions
 }
 
-/** A keyframe interval of ten seconds, and half as much for a machine that is busy. */
+/** A keyframe interval of ten seconds, and five more for a busy machine. */
 const STALL_MS = 15_000
 
-/** How many feeds that have followed one another are known for viewers of the first ones. */
+/** How many successive feeds of a source still lead to its stream, for viewers of the earlier ones. */
 const FOLLOWED_MAX = 100
 
 interface Packaged {
   readonly stream: HlsStream
-  /** The latest. */
+  /** The latest feed. */
   feed: ActiveFeed
-  /** Of all its feeds, the oldest first. */
+  /** Ids of all its feeds, the oldest first. */
   readonly feedIds: string[]
 }
 
-/** HLS on demand: a feed is packaged from its first viewer on, until nobody has asked for it for a while. */
+/** HLS on demand: packages a feed from its first request until it is idle. */
 export class Hls {
   readonly #options: HlsOptions
   readonly #packaged = new Set<Packaged>()
@@ -42,15 +42,15 @@ export class Hls {
     this.#options = options
   }
 
-  /** How many feeds are packaged now. */
+  /** How many streams are packaged now. */
   get size(): number {
     return this.#packaged.size
   }
 
-  /** The feed as HLS, begun when it is not there yet. The refusal is a sentence for the viewer. */
+  /** The feed as HLS; starts to package it when needed. The refusal is a sentence for the viewer. */
   open(feed: ActiveFeed): Result<HlsStream, string> {
-    const known = this.find(feed.feedId)
-    if (known) return ok(known)
+    const running = this.find(feed.feedId)
+    if (running) return ok(running)
     const { maxStreams, ffmpeg, clock, log, segments } = this.#options
     if (this.size >= maxStreams) return err('Too many streams are watched over HLS: try again later')
     const name = `${feed.accountId}/${feed.streamName}`
@@ -62,8 +62,8 @@ export class Hls {
   }
 
   /**
-   * A feed has begun. Where it takes the place of another of its source, who watches that goes on with this one, unless it
-   * is secured and the other was not: then it is to be asked for anew.
+   * A feed has begun. When it replaces another feed of its source, that feed's viewers continue with it. Not when the new
+   * feed is secured and the old one was not: its viewers have to ask for access.
    */
   follow(feed: ActiveFeed): void {
     for (const packaged of this.#packaged) {
@@ -81,19 +81,19 @@ export class Hls {
     if (packaged.feedIds.length > FOLLOWED_MAX) this.#streams.delete(packaged.feedIds.shift() ?? '')
   }
 
-  /** A feed that is packaged. Who asks keeps it going. */
+  /** The stream of a packaged feed. Counts as a request, so it postpones the idle timeout. */
   find(feedId: string): HlsStream | undefined {
     const stream = this.#streams.get(feedId)
-    if (stream) stream.lastAskedMs = this.#options.clock.monotonic()
+    if (stream) stream.lastRequestMs = this.#options.clock.monotonic()
     return stream
   }
 
-  /** Stops what nobody has asked for and kills what hangs; to be called every second or so. */
+  /** Stops idle streams and kills processes that hang. Call it about every second. */
   async sweep(): Promise<void> {
     const { clock, idleMs } = this.#options
     for (const { stream } of this.#packaged) stream.checkProgress()
     const idle = [...this.#packaged].filter(
-      ({ stream }) => !stream.isAwaited && clock.monotonic() - stream.lastAskedMs > idleMs,
+      ({ stream }) => !stream.isAwaited && clock.monotonic() - stream.lastRequestMs > idleMs,
     )
     for (const packaged of idle) {
       this.#packaged.delete(packaged)

@@ -15,11 +15,11 @@ export interface HlsStreamOptions {
   readonly name: string
   readonly source: FrameSource
   readonly segments: SegmentOptions
-  /** A process that takes frames and gives nothing for this long is killed, and started again. */
+  /** A process that takes frames without output for this long is killed and restarted, milliseconds. */
   readonly stallMs: number
 }
 
-/** What a master playlist says of a stream (RFC 8216 section 4.3.4.2). */
+/** The attributes of a stream in a master playlist (RFC 8216 section 4.3.4.2). */
 export interface HlsVariant {
   readonly bandwidth: number
   readonly codecs: string
@@ -29,18 +29,18 @@ export interface HlsVariant {
 
 const BACKOFF_MS = 250
 const BACKOFF_MAX_MS = 10_000
-/** Somebody who ran for this long did not fail at once: the next pause is a short one again. */
+/** A process that ran for this long resets the back-off. */
 const HEALTHY_MS = 30_000
 const STOP_GRACE_MS = 2000
-/** Longer than from one frame to the next, whatever the source is. */
+/** Longer than any frame interval. */
 const PAUSE_MS = 2000
 /**
- * Over a longer hole the playlist goes on behind a discontinuity. ffmpeg would make it one long part or leave it out, so
- * that playlist and media disagree; and players stay three times the longest part behind the live edge.
+ * After a longer gap in the media the playlist gets a discontinuity. ffmpeg would turn the gap into one long part or skip
+ * it, so that playlist and media disagree; and players stay three times the longest part behind the live edge.
  */
-const MAX_HOLE_US = 1_000_000
+const MAX_GAP_US = 1_000_000
 
-/** One feed as HLS: an ffmpeg process that is started again when it dies, and the segments that it made. */
+/** One feed as HLS: an ffmpeg process, restarted when it dies, and the segments that it made. */
 export class HlsStream {
   readonly #options: HlsStreamOptions
   readonly #segments: SegmentList
@@ -48,44 +48,45 @@ export class HlsStream {
   readonly #waiting = new Set<() => void>()
   #source: FrameSource
   #process: FfmpegProcess | null = null
-  /** The process of a source that has ended, until it is gone. */
+  /** Settles when the process of a source that ended is gone. */
   #finishing: Promise<unknown> | undefined
-  /** Settles when everything that the processes before have written was read. */
+  /** Settles when the output of all earlier processes was read. */
   #before: Promise<unknown> = Promise.resolve()
   #tracks: readonly TrackInfo[] = []
   #unsubscribe: () => void = () => undefined
   #failures = 0
-  /** Since when the process has been fed without an answer; null: it has answered what it got. */
-  #unansweredSinceMs: number | null = null
+  /** Since when the process has taken frames without output; null: it keeps up. */
+  #silentSinceMs: number | null = null
   #writtenAtMs = 0
   #problem: string | null = null
   #ended = false
-  lastAskedMs: number
+  /** Monotonic milliseconds. */
+  lastRequestMs: number
 
   constructor(options: HlsStreamOptions) {
     this.#options = options
     this.#source = options.source
     this.#segments = new SegmentList(options.segments)
-    this.lastAskedMs = options.clock.monotonic()
+    this.lastRequestMs = options.clock.monotonic()
     this.#subscribe()
   }
 
-  /** Its publisher is gone; what there is can still be watched. */
+  /** The publisher is gone; the segments so far can still be played. */
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Somebody is waiting for what comes next. */
+  /** A request waits for a segment or a part. */
   get isAwaited(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Why there is nothing (more) to be seen just now; a sentence for the log. */
+  /** Why no new segments come at the moment; a sentence for the log. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** True as soon as there is a segment to play; false when there is none after `ms`, or will never be. */
+  /** True as soon as there is a segment to play; false when there is none after `ms`, or the stream is over. */
   async ready(ms: number): Promise<boolean> {
     await this.#until(() => this.#segments.ready > 0, ms)
     return this.#segments.ready > 0
@@ -96,8 +97,8 @@ export class HlsStream {
   }
 
   /**
-   * Resolves when a playlist names this segment, or with `part` this part of it, and after `ms` at the latest. False: it
-   * is further ahead than may be waited for.
+   * Resolves when a playlist lists this segment, or with `part` this part of it, and after `ms` at the latest. False: it
+   * is too far ahead to wait for.
    */
   async reached(sequence: number, part: number | null, ms: number): Promise<boolean> {
     if (sequence > this.#segments.current + 1) return false
@@ -116,7 +117,7 @@ export class HlsStream {
     const audio = this.#tracks.find((track) => track.kind === 'audio')
     const init = this.#segments.latestInit
     const avc = video && init ? avcCodec(viewOf(init)) : null
-    // The audio object type is in the first five bits (ISO/IEC 14496-3 section 1.6.2.1); what we encode is 2, AAC-LC.
+    // The first five bits are the audio object type (ISO/IEC 14496-3 section 1.6.2.1); Sluice encodes 2, AAC-LC.
     const aac = audio && `mp4a.40.${audio.codec === 'aac' ? (audio.config[0] ?? 16) >> 3 : 2}`
     return {
       bandwidth: Math.max(1, this.#segments.peakBitsPerSecond),
@@ -125,21 +126,21 @@ export class HlsStream {
     }
   }
 
-  /** Goes on with another source: playlists tell of a discontinuity, and no viewer is lost. */
+  /** Continues with another source: the playlist gets a discontinuity, and viewers keep playing. */
   follow(source: FrameSource): void {
     this.#source = source
-    this.#unansweredSinceMs = null
-    // What it still has to write is read; that it ends is no failure.
+    this.#silentSinceMs = null
+    // Its remaining output is still read, and its end is not a failure.
     this.#process?.end()
     this.#process = null
     this.#subscribe()
   }
 
-  /** Kills a process that hangs; `#watch` does the rest. To be called every second or so. */
+  /** Kills a process that hangs; `#watch` restarts it. Call it about every second. */
   checkProgress(): void {
     const { stallMs, log, name } = this.#options
-    if (this.#unansweredSinceMs === null || this.#writtenAtMs - this.#unansweredSinceMs < stallMs) return
-    this.#unansweredSinceMs = null
+    if (this.#silentSinceMs === null || this.#writtenAtMs - this.#silentSinceMs < stallMs) return
+    this.#silentSinceMs = null
     log.warn({ name }, 'the HLS packager hangs and is killed')
     void this.#process?.stop(0)
   }
@@ -151,7 +152,7 @@ export class HlsStream {
     await Promise.all([this.#process?.stop(STOP_GRACE_MS), this.#finishing])
   }
 
-  /** The source begins with a keyframe that it has kept, so a process that was started again has pictures at once. */
+  /** The source replays its cached keyframe, so a restarted process has video at once. */
   #subscribe(): void {
     this.#unsubscribe()
     const source = this.#source
@@ -159,15 +160,15 @@ export class HlsStream {
       write: (bytes) => this.#write(bytes),
       begin: (tracks) => this.#begin(tracks),
       end: () => void this.#end(source),
-      maxHoleUs: MAX_HOLE_US,
+      maxGapUs: MAX_GAP_US,
     })
     this.#unsubscribe = source.subscribe(feed)
   }
 
   #write(bytes: Uint8Array): boolean {
     const nowMs = this.#options.clock.monotonic()
-    // A process that got nothing for a while had nothing to answer: its publisher was silent.
-    if (this.#unansweredSinceMs === null || nowMs - this.#writtenAtMs > PAUSE_MS) this.#unansweredSinceMs = nowMs
+    // After a pause of the publisher the process had no input, so the time starts again.
+    if (this.#silentSinceMs === null || nowMs - this.#writtenAtMs > PAUSE_MS) this.#silentSinceMs = nowMs
     this.#writtenAtMs = nowMs
     return this.#process?.write(bytes) ?? false
   }
@@ -203,19 +204,19 @@ export class HlsStream {
     try {
       reader.write(chunk)
     } catch (error) {
-      this.#problem = `the packager writes what cannot be read: ${String(error)}`
+      this.#problem = `the packager's output cannot be read: ${String(error)}`
       void this.#process?.stop(0)
     }
   }
 
   #add(fragment: Mp4Fragment): void {
     this.#problem = null
-    this.#unansweredSinceMs = null
+    this.#silentSinceMs = null
     this.#segments.add(fragment, this.#options.clock.now())
     this.#notify()
   }
 
-  /** Ended without being asked to: again, after a pause that grows. */
+  /** Restarts a process that ended by itself, with a growing back-off. */
   async #watch(process: FfmpegProcess): Promise<void> {
     const { clock } = this.#options
     const startedAtMs = clock.monotonic()
@@ -229,7 +230,7 @@ export class HlsStream {
     const { clock, log, name } = this.#options
     this.#problem = problem
     this.#process = null
-    this.#unansweredSinceMs = null
+    this.#silentSinceMs = null
     this.#unsubscribe()
     const pauseMs = Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** this.#failures++)
     log.warn({ name, problem, pauseMs }, 'the HLS packager failed and is started again')
@@ -243,12 +244,12 @@ export class HlsStream {
 
   async #end(source: FrameSource): Promise<void> {
     const process = this.#process
-    // It ends because its input does: that is no failure.
+    // The process ends because its input does, which is not a failure.
     this.#process = null
     this.#finishing = process?.stop(STOP_GRACE_MS)
     await this.#finishing
     await this.#before
-    // Another publisher has taken its place meanwhile.
+    // Another publisher has replaced this one meanwhile.
     if (source !== this.#source) return
     this.#ended = true
     this.#segments.end()
@@ -261,7 +262,7 @@ export class HlsStream {
     while (!holds() && !this.#ended && !this.#stopping.signal.aborted) {
       const leftMs = untilMs - clock.monotonic()
       if (leftMs <= 0) return
-      await this.#notifyWaiting(leftMs)
+      await this.#nextChange(leftMs)
     }
   }
 
@@ -270,7 +271,7 @@ export class HlsStream {
     this.#waiting.clear()
   }
 
-  async #notifyWaiting(ms: number): Promise<void> {
+  async #nextChange(ms: number): Promise<void> {
     const over = new AbortController()
     await new Promise<void>((resolve) => {
       this.#waiting.add(resolve)

@@ -1,47 +1,47 @@
 import type { Mp4Fragment } from './fragments.ts'
 
-/** A piece of a stream that a playlist names. Parts are numbered within their segment. */
+/** A resource that a playlist lists. Parts are numbered within their segment. */
 export type Piece =
   | { readonly kind: 'init'; readonly run: number }
   | { readonly kind: 'segment'; readonly sequence: number }
   | { readonly kind: 'part'; readonly sequence: number; readonly part: number }
 
-/** Where a piece can be fetched. */
+/** The address of a piece. */
 export type UriOf = (piece: Piece) => string
 
 export interface SegmentOptions {
   /** A segment is closed at the first keyframe after this, seconds. */
   readonly targetSeconds: number
-  /** How many closed segments a playlist names. */
+  /** How many closed segments a playlist lists. */
   readonly listed: number
-  /** The most that is kept, bytes; beyond it the oldest segments go first. */
+  /** The most bytes in memory; beyond it the oldest segments are removed. */
   readonly maxBytes: number
-  /** Whether playlists name parts of segments too (low-latency HLS). */
+  /** Whether playlists also list parts of segments (low-latency HLS). */
   readonly parts: boolean
 }
 
 interface Segment {
   readonly sequence: number
-  /** Which start of the encoder it belongs to: another one has another init and another clock. */
+  /** Counts the starts of the encoder: each has its own init and its own clock. */
   readonly run: number
   readonly startsAtMs: number
   readonly independent: boolean
   fragments: Mp4Fragment[]
-  /** All of it in one piece; made when it is first asked for. */
+  /** The whole segment, made at the first request for it. */
   whole: Buffer | null
   bytes: number
   duration: number
 }
 
-/** Kept beyond the playlist, for viewers who read an old one (RFC 8216 section 6.2.2). */
-const KEPT_MORE = 3
-/** Without a keyframe a segment goes on for this many targets; then it is cut where it is. */
+/** Segments kept beyond the playlist, for viewers with an older playlist (RFC 8216 section 6.2.2). */
+const UNLISTED = 3
+/** Without a keyframe a segment is cut after this many target durations. */
 const STRETCH = 2
-/** Parts are named in so many of the last segments: those within three target durations of the end. */
+/** How many of the last segments list their parts: those within three target durations of the end. */
 const SEGMENTS_WITH_PARTS = 3
-/** What a fragment should last, seconds. */
+/** The usual duration of a fragment, seconds. */
 const PART_SECONDS = 0.5
-/** A part that is longer is a hole in the video: it counts while it is listed, and no longer. */
+/** A longer part comes from a gap in the video: it raises the part target only while it is listed. */
 const USUAL_PART_SECONDS = 2 * PART_SECONDS
 
 /** The segments of one live stream, in memory: fragments go in, playlists and segments come out. */
@@ -64,22 +64,22 @@ export class SegmentList {
     this.#longest = options.targetSeconds
   }
 
-  /** Closed segments that a playlist would name now. */
+  /** How many segments a playlist would list now. */
   get ready(): number {
     return Math.min(this.#closed.length, this.#options.listed)
   }
 
-  /** Of the busiest segment so far; 0 before the first. */
+  /** The highest bitrate of a segment so far; 0 before the first. */
   get peakBitsPerSecond(): number {
     return this.#peakBitsPerSecond
   }
 
-  /** The sequence number of the segment that is being made, or will be next. */
+  /** The sequence number of the open segment, or of the next one. */
   get current(): number {
     return this.#open?.sequence ?? this.#nextSequence
   }
 
-  /** The encoder began (again): what follows belongs to this init. */
+  /** The encoder has (re)started: the next fragments belong to this init. */
   begin(init: Buffer): void {
     this.#close()
     this.#run += 1
@@ -97,13 +97,13 @@ export class SegmentList {
     if (fragment.duration <= USUAL_PART_SECONDS) this.#longestPart = Math.max(this.#longestPart, fragment.duration)
   }
 
-  /** No more will come. */
+  /** The stream is over. */
   end(): void {
     this.#close()
     this.#ended = true
   }
 
-  /** Is a playlist out that names this segment, or this part of it, or later ones? */
+  /** Does the playlist list this segment, or this part of it, or a later one? */
   has(sequence: number, part: number | null): boolean {
     if (this.#ended || sequence < this.current) return true
     return part !== null && sequence === this.#open?.sequence && part < this.#open.fragments.length
@@ -153,14 +153,14 @@ export class SegmentList {
     return `${lines.join('\n')}\n`
   }
 
-  /** Seconds; no listed part is longer. */
+  /** The part target, seconds; no listed part is longer. */
   #partTarget(listed: readonly Segment[]): number {
     const segments = this.#open === null ? listed : [...listed, this.#open]
     const durations = segments.flatMap(({ fragments }) => fragments.map(({ duration }) => duration))
     return Math.max(this.#longestPart, ...durations)
   }
 
-  /** The parts of the segment that is being made, and a word on the one that comes next. */
+  /** The parts of the open segment, and a preload hint for the next one. */
   #openParts(before: Segment | undefined, uriOf: UriOf): string[] {
     const open = this.#open
     const next: Piece = { kind: 'part', sequence: this.current, part: open?.fragments.length ?? 0 }
@@ -172,7 +172,7 @@ export class SegmentList {
 
   #isFull(open: Segment, next: Mp4Fragment): boolean {
     const { targetSeconds } = this.#options
-    // Frame times are not exact: a keyframe that comes a frame early closes the segment too.
+    // Timestamps are not exact: a keyframe that comes a frame early closes the segment too.
     if (next.key && open.duration > targetSeconds - 0.1) return true
     return open.duration >= targetSeconds * STRETCH
   }
@@ -195,7 +195,7 @@ export class SegmentList {
     if (closing === null) return
     this.#open = null
     this.#closed.push(closing)
-    // As the playlist says it, so that the two are never rounded apart.
+    // Rounded as in the playlist, so that EXTINF never exceeds the target duration.
     this.#longest = Math.max(this.#longest, Number(closing.duration.toFixed(3)))
     if (closing.duration > 0)
       this.#peakBitsPerSecond = Math.max(this.#peakBitsPerSecond, Math.round((closing.bytes * 8) / closing.duration))
@@ -205,7 +205,7 @@ export class SegmentList {
   #forget(): void {
     const { listed, maxBytes } = this.#options
     let bytes = this.#closed.reduce((sum, segment) => sum + segment.bytes, 0)
-    while (this.#closed.length > listed + KEPT_MORE || (bytes > maxBytes && this.#closed.length > 1)) {
+    while (this.#closed.length > listed + UNLISTED || (bytes > maxBytes && this.#closed.length > 1)) {
       const gone = this.#closed.shift()
       bytes -= gone?.bytes ?? 0
       if (gone?.run !== this.#closed[0]?.run) this.#discontinuities += 1
@@ -215,7 +215,7 @@ export class SegmentList {
   }
 }
 
-/** In one piece, once; the fragments then lie in it, so that nothing is held twice. */
+/** Joins the fragments once; they then become views of the whole, so that no byte is in memory twice. */
 function wholeOf(segment: Segment): Buffer {
   if (segment.whole !== null) return segment.whole
   const whole = Buffer.concat(segment.fragments.map(({ bytes }) => bytes))
@@ -229,11 +229,11 @@ function wholeOf(segment: Segment): Buffer {
   return whole
 }
 
-/** How often the encoder began anew within a row of segments. */
+/** How often the encoder restarted within successive segments. */
 const changesIn = (segments: readonly Segment[]): number =>
   segments.filter((segment, index) => index > 0 && segment.run !== segments[index - 1]?.run).length
 
-/** What is said where the encoder has begun (anew), and at the top of the playlist. */
+/** The tags where the encoder has (re)started, and at the top of the playlist. */
 function beginningOf(segment: Segment, before: Segment | undefined, uriOf: UriOf): string[] {
   if (segment.run === before?.run) return []
   return [
@@ -243,7 +243,7 @@ function beginningOf(segment: Segment, before: Segment | undefined, uriOf: UriOf
   ]
 }
 
-/** A player may wait for the next part, and stays three parts behind the end. */
+/** Lets a player block until the next part, and keeps it three parts behind the end. */
 function partRules(longestPart: number): string[] {
   const target = Math.ceil(longestPart * 1000) / 1000
   return [

@@ -1,17 +1,17 @@
 import { words } from '../ffmpeg/arguments.ts'
 import type { RecordingPart, PartTrack } from './recordingFiles.ts'
 
-/** Played by browsers when they lie in MP4. VP8 cannot lie there. */
-const KEPT: ReadonlySet<PartTrack['codec']> = new Set(['h264', 'vp9', 'av1'])
+/** Codecs that browsers play from MP4. MP4 does not carry VP8. */
+const COPIED: ReadonlySet<PartTrack['codec']> = new Set(['h264', 'vp9', 'av1'])
 
 const ENCODE_VIDEO = words('-c:v libx264 -preset veryfast -crf 21 -pix_fmt yuv420p')
 const ENCODE_AUDIO = words('-c:a aac -b:a 160k')
-/** The index in front, so that playing can begin and seek before all of it was fetched. */
+/** Writes the index first, so that a player can start and seek before it has the whole file. */
 const OUTPUT = words('-movflags +faststart -f mp4 -y')
 
-/** Makes the parts of a recording into one MP4 at `output`. Media is copied where that is possible. */
+/** Joins the parts of a recording into one MP4 at `output`. Copies the media where possible. */
 export function finishArguments(parts: readonly RecordingPart[], output: string): string[] {
-  // Named, so that nothing which a publisher sends can be taken for another format.
+  // Names the format, so that ffmpeg takes no publisher's data for another one.
   const inputs = parts.flatMap(({ file }) => ['-f', 'matroska', '-i', file])
   const [only, ...more] = parts
   const conversion = only !== undefined && more.length === 0 ? convertOne(only) : convertSeveral(parts)
@@ -21,21 +21,21 @@ export function finishArguments(parts: readonly RecordingPart[], output: string)
 function convertOne({ tracks }: RecordingPart): string[] {
   const { video, audio } = kindsOf(tracks)
   return [
-    ...(video === undefined ? ['-vn'] : KEPT.has(video.codec) ? words('-c:v copy') : asItsTimes(sizeOf(tracks))),
-    ...(audio === undefined ? ['-an'] : audio.codec === 'aac' ? words('-c:a copy') : repaired()),
+    ...(video === undefined ? ['-vn'] : COPIED.has(video.codec) ? words('-c:v copy') : encodeVideo(sizeOf(tracks))),
+    ...(audio === undefined ? ['-an'] : audio.codec === 'aac' ? words('-c:a copy') : encodeAudio()),
   ]
 }
 
-/** The rate of a browser's camera is not fixed, and its size may change: times are kept, the size is the largest. */
-const asItsTimes = (size: Size | null): string[] => [
+/** A browser's camera has a variable rate, and its size may change: keeps the timestamps and scales to the largest size. */
+const encodeVideo = (size: Size | null): string[] => [
   ...ENCODE_VIDEO,
   ...words('-fps_mode passthrough -enc_time_base 1:90000'),
   ...(size === null ? [] : ['-vf', fitted(size)]),
 ]
 
-const repaired = (): string[] => [...ENCODE_AUDIO, ...words('-af aresample=async=1')]
+const encodeAudio = (): string[] => [...ENCODE_AUDIO, ...words('-af aresample=async=1')]
 
-/** Parts of different formats are all converted to one size, one after another; what one lacks is black or silent. */
+/** Converts parts of different formats to one size and joins them; missing video is black, missing audio silent. */
 function convertSeveral(parts: readonly RecordingPart[]): string[] {
   const all = parts.flatMap((part) => part.tracks)
   const { video, audio } = kindsOf(all)
@@ -63,7 +63,7 @@ interface Size {
   readonly height: number
 }
 
-/** `concat` makes what is too short as long as the rest of its part. */
+/** `concat` extends a short input to the length of its part. */
 const SILENCE = 'anullsrc=r=48000:cl=stereo:d=0.1,'
 const STEREO = 'aresample=48000:async=1,aformat=sample_fmts=fltp:channel_layouts=stereo'
 const black = ({ width, height }: Size): string => `color=c=black:s=${width}x${height}:r=30:d=0.1,`
@@ -76,7 +76,7 @@ const kindsOf = (tracks: readonly PartTrack[]) => ({
   audio: tracks.find((track) => track.kind === 'audio'),
 })
 
-/** The largest, in even numbers as H.264 needs them; null when none is known. */
+/** The largest size, in even numbers as H.264 needs; null when none is known. */
 function sizeOf(tracks: readonly PartTrack[]): Size | null {
   const known = tracks.filter(({ width = 0, height = 0 }) => width > 0 && height > 0)
   const area = ({ width = 0, height = 0 }: PartTrack): number => width * height

@@ -5,13 +5,13 @@ import type { ActiveFeed } from '../sessionRegistry.ts'
 import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import type { RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
-/** How a recording has come to its end. */
+/** The end of a recording. */
 export interface RecordingEnd {
-  /** When the last media came that is on the disk, epoch milliseconds. */
+  /** Arrival of the last media on the disk, epoch milliseconds. */
   readonly atMs: number
-  /** Why it is not that the feed has ended; null: it is. */
+  /** Why the recording ended before its feed; null: it ended with the feed. */
   readonly problem: string | null
-  /** Frames that were left out because the disk was too slow. */
+  /** Frames dropped because the disk was too slow. */
   readonly dropped: number
 }
 
@@ -20,20 +20,20 @@ export interface RecorderOptions {
   readonly feed: ActiveFeed
   readonly files: RecordingFiles
   readonly id: string
-  /** The first media has come. Rejects when it cannot be put on record: nothing is recorded then. */
+  /** Called with the first media. Rejects when the store cannot save the recording, which then ends. */
   readonly begun: (tracks: readonly PartTrack[]) => Promise<void>
-  /** No more comes. Called once, also when nothing ever came. */
+  /** Called once at the end, even when no media ever came. */
   readonly ended: (end: RecordingEnd) => void
 }
 
-/** What may wait for the disk; beyond it the recording has a gap. */
+/** The most bytes that may wait for the disk; beyond it the recording gets a gap. */
 const BACKLOG_BYTES = 32 * 1024 * 1024
-/** Somebody whose configuration changes this often is not recorded further. */
+/** A recording ends when its configuration changes this often. */
 const PARTS_MAX = 500
 
 /**
- * Writes the media of one feed to disk as it comes, without a process in between: what was written can be used whatever
- * happens to us. A new configuration begins a new part.
+ * Writes the media of one feed to disk as it arrives, without a process in between: the written part stays usable even
+ * if the server crashes. A new configuration begins a new part.
  */
 export class Recorder {
   readonly #options: RecorderOptions
@@ -56,7 +56,7 @@ export class Recorder {
     if (this.#over) this.#unsubscribe()
   }
 
-  /** Ends the recording with what it has. Idempotent. */
+  /** Ends the recording. Idempotent. */
   stop(problem: string | null): void {
     if (this.#over) return
     this.#over = true
@@ -82,7 +82,7 @@ export class Recorder {
     }
     this.#file.on('error', (error) => this.stop(`the recording cannot be written: ${error.message}`))
     if (isFirst)
-      this.#options.begun(this.#parts[0]?.tracks ?? []).catch(() => this.stop('it could not be put on record'))
+      this.#options.begun(this.#parts[0]?.tracks ?? []).catch(() => this.stop('the store could not save the recording'))
   }
 
   #write(bytes: Uint8Array): boolean {

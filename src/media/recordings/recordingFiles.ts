@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import type { TrackInfo } from '../frame.ts'
 
-/** A piece of a recording with one set of tracks, Matroska as it came in. */
+/** A part of a recording with one set of tracks, as Matroska in the source's codecs. */
 export interface RecordingPart {
   readonly file: string
   readonly tracks: readonly PartTrack[]
@@ -11,11 +11,11 @@ export interface RecordingPart {
 
 export type PartTrack = Pick<TrackInfo, 'kind' | 'codec'> & { readonly width?: number; readonly height?: number }
 
-/** A finished file, as it is told of. */
+/** The facts about a finished file. */
 export interface Finished {
   readonly durationMs: number
   readonly bytes: number
-  /** As they were broadcast. */
+  /** The tracks of the broadcast, before conversion. */
   readonly tracks: readonly PartTrack[]
 }
 
@@ -23,12 +23,10 @@ const MANIFEST = 'parts.json'
 const FINISHED = 'recording.mp4'
 const ABOUT = 'recording.json'
 const UNFINISHED = 'recording.partial.mp4'
-/** A head and nothing behind it. */
+/** A part up to this size has a header and no media. */
 const EMPTY_PART_BYTES = 1024
 
-/**
- * The files of recordings: one folder each, with the parts as they came in, until they have been made into one MP4.
- */
+/** The files of recordings: one folder for each, with its parts until they are converted into one MP4. */
 export class RecordingFiles {
   readonly #dir: string
 
@@ -36,17 +34,17 @@ export class RecordingFiles {
     this.#dir = dir
   }
 
-  /** The finished file. */
+  /** The path of the finished file. */
   finished(id: string): string {
     return join(this.#folder(id), FINISHED)
   }
 
-  /** Where the finished file is being made. */
+  /** The path of the file while the conversion writes it. */
   unfinished(id: string): string {
     return join(this.#folder(id), UNFINISHED)
   }
 
-  /** Begins a part. What it holds is on record before its first byte, so that it can be used whatever happens. */
+  /** Begins a part. Writes the manifest before the part's first byte, so that the part is usable after a crash. */
   begin(id: string, parts: readonly RecordingPart[]): WriteStream {
     const folder = this.#folder(id)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -54,7 +52,7 @@ export class RecordingFiles {
     return createWriteStream(join(folder, parts.at(-1)?.file ?? ''), { mode: 0o600 })
   }
 
-  /** The parts that hold anything, with their paths. */
+  /** The parts with media, with their paths. */
   async parts(id: string): Promise<RecordingPart[]> {
     const found: RecordingPart[] = []
     for (const part of this.#manifest(id)) {
@@ -68,14 +66,14 @@ export class RecordingFiles {
     return found
   }
 
-  /** When the last of what came in was written, epoch milliseconds; null when nothing is there. */
+  /** Time of the last write to a part, epoch milliseconds; null without parts. */
   async lastWrittenMs(id: string): Promise<number | null> {
     const parts = await this.parts(id)
     const times = await Promise.all(parts.map(async ({ file }) => (await stat(file)).mtimeMs))
     return times.length === 0 ? null : Math.round(Math.max(...times))
   }
 
-  /** All of what came in, bytes. */
+  /** Size of all parts, bytes. */
   async size(id: string): Promise<number> {
     const parts = await this.parts(id)
     const sizes = await Promise.all(parts.map(async ({ file }) => (await stat(file)).size))
@@ -83,8 +81,8 @@ export class RecordingFiles {
   }
 
   /**
-   * The file is finished: it gets its name, and what it was made of goes. In an order in which it can be interrupted
-   * anywhere: `madeBefore` knows then what is done already.
+   * Gives the finished file its name and removes the parts. A crash may interrupt it at any step: `madeBefore` then
+   * completes it.
    */
   async finish(id: string, about: Omit<Finished, 'bytes'>): Promise<Finished> {
     const { size: bytes } = await stat(this.unfinished(id))
@@ -95,7 +93,7 @@ export class RecordingFiles {
     return made
   }
 
-  /** What `finish` had done, all but perhaps the last of it; null when there is no finished file. */
+  /** The result of an earlier `finish`, whose last step it repeats; null when there is no finished file. */
   async madeBefore(id: string): Promise<Finished | null> {
     const folder = this.#folder(id)
     const isThere = await stat(this.finished(id)).then(
@@ -119,7 +117,7 @@ export class RecordingFiles {
     return bavail * bsize
   }
 
-  /** The manifest last: without it nothing tells what the parts are. */
+  /** Removes the manifest last, because only it describes the parts. */
   async #removeParts(id: string): Promise<void> {
     const folder = this.#folder(id)
     const rest = (await readdir(folder)).filter((name) => name !== FINISHED && name !== ABOUT && name !== MANIFEST)
@@ -136,9 +134,9 @@ export class RecordingFiles {
     }
   }
 
-  /** An id is all that names a folder, so it must be one. */
+  /** The folder of a recording. Checks the id, which alone forms the path. */
   #folder(id: string): string {
-    if (!/^[1-9A-HJ-NP-Za-km-z]{22}$/.test(id)) throw new Error(`${id} is no id of a recording`)
+    if (!/^[1-9A-HJ-NP-Za-km-z]{22}$/.test(id)) throw new Error(`${id} is not the id of a recording`)
     return join(this.#dir, id)
   }
 }

@@ -9,7 +9,7 @@ import { Recorder, type RecordingEnd } from './recorder.ts'
 import type { Progress } from '../ffmpeg/progress.ts'
 import type { Finished, RecordingPart, PartTrack, RecordingFiles } from './recordingFiles.ts'
 
-/** What a finished recording holds. */
+/** A track of a recording, as events and the API report it. */
 export interface RecordedTrackFile {
   readonly type: 'video' | 'audio'
   readonly codec: string
@@ -17,16 +17,16 @@ export interface RecordedTrackFile {
   readonly height?: number
 }
 
-/** Where it is put on record what happens to recordings. Every verb may be repeated; each rejects when the store is away. */
+/** Saves the state of recordings. Every method is idempotent, and rejects when the store is unavailable. */
 export interface RecordingBook {
   begin(feed: ActiveFeed, recording: { id: string; atMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
-  /** @param problem why it ended before its feed did, which is told at once; null: it did not */
+  /** @param problem why it ended before its feed, which is emitted at once; null: it did not */
   end(id: string, atMs: number, problem: string | null): Promise<void>
   complete(id: string, file: { bytes: number; durationMs: number; tracks: readonly RecordedTrackFile[] }): Promise<void>
   fail(id: string, problem: string): Promise<void>
-  /** Its files are gone. */
+  /** Its files are removed. */
   forget(id: string): Promise<void>
-  /** What nobody else is at and is to be brought to an end here. */
+  /** Recordings that no other process works on, for this one to finish or delete. */
   abandoned(): Promise<readonly { id: string; state: string }[]>
 }
 
@@ -44,23 +44,23 @@ export interface RecordingsOptions {
 const SPACE_MS = 5000
 const TIDY_MS = 30_000
 const BUSY_MS = 5000
-/** What cannot be put on record now, because the same full disk is the store's, is tried again. */
-const AGAIN_MS = 1000
-/** A conversion that is killed is begun anew so often. */
+/** Pause before the next try to save a state: a full disk may stop the store as well. */
+const RETRY_MS = 1000
+/** How often a killed conversion is started in all. */
 const ATTEMPTS = 3
-/** A conversion that gets no further in this time is given up; moving the index of a large file to its front takes minutes. */
+/** A conversion without progress for this long is stopped; moving the index of a large file to its front takes minutes. */
 const STALL_MS = 600_000
 
 /**
- * Records feeds, and makes what was recorded into files, one after another. What is not brought to an end, because we
- * were killed or the store was away, is found again and goes on from where it was.
+ * Records feeds, and converts recordings into files, one at a time. After a crash, or while the store is unavailable, it
+ * finds unfinished recordings later and continues with them.
  */
 export class Recordings {
   readonly #options: RecordingsOptions
   readonly #recorders = new Map<string, Recorder>()
   readonly #stopping = new AbortController()
   readonly #loops: Repetition[]
-  /** Being recorded or waiting to be written down: not abandoned. */
+  /** Recordings in progress, or whose end is not saved yet: they are not abandoned. */
   readonly #active = new Set<string>()
   readonly #ends = new Set<Promise<void>>()
   #finishing: Promise<void> | null = null
@@ -90,13 +90,13 @@ export class Recordings {
         const { problem, dropped } = end
         if (problem !== null) log.error({ recordingId: id, problem }, 'a recording ended early')
         if (dropped > 0) log.warn({ recordingId: id, frames: dropped }, 'the disk was too slow for all of a recording')
-        if (begun !== null) this.#await(this.#later('the end of a recording', this.#end(id, begun, end)))
+        if (begun !== null) this.#await(this.#later('saving the end of a recording', this.#end(id, begun, end)))
         else if (problem !== null)
-          this.#await(this.#later('a recording that failed', this.#failAtOnce(feed, id, problem)))
+          this.#await(this.#later('saving a recording that failed', this.#failAtOnce(feed, id, problem)))
       },
     })
     this.#recorders.set(feed.feedId, recorder)
-    this.#await(this.#later('looking for space', this.#watchSpace()))
+    this.#await(this.#later('checking the free space', this.#watchSpace()))
   }
 
   end(feedId: string): void {
@@ -114,14 +114,14 @@ export class Recordings {
     }
   }
 
-  /** Ends all recordings; gives what can be finished `graceMs`, and leaves the rest to the next start. */
+  /** Ends all recordings. Finishes what it can within `graceMs`, and leaves the rest to the next start. */
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#options
     for (const feedId of this.#recorders.keys()) this.end(feedId)
-    const patience = new AbortController()
-    const late = clock.sleep(graceMs, patience.signal).catch(() => undefined)
+    const grace = new AbortController()
+    const late = clock.sleep(graceMs, grace.signal).catch(() => undefined)
     await Promise.race([Promise.all(this.#ends).then(() => this.#finishAll()), late])
-    patience.abort()
+    grace.abort()
     this.#stopping.abort()
     await this.#process?.stop(0)
     await Promise.all([...this.#loops.map(({ over }) => over), ...this.#ends, this.#finishing])
@@ -138,7 +138,7 @@ export class Recordings {
     }
   }
 
-  /** Nothing was recorded at all, and whoever waits for the recording is told why. */
+  /** Saves a recording that failed before its first media, so that its account gets the reason. */
   async #failAtOnce(feed: ActiveFeed, id: string, problem: string): Promise<void> {
     const { book, clock } = this.#options
     this.#active.add(id)
@@ -152,30 +152,29 @@ export class Recordings {
     }
   }
 
-  /** It ends with its last media: a broadcast whose publisher was lost is given up later than that. */
+  /** A recording ends with its last media; Sluice detects a lost publisher later than that. */
   async #end(id: string, begun: Promise<void>, { atMs: endedAtMs, problem }: RecordingEnd): Promise<void> {
     const { book, files } = this.#options
-    const isOnRecord = await begun.then(
+    const isSaved = await begun.then(
       () => true,
       () => false,
     )
-    if (isOnRecord)
-      await this.#untilDone('put the end of a recording on record', () => book.end(id, endedAtMs, problem))
+    if (isSaved) await this.#untilDone('save the end of a recording', () => book.end(id, endedAtMs, problem))
     this.#active.delete(id)
-    if (!isOnRecord) return files.remove(id)
-    // Not awaited: others may be in front of it.
+    if (!isSaved) return files.remove(id)
+    // Not awaited: other recordings may come first.
     void this.#finishAll()
   }
 
-  /** Again and again, until it is done or we stop: then the next start finds it. */
+  /** Retries until the work is done or the server stops; the next start then finds the recording. */
   #untilDone(name: string, work: () => Promise<void>): Promise<void> {
-    return this.#repeat(name, AGAIN_MS, async () => {
+    return this.#repeat(name, RETRY_MS, async () => {
       await work()
       return 'done'
     }).over
   }
 
-  /** One round at a time; who asks during one gets another. Never rejects. */
+  /** Runs one round at a time; a call during a round starts another. Never rejects. */
   async #finishAll(): Promise<void> {
     await this.#finishing
     this.#finishing ??= this.#later('finishing recordings', this.#finishOnce()).finally(() => {
@@ -191,9 +190,11 @@ export class Recordings {
     }
   }
 
-  /** What fails here is done again in the next round. */
+  /** Logs a failure; the next round tries again. */
   async #later(what: string, work: Promise<void>): Promise<void> {
-    await work.catch((error: unknown) => this.#options.log.warn({ what, err: error }, 'put off'))
+    await work.catch((error: unknown) =>
+      this.#options.log.warn({ what, err: error }, 'work on recordings failed; it is tried again later'),
+    )
   }
 
   #await(end: Promise<void>): void {
@@ -203,7 +204,7 @@ export class Recordings {
 
   async #finish(id: string): Promise<void> {
     const { book, clock, files } = this.#options
-    // One that another process left: it ended with what was written last.
+    // Another process may have left it open: it ended with the last write.
     await book.end(id, (await files.lastWrittenMs(id)) ?? clock.now(), null)
     const before = await files.madeBefore(id)
     if (before !== null) return this.#complete(id, before)
@@ -216,7 +217,7 @@ export class Recordings {
     await this.#complete(id, await files.finish(id, { ...made, tracks: tracksOf(parts) }))
   }
 
-  /** The file is as large as what it is made of. Without the space it waits: a conversion that fails is not repeated. */
+  /** The file is as large as its parts. Waits for the space, because a conversion that fails is not repeated. */
   async #hasRoom(id: string): Promise<boolean> {
     const { files, log } = this.#options
     const [free, needed] = [await files.free(), await files.size(id)]
@@ -228,7 +229,7 @@ export class Recordings {
     return this.#options.book.complete(id, { ...file, tracks: file.tracks.map(trackOf) })
   }
 
-  /** The length; a problem; or null when it was not tried, or not to its end, and is to be tried again. */
+  /** The duration; or the problem; or null when the next round has to try again. */
   async #convert(id: string, parts: readonly RecordingPart[]): Promise<{ durationMs: number } | string | null> {
     const { ffmpeg, files, clock } = this.#options
     const args = finishArguments(parts, files.unfinished(id))
@@ -244,12 +245,12 @@ export class Recordings {
       this.#process = null
       if (this.#stopping.signal.aborted) return null
       if (exit.code === 0) return { durationMs: Math.round(started.value.progress.outTimeMs ?? 0) }
-      // Somebody killed it, or the machine was short of memory: that may pass.
+      // A kill, such as for lack of memory, may not happen again.
       if (!wasKilled(exit) || attempt === ATTEMPTS) return `ffmpeg ended (${exit.signal ?? exit.code}): ${exit.tail}`
     }
   }
 
-  /** Its end, which is brought about when it gets no further. */
+  /** Waits for the end of a conversion, and stops it when it makes no progress. */
   async #finished(process: FfmpegProcess): Promise<FfmpegExit> {
     const { clock, log } = this.#options
     const options = { clock, log, name: 'watch a conversion', everyMs: STALL_MS, pausesFirst: true }
@@ -285,7 +286,7 @@ const trackOf = ({ kind, codec, width = 0, height = 0 }: PartTrack): RecordedTra
   ...(width > 0 && height > 0 ? { width, height } : {}),
 })
 
-/** One of each kind, the latest: the first part may be a picture whose sound came later. */
+/** The latest track of each kind: the first part may have video only, with audio from a later part on. */
 function tracksOf(parts: readonly RecordingPart[]): PartTrack[] {
   const all = parts.flatMap(({ tracks }) => tracks)
   const kinds = ['video', 'audio'] as const

@@ -16,14 +16,14 @@ export interface ThumbnailOptions {
   readonly capture: (feed: ActiveFeed, image: Uint8Array) => Promise<void>
 }
 
-/** A source that has not had a keyframe for this long has no picture now. */
+/** How long to wait for a keyframe; without one there is no thumbnail this time. */
 const KEYFRAME_MAX_MS = 5000
 const DECODE_MAX_MS = 5000
 const MAX_BYTES = 512 * 1024
 const LOOK_MS = 250
 const TO_JPEG = words('-an -frames:v 1 -vf scale=320:-2 -c:v mjpeg -q:v 5 -pix_fmt yuvj420p -f mjpeg pipe:1')
 
-/** Pictures of feeds, every so often and one at a time, so that they cost little however many feeds there are. */
+/** Takes thumbnails of feeds at an interval, one at a time, so that they cost little even with many feeds. */
 export class Thumbnails {
   readonly #options: ThumbnailOptions
   readonly #due = new Map<string, { feed: ActiveFeed; atMs: number }>()
@@ -67,7 +67,7 @@ export class Thumbnails {
     if (image.length > 0 && this.#due.has(feed.feedId)) await this.#options.capture(feed, image)
   }
 
-  /** The next keyframe of a source as Matroska: the one that it has kept, as a rule. Null: none came in time. */
+  /** The next keyframe of a source as Matroska, usually its cached one. Null: none came in time. */
   async #keyframe(source: FrameSource, signal: AbortSignal): Promise<Uint8Array | null> {
     const over = new AbortController()
     const stopped = AbortSignal.any([over.signal, signal])
@@ -101,12 +101,12 @@ export class Thumbnails {
     const { code, tail } = await started.value.exited
     over.abort()
     const image = Buffer.concat(chunks)
-    if (code !== 0 || image.length === 0 || image.length > MAX_BYTES) throw new Error(`no picture (${code}): ${tail}`)
+    if (code !== 0 || image.length === 0 || image.length > MAX_BYTES) throw new Error(`no thumbnail (${code}): ${tail}`)
     return image
   }
 }
 
-/** Gives the first keyframe of video with the head that it needs, or null when there will be none. */
+/** Calls `found` with the first video keyframe and its Matroska header, or null when there will be none. */
 function keyframeSink(found: (matroska: Uint8Array | null) => void) {
   let video: readonly TrackInfo[] = []
   return {

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../base/result.ts'
 
-/** What a command is made of (Action Message Format 0). An object is a map: its keys come from a stranger. */
+/** A value of a command (Action Message Format 0). An object is a map, because its keys are untrusted input. */
 export type AmfValue = number | boolean | string | null | undefined | Date | AmfObject | readonly AmfValue[]
 export interface AmfObject extends ReadonlyMap<string, AmfValue> {}
 
@@ -22,7 +22,7 @@ const TYPED_OBJECT = 0x10
 const MAX_DEPTH = 8
 const MAX_VALUES = 1024
 
-/** Reads every value of a message. Refused with a sentence: what is cut short, too deep, too many, or no AMF0. */
+/** Reads every value of a message. The refusal says whether it is truncated, too deep, too long or not AMF0. */
 export function decodeAmf(bytes: Buffer): Result<AmfValue[], string> {
   const reader = new AmfReader(bytes)
   const values: AmfValue[] = []
@@ -30,7 +30,7 @@ export function decodeAmf(bytes: Buffer): Result<AmfValue[], string> {
   return reader.problem === null ? ok(values) : err(reader.problem)
 }
 
-/** Reads on after a problem as if at the end of the bytes: every loop ends, and the first problem is the one told. */
+/** After a problem it behaves as at the end of the bytes, so that every loop ends. Reports the first problem. */
 class AmfReader {
   problem: string | null = null
   readonly #bytes: Buffer
@@ -65,10 +65,10 @@ class AmfReader {
       case OBJECT:
         return this.#properties(depth)
       case TYPED_OBJECT:
-        this.#text(2) // The name of its class means nothing here.
+        this.#text(2) // Ignores the class name.
         return this.#properties(depth)
       case ECMA_ARRAY:
-        this.#take(4) // Its count is a hint that encoders get wrong.
+        this.#take(4) // Ignores the count, which encoders often get wrong.
         return this.#properties(depth)
       case STRICT_ARRAY:
         return this.#array(depth)
@@ -133,10 +133,10 @@ class AmfReader {
   }
 }
 
-/** Writes values one after another, as a command or data message holds them. */
+/** Writes values in sequence, as in a command or data message. */
 export const encodeAmf = (values: readonly AmfValue[]): Buffer => Buffer.concat(values.map(encodeValue))
 
-/** An object out of named values. */
+/** An object from named values. */
 export const amfObject = (properties: Readonly<Record<string, AmfValue>>): AmfObject =>
   new Map(Object.entries(properties))
 

@@ -1,23 +1,23 @@
 import { err, ok, type Result } from '../../base/result.ts'
 import { type Message, MESSAGE } from './messages.ts'
 
-/** What one chunk stream remembers between its chunks (RTMP 1.0 section 5.3.1). */
+/** The state of one chunk stream between its chunks (RTMP 1.0 section 5.3.1). */
 interface ChunkStream {
   timestamp: number
-  /** What a header that leaves the time out adds; after a full header its own time (section 5.3.1.2.4). */
+  /** What a header without a time adds; after a full header this is its own time (section 5.3.1.2.4). */
   delta: number
-  /** The 24 bits were all ones: 32 bits follow, and again after the header of each further chunk. */
+  /** The extended timestamp, when the 24 bits were all ones. Each further chunk repeats it after its header. */
   extended: number | null
   length: number
   type: number
   streamId: number
-  /** The message under way; null between messages. Grows as bytes come, so that a length alone costs nothing. */
+  /** The unfinished message; null between messages. Grows as bytes arrive, so that a length alone costs no memory. */
   payload: Buffer | null
   filled: number
 }
 
 export interface ChunkLimits {
-  /** The longest message. All unfinished ones together may have twice as much. */
+  /** The longest message. All unfinished ones together may have twice as many bytes. */
   readonly maxMessageBytes: number
   /** How many chunk streams a connection may use; encoders use four or five. */
   readonly maxChunkStreams: number
@@ -29,17 +29,17 @@ const HEADER_BYTES = [11, 7, 3, 0] as const
 const LONGEST_HEADER = 18
 const EXTENDED = 0xff_ffff
 const FIRST_ALLOCATION = 65_536
-/** Of section 5.4.1; what exceeds the longest message makes no difference. */
+/** The limit of section 5.4.1: no message is longer. */
 const MAX_CHUNK_BYTES = 0xff_ffff
 
-/** Puts messages together from the bytes of a connection, however these are cut. Obeys Set Chunk Size and Abort. */
+/** Assembles messages from the bytes of a connection, in pieces of any size. Obeys Set Chunk Size and Abort. */
 export class ChunkReader {
   #limits: ChunkLimits
   #chunkBytes = 128
   readonly #streams = new Map<number, ChunkStream>()
   readonly #header = Buffer.alloc(LONGEST_HEADER)
   #have = 0
-  /** The chunk stream whose payload is being read, and how much of the chunk is to come. */
+  /** The chunk stream whose payload is being read; `#left` counts the bytes that its chunk still needs. */
   #current: ChunkStream | null = null
   #left = 0
   #unfinishedBytes = 0
@@ -53,7 +53,7 @@ export class ChunkReader {
     this.#limits = { ...this.#limits, maxMessageBytes: bytes }
   }
 
-  /** The messages that `data` completes, or what is wrong with it; after that the reader is of no more use. */
+  /** The messages that `data` completes. After a refusal the reader must not be used again. */
   push(data: Buffer): Result<Message[], string> {
     const messages: Message[] = []
     let at = 0
@@ -77,7 +77,7 @@ export class ChunkReader {
     return at - from
   }
 
-  /** As far as the bytes at hand can tell. */
+  /** The length of the header, as far as its bytes so far show it. */
   #headerLength(): number {
     if (this.#have === 0) return 1
     const basic = this.#basicLength()
@@ -120,8 +120,8 @@ export class ChunkReader {
 
   #streamOf(format: number): ChunkStream | string {
     const id = this.#chunkStreamId()
-    const known = this.#streams.get(id)
-    if (known) return known
+    const existing = this.#streams.get(id)
+    if (existing) return existing
     if (format > 1) return `chunk stream ${id} begins with a header that refers to an earlier one`
     if (this.#streams.size >= this.#limits.maxChunkStreams) return 'too many chunk streams'
     const stream = {
@@ -146,7 +146,7 @@ export class ChunkReader {
     return this.#beginChunk(stream, messages)
   }
 
-  /** Some encoders leave the extended timestamp out of further chunks: what should be one is then payload. */
+  /** Some encoders omit the extended timestamp in further chunks: its four bytes are then payload. */
   #continueMessage(stream: ChunkStream, format: number, extended: number | null, messages: Message[]): string | null {
     if (format !== 3) return 'a message begins before the last one on its chunk stream has ended'
     const isPayload = extended !== null && extended !== stream.extended
@@ -166,7 +166,7 @@ export class ChunkReader {
     return this.#left === 0 ? this.#endChunk(stream, messages) : null
   }
 
-  /** Copies into the message; the number of bytes taken, or null when too much is unfinished. */
+  /** Copies into the message. Returns the number of bytes taken, or null when too much is unfinished. */
   #takePayload(stream: ChunkStream, data: Buffer, at: number, messages: Message[]): number | null {
     const count = Math.min(this.#left, data.length - at)
     this.#unfinishedBytes += count
@@ -198,7 +198,7 @@ export class ChunkReader {
     return payload
   }
 
-  /** Zero would never end; it, and what is no number, is ignored. */
+  /** Ignores zero, which would never end, and a payload that is too short. */
   #setChunkSize(payload: Buffer): void {
     const size = payload.length >= 4 ? payload.readUInt32BE(0) & 0x7fff_ffff : 0
     if (size > 0) this.#chunkBytes = Math.min(size, MAX_CHUNK_BYTES)
@@ -210,7 +210,7 @@ export class ChunkReader {
   }
 }
 
-/** Fills in what the header says; the rest stays as the last one said. */
+/** Sets the fields that the header has; the others keep their values. */
 function readHeader(stream: ChunkStream, format: number, header: Buffer, extended: number | null): void {
   stream.extended = extended
   if (format < 3) stream.delta = extended ?? header.readUIntBE(0, 3)
@@ -222,7 +222,7 @@ function readHeader(stream: ChunkStream, format: number, header: Buffer, extende
   if (format === 0) stream.streamId = header.readUInt32LE(7)
 }
 
-/** The message's memory, doubled when it is too small, and never larger than the message. */
+/** The buffer of the message; doubles when it is too small, up to the length of the message. */
 function roomFor(stream: ChunkStream, count: number): Buffer {
   const old = stream.payload ?? Buffer.alloc(0)
   if (old.length >= stream.filled + count) return old

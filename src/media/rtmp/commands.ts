@@ -2,10 +2,10 @@ import { err, ok, type Result } from '../../base/result.ts'
 import { type AmfObject, type AmfValue, decodeAmf } from './amf0.ts'
 import { MESSAGE, type Message } from './messages.ts'
 
-/** What a client asks of us, read and bounded. */
+/** A command of a client, parsed and bounded. */
 export interface RtmpCommand {
   readonly name: string
-  /** 0: no answer is wanted. */
+  /** 0: the client expects no answer. */
   readonly transaction: number
   /** The command object; empty where it is null. */
   readonly object: AmfObject
@@ -14,7 +14,7 @@ export interface RtmpCommand {
 
 const EMPTY: AmfObject = new Map()
 
-/** Reads a command of AMF0, also in the envelope that AMF3 clients use for it: a zero byte in front. */
+/** Reads an AMF0 command. AMF3 clients put a zero byte in front of it. */
 export function readCommand({ type, payload }: Message): Result<RtmpCommand, string> {
   const body = type === MESSAGE.commandAmf3 && payload[0] === 0 ? payload.subarray(1) : payload
   const values = decodeAmf(body)
@@ -30,7 +30,7 @@ export interface RtmpTarget {
   readonly query: string
 }
 
-/** Cuts the query off, and slashes at both ends. */
+/** Splits off the query, and removes slashes at both ends of the path. */
 export function readTarget(value: AmfValue): RtmpTarget {
   const text = typeof value === 'string' ? value : ''
   const mark = text.indexOf('?')

@@ -10,18 +10,18 @@ import { controlMessage, EVENT, type Message, MESSAGE, splitAggregate, userContr
 import * as replies from './replies.ts'
 import type { PublishAnswer, PublishRequest, RtmpEnd, RtmpLimits } from './types.ts'
 
-/** Before somebody is admitted nothing long is expected. */
+/** The longest message before the encoder is admitted. */
 const MAX_COMMAND_BYTES = 65_536
 const MAX_CHUNK_STREAMS = 32
-/** What may wait to be sent; only somebody who asks without reading gets there. */
+/** The most bytes that may wait to be sent; only a client that never reads reaches it. */
 const MAX_WAITING_BYTES = 65_536
-/** Until it publishes, and then again in each minute of a broadcast. */
+/** The most commands in a minute. */
 const MAX_COMMANDS = 64
 const COMMANDS_WINDOW_MS = 60_000
-/** How long a refused client may take to read why. */
+/** How long a refused client may take to read the reason. */
 const LINGER_MS = 2000
 const SMALLEST_WINDOW = 65_536
-/** Clients take `BadName` for "the name is in use", so that is not what a refusal says. */
+/** Not `BadName`: clients read that as "the name is in use". */
 const DENIED = 'NetStream.Publish.Denied'
 
 export interface ConnectionOptions {
@@ -36,9 +36,9 @@ export interface ConnectionOptions {
 type State = 'talking' | 'deciding' | 'publishing' | 'lingering' | 'over'
 type Admitted = Extract<PublishAnswer, { ok: true }>
 
-/** One encoder's connection, from the handshake to the last byte. */
+/** The connection of one encoder, from the handshake to the last byte. */
 export class RtmpConnection {
-  /** Resolves when the socket is closed and everybody was told. */
+  /** Resolves when the socket is closed and the end was reported. */
   readonly closed: Promise<void>
   readonly #options: ConnectionOptions
   readonly #handshake: RtmpHandshake
@@ -54,7 +54,7 @@ export class RtmpConnection {
   #ingest: RtmpIngest | null = null
   #reason: RtmpEnd = 'left'
   #bytesIn = 0
-  #bytesTold = 0
+  #bytesReported = 0
   #window = replies.WINDOW_BYTES
   #acknowledged = 0
 
@@ -78,12 +78,12 @@ export class RtmpConnection {
     })
   }
 
-  /** Nobody is admitted on it: it has not asked to publish, or was refused and may still read why. */
+  /** True before `publish`, and after a refusal while the client may still read the reason. */
   get isPending(): boolean {
     return this.#state === 'talking' || this.#state === 'lingering'
   }
 
-  /** Called every second: ends what takes too long, tells the byte count. */
+  /** Called every second: reports the byte count, and ends the connection after a timeout. */
   tick(now: number): void {
     this.#reportBytes()
     this.#allowCommands(now)
@@ -99,7 +99,7 @@ export class RtmpConnection {
     return this.closed
   }
 
-  /** From outside. Nothing that comes from now on is taken in; the socket stays open until the encoder has read why. */
+  /** Ends the publication from outside. Ignores all further input; keeps the socket open until the encoder has read why. */
   #cut(why: string): Promise<void> {
     if (this.#state === 'lingering' || this.#state === 'over') return Promise.resolve()
     this.#endWith('cut')
@@ -114,7 +114,7 @@ export class RtmpConnection {
     this.#commandsUntil = now + COMMANDS_WINDOW_MS
   }
 
-  /** The first reason is the one that is told. */
+  /** The first reason counts. */
   #endWith(reason: RtmpEnd): void {
     if (this.#reason === 'left') this.#reason = reason
   }
@@ -130,7 +130,7 @@ export class RtmpConnection {
   #shakeHands(data: Buffer): string | null {
     const step = this.#handshake.push(data)
     if (!step.ok) {
-      // Whoever does not speak RTMP would not understand a status.
+      // A client that does not speak RTMP would not understand a status.
       void this.end('invalid')
       return null
     }
@@ -149,7 +149,7 @@ export class RtmpConnection {
     return null
   }
 
-  /** Takes messages in order; stands still while it is decided whether this one may publish. */
+  /** Takes messages in order; pauses while `publish` is being decided. */
   #work(): void {
     while (this.#state === 'talking' || this.#state === 'publishing') {
       const message = this.#inbox.shift()
@@ -159,7 +159,7 @@ export class RtmpConnection {
     }
   }
 
-  /** What is wrong with the message, or null. */
+  /** The problem with the message, or null. */
   #take(message: Message): string | null {
     switch (message.type) {
       case MESSAGE.audio:
@@ -176,7 +176,7 @@ export class RtmpConnection {
       case MESSAGE.userControl:
         return this.#answerPing(message.payload)
       default:
-        return null // Acknowledgements and metadata: nothing follows from them.
+        return null // Acknowledgements and metadata have no effect.
     }
   }
 
@@ -226,7 +226,7 @@ export class RtmpConnection {
         this.#send(replies.result(transaction, replies.STREAM_ID))
         return null
       case 'publish':
-        return this.#wishToPublish(readTarget(command.parameters[0]))
+        return this.#publishRequested(readTarget(command.parameters[0]))
       case 'FCUnpublish':
         return null // deleteStream or closeStream follows.
       case 'deleteStream':
@@ -243,7 +243,7 @@ export class RtmpConnection {
     }
   }
 
-  #wishToPublish(target: RtmpTarget): string | null {
+  #publishRequested(target: RtmpTarget): string | null {
     if (this.#app === null) return 'publish came before connect'
     if (this.#admitted !== null) return 'This connection publishes already'
     this.#state = 'deciding'
@@ -266,7 +266,7 @@ export class RtmpConnection {
     socket.resume()
   }
 
-  /** Also when the encoder went away meanwhile: whoever was admitted is to be told of the end. */
+  /** When the encoder left meanwhile, reports the end at once: every admitted session needs one. */
   #admit(answer: Admitted): void {
     this.#admitted = answer
     if (this.#state !== 'deciding') return this.#reportEnd()
@@ -283,7 +283,7 @@ export class RtmpConnection {
     this.#linger()
   }
 
-  /** Tells why, and closes when that was sent. */
+  /** Sends the reason, then closes. */
   #reject(code: string, description: string): void {
     this.#options.log.info({ peer: this.#options.socket.remoteAddress, description }, 'RTMP connection refused')
     this.#endWith('invalid')
@@ -291,7 +291,7 @@ export class RtmpConnection {
     this.#linger()
   }
 
-  /** Reads on without looking: a socket that is closed on unread bytes resets the status on its way. */
+  /** Keeps reading and discards the input: closing a socket with unread bytes would reset it and lose the status. */
   #linger(): void {
     if (this.#state === 'over') return
     this.#state = 'lingering'
@@ -307,7 +307,7 @@ export class RtmpConnection {
     this.#reportEnd()
   }
 
-  /** Once: the first of leaving, being refused in the middle, and the end of the socket. */
+  /** Reports the end once: at the first of leaving, refusal and the end of the socket. */
   #reportEnd(): void {
     const admitted = this.#admitted
     if (admitted === null) return
@@ -319,8 +319,8 @@ export class RtmpConnection {
   }
 
   #reportBytes(): void {
-    if (this.#bytesIn === this.#bytesTold || this.#admitted === null) return
-    this.#bytesTold = this.#bytesIn
+    if (this.#bytesIn === this.#bytesReported || this.#admitted === null) return
+    this.#bytesReported = this.#bytesIn
     this.#admitted.bytes(this.#bytesIn)
   }
 

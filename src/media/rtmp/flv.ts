@@ -4,9 +4,9 @@ import { lengthPrefixed } from '../codecs/h264.ts'
 import { readAvcConfig, readSps } from '../codecs/h264Config.ts'
 
 /**
- * What the payload of an audio or video message is (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media:
- * seeking information, an end of sequence, silence of no bytes, and the empty configuration that ffmpeg's FLV muxer
- * writes for H.264 in Annex B and AAC in ADTS before it knows the true one.
+ * The payload of an audio or video message (Adobe FLV 10.1, annex E.4). An `ignored` one carries no media: seek
+ * information, an end of sequence, an empty audio packet, and the empty configuration that ffmpeg's FLV muxer writes for
+ * H.264 in Annex B and AAC in ADTS before it knows the real one.
  */
 export type FlvPayload =
   | { readonly kind: 'track'; readonly track: VideoTrack; readonly lengthBytes: number }
@@ -20,7 +20,7 @@ const IGNORED: FlvPayload = { kind: 'ignored' }
 const AVC = 7
 const AAC = 10
 const COMMAND_FRAME = 5
-/** Enhanced RTMP: a fourcc tells the codec instead of four bits. */
+/** Enhanced RTMP: a fourcc names the codec instead of four bits. */
 const ENHANCED_VIDEO = 0x80
 const ENHANCED_AUDIO = 9
 
@@ -50,7 +50,7 @@ const AUDIO_NAMES: Readonly<Record<number, string>> = {
   14: 'MP3',
 }
 
-/** Reads a video message. What cannot be served is refused by name, with what to send instead. */
+/** Reads a video message. The refusal names an unsupported codec and what to send instead. */
 export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
@@ -63,11 +63,11 @@ export function parseVideo(payload: Buffer): Result<FlvPayload, string> {
   if (data.length === 0) return ok(IGNORED)
   if (payload[1] === 0) return parseAvcConfig(data)
   if (payload[1] !== 1) return ok(IGNORED)
-  // 24 bits with a sign: encoders that shift their times write small negative ones.
+  // 24 signed bits: encoders that shift their timestamps write small negative ones.
   return ok({ kind: 'video', key: first >> 4 === 1, compositionMs: payload.readIntBE(2, 3), data })
 }
 
-/** Reads an audio message. */
+/** Reads an audio message. The refusal names an unsupported codec and what to send instead. */
 export function parseAudio(payload: Buffer): Result<FlvPayload, string> {
   const first = payload[0]
   if (first === undefined) return ok(IGNORED)
@@ -86,7 +86,7 @@ function refusedFourcc(payload: Buffer, instead: string): string {
   return `Enhanced RTMP${name} is not supported; send ${instead}`
 }
 
-/** The AVCDecoderConfigurationRecord: its first sequence parameter set tells the size. */
+/** Reads the AVCDecoderConfigurationRecord; the size comes from its first sequence parameter set. */
 function parseAvcConfig(written: Buffer): Result<FlvPayload, string> {
   const config = withLongLengths(written)
   const [sps] = readAvcConfig(config)?.sps ?? []
@@ -96,7 +96,7 @@ function parseAvcConfig(written: Buffer): Result<FlvPayload, string> {
   return ok({ kind: 'track', track: { kind: 'video', codec: 'h264', ...size, config }, lengthBytes })
 }
 
-/** Frames are passed on with lengths of 4 bytes, and the record says so. */
+/** Makes the record say 4-byte lengths, which Sluice gives every frame. */
 function withLongLengths(config: Buffer): Buffer {
   const record = Buffer.from(config)
   if (record.length > 4) record[4] = (record[4] ?? 0) | 3
@@ -106,7 +106,7 @@ function withLongLengths(config: Buffer): Buffer {
 const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350]
 const EXPLICIT_RATE = 15
 
-/** The AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1), as far as rate and channels. */
+/** Reads rate and channels of an AudioSpecificConfig (ISO/IEC 14496-3 section 1.6.2.1). */
 function parseAacConfig(config: Buffer): Result<FlvPayload, string> {
   if (config.length < 2) return err('The AAC configuration cannot be read')
   const word = config.readUInt16BE(0)
@@ -114,14 +114,14 @@ function parseAacConfig(config: Buffer): Result<FlvPayload, string> {
   const isExplicit = rateIndex === EXPLICIT_RATE && config.length >= 5
   const sampleRate = isExplicit ? (config.readUIntBE(0, 5) / 2 ** 7) & 0xff_ffff : AAC_RATES[rateIndex]
   const channelCode = isExplicit ? ((config[4] ?? 0) >> 3) & 0x0f : (word >> 3) & 0x0f
-  // 7 means 7.1, 0 means that the stream itself tells: two is then the likely number.
+  // 7 means 7.1. 0 means that the stream itself has the layout; two channels are then the likely number.
   const channels = channelCode === 7 ? 8 : channelCode === 0 ? 2 : channelCode
   if (sampleRate === undefined || sampleRate === 0 || channels > 8) return err('The AAC configuration cannot be read')
   const track: AudioTrack = { kind: 'audio', codec: 'aac', sampleRate, channels, config: Uint8Array.from(config) }
   return ok({ kind: 'track', track })
 }
 
-/** NAL units with lengths of 4 bytes out of such with 1, 2, 3 or 4; null when they do not add up. */
+/** Rewrites NAL units with lengths of 1 to 4 bytes to lengths of 4 bytes; null when they do not add up. */
 export function withFourByteLengths(data: Buffer, lengthBytes: number): Buffer | null {
   const units: Buffer[] = []
   let at = 0

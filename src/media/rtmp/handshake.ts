@@ -4,17 +4,17 @@ import { err, ok, type Result } from '../../base/result.ts'
 const VERSION = 3
 const BLOCK_BYTES = 1536
 
-/** What a step of the handshake asks for. */
+/** The result of a step of the handshake. */
 export interface HandshakeStep {
-  /** To be sent; empty when there is nothing to say. */
+  /** Bytes to send; empty when there is no reply. */
   readonly reply: Buffer
-  /** The bytes behind the handshake; null while it goes on. */
+  /** The bytes after the handshake; null while it is incomplete. */
   readonly rest: Buffer | null
 }
 
 /**
- * The simple handshake (RTMP 1.0 section 5.2): C0 and C1 are answered with S0, S1 and S2, a C2 of any content ends it.
- * A client that offers the digest handshake takes this answer too, because S2 repeats its C1.
+ * The simple handshake (RTMP 1.0 section 5.2): S0, S1 and S2 answer C0 and C1; a C2 with any content ends it. A client
+ * that offers the digest handshake accepts this answer too, because S2 repeats its C1.
  */
 export class RtmpHandshake {
   readonly #random: Random
@@ -25,7 +25,7 @@ export class RtmpHandshake {
     this.#random = random
   }
 
-  /** Refused when the first byte is no version that we speak. */
+  /** Refused when the first byte is not RTMP version 3. */
   push(data: Buffer): Result<HandshakeStep, string> {
     this.#received = Buffer.concat([this.#received, data])
     const version = this.#received[0] ?? VERSION

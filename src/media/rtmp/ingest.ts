@@ -5,16 +5,16 @@ import { MESSAGE, type Message } from './messages.ts'
 
 const DONE = ok(undefined)
 /**
- * Sound that comes before any video is held to be alone after this long, and dropped until then: a feed whose tracks change
- * in its first moments would have every listener begin twice.
+ * Audio before any video counts as audio only after this long, and is dropped until then: a change of tracks in the first
+ * moments would make every subscriber start twice.
  */
 const ALONE_MS = 500
-/** Media without a configuration cannot be decoded. It is dropped for this long, for encoders that send theirs late. */
+/** How long media before its configuration is dropped, for encoders that send it late; then it is an error. */
 const UNCONFIGURED_MS = 5000
 
 /**
- * Turns the audio and video messages of one publication into tracks and frames. Tracks are told with the first frame
- * that needs them: an encoder sends the configurations of both before its first frame, so that they are told together.
+ * Turns the audio and video messages of one publication into tracks and frames. Reports tracks with the first frame that
+ * needs them: an encoder sends both configurations before its first frame, so both tracks are reported together.
  */
 export class RtmpIngest {
   readonly #sink: FrameSink
@@ -52,7 +52,7 @@ export class RtmpIngest {
     }
   }
 
-  /** Some encoders repeat the configuration with every keyframe; only a new one counts. */
+  /** Ignores a repeated configuration: some encoders send it with every keyframe. */
   #configure(media: Extract<FlvPayload, { kind: 'track' }>): void {
     const { track } = media
     const before = track.kind === 'video' ? this.#video : this.#audio
@@ -97,7 +97,7 @@ export class RtmpIngest {
   }
 }
 
-/** Milliseconds of frames that go on where the 32 bits of RTMP begin anew, after 49 days. Configurations have none. */
+/** Extends RTMP's 32-bit timestamps, milliseconds, which wrap after 49 days. Configurations have no timestamp. */
 class Timeline {
   #last: number | null = null
   #time = 0

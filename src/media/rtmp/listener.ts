@@ -10,19 +10,19 @@ import type { PublishAnswer, PublishRequest, RtmpLimits } from './types.ts'
 
 export interface RtmpOptions {
   readonly host: string
-  /** 0 takes any free one. */
+  /** 0: any free port. */
   readonly port: number
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
   readonly limits: RtmpLimits
-  /** Decides before the encoder is told to begin; no media is taken in until it has said yes. */
+  /** Decides before the encoder may start; no media is accepted before it agrees. */
   readonly publish: (request: PublishRequest) => Promise<PublishAnswer>
 }
 
 export interface RtmpListener {
   readonly port: number
-  /** Connections that are open, admitted or not. */
+  /** Open connections, admitted or not. */
   connections(): number
   /** Ends every connection and stops listening. Idempotent. */
   stop(): Promise<void>
@@ -51,7 +51,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
 
   server.listen(port, host)
   await once(server, 'listening')
-  // Out of file descriptors, most likely: one connection is lost, the others go on.
+  // Most likely out of file descriptors: one connection is lost, the others continue.
   server.on('error', (error) => log.warn({ err: error }, 'an RTMP connection could not be accepted'))
   const ticking = repeat({ clock, log, name: 'look after RTMP connections', everyMs: TICK_MS }, async () => {
     for (const connection of connections) connection.tick(clock.monotonic())
@@ -69,7 +69,7 @@ export async function startRtmp(options: RtmpOptions): Promise<RtmpListener> {
   }
 }
 
-/** Those who hold a place without being admitted give way, the oldest first. */
+/** Ends the oldest connection that is not admitted. */
 function makeRoom(connections: Set<RtmpConnection>): boolean {
   for (const connection of connections) {
     if (!connection.isPending) continue

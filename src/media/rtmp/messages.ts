@@ -1,6 +1,6 @@
 import { type AmfValue, encodeAmf } from './amf0.ts'
 
-/** A whole message of a connection, put together from its chunks. */
+/** A message, assembled from its chunks. */
 export interface Message {
   readonly type: number
   readonly streamId: number
@@ -29,7 +29,7 @@ export const MESSAGE = {
 /** User control events (section 7.1.7). */
 export const EVENT = { streamBegin: 0, pingRequest: 6, pingResponse: 7 } as const
 
-/** Cuts a message into chunks: one full header, then the shortest ones (section 5.3). */
+/** Splits a message into chunks: one full header, then the shortest ones (section 5.3). */
 export function writeMessage(message: Message, { chunkStreamId = 3, chunkBytes = 128 } = {}): Buffer {
   const { payload } = message
   const extended = message.timestamp >= 0xff_ffff ? [uint32(message.timestamp)] : []
@@ -51,7 +51,7 @@ function fullHeader({ type, streamId, timestamp, payload }: Message, chunkStream
   return header
 }
 
-/** A protocol control message of one number: acknowledgement, window size, chunk size. */
+/** A protocol control message with one number: acknowledgement, window size, chunk size. */
 export const controlMessage = (type: number, value: number): Message => ({
   type,
   streamId: 0,
@@ -59,7 +59,7 @@ export const controlMessage = (type: number, value: number): Message => ({
   payload: uint32(value),
 })
 
-/** The limit is dynamic (2): we do not insist. */
+/** Limit type 2, dynamic: the peer may ignore it. */
 export const peerBandwidth = (bytes: number): Message => ({
   type: MESSAGE.peerBandwidth,
   streamId: 0,
@@ -82,13 +82,13 @@ export const commandMessage = (streamId: number, ...values: readonly AmfValue[])
   payload: encodeAmf(values),
 })
 
-/** Type, length, timestamp and message stream of a part, as in an FLV tag; the length of the whole part follows it. */
+/** Type, length, timestamp and message stream of a part, as in an FLV tag; a back pointer with its length follows it. */
 const PART_HEADER_BYTES = 11
 const BACK_POINTER_BYTES = 4
 
 /**
- * The messages of an aggregate message (RTMP 1.0 section 7.1.6), or null when their lengths do not add up. Their times are
- * moved so that the first one has the time of the whole. The last back pointer may be missing.
+ * The messages in an aggregate message (RTMP 1.0 section 7.1.6), or null when their lengths do not add up. Shifts their
+ * timestamps so that the first one has the time of the aggregate. The last back pointer may be missing.
  */
 export function splitAggregate({ streamId, timestamp, payload }: Message): Message[] | null {
   const parts: Message[] = []

@@ -1,9 +1,9 @@
 import { amfObject, type AmfValue } from './amf0.ts'
 import { commandMessage, controlMessage, EVENT, type Message, MESSAGE, peerBandwidth, userControl } from './messages.ts'
 
-/** The message stream that `createStream` gives; one is enough to publish on. */
+/** The message stream that `createStream` returns; one is enough to publish. */
 export const STREAM_ID = 1
-/** How much may be on the way before it is acknowledged, either way. */
+/** Bytes that may be sent before an acknowledgement, in both directions. */
 export const WINDOW_BYTES = 2_500_000
 
 /** The version and capabilities that encoders expect of a server. */

@@ -5,7 +5,7 @@ import { repeat } from '../../base/repeat.ts'
 import type { LoadControl, LoadVerdict } from '../../core/channels/runs/load.ts'
 import type { FfmpegProcess } from '../ffmpeg/ffmpeg.ts'
 
-/** What was given to a process, and what it could not take. */
+/** What a process received, and what it could not take. */
 export interface Fed {
   /** Media from the first frame to the latest, milliseconds. */
   readonly inMs: number
@@ -18,7 +18,7 @@ export interface EncoderWatchOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly process: FfmpegProcess
-  /** Null: it reads its source itself. */
+  /** Null: the process reads its source itself. */
   readonly fed: (() => Fed) | null
   readonly load: LoadControl
   readonly found: (verdict: LoadVerdict) => void
@@ -26,7 +26,7 @@ export interface EncoderWatchOptions {
 
 const LOOK_EVERY_MS = 1000
 
-/** Looks at a process once a second until it is gone, or has to be. Resolves when it is gone; never rejects. */
+/** Checks a process once a second until it ends or needs a restart. Resolves when it is gone; never rejects. */
 export async function watchEncoder({ clock, log, process, fed, load, found }: EncoderWatchOptions): Promise<void> {
   load.begun()
   const looking = repeat(

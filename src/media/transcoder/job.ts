@@ -35,23 +35,23 @@ export interface JobTools {
   readonly nextLaunch: () => Launch
 }
 
-/** What a process works on. */
-interface Run extends Pick<LadderInput, 'sound'> {
+/** The input of one process. */
+interface Run extends Pick<LadderInput, 'hasAudio'> {
   readonly pull?: { readonly reached: Reached; readonly onFrames: () => void }
-  /** What it was given; absent when it reads its source itself. */
+  /** What it received so far; absent when it reads its source itself. */
   readonly fed?: () => Fed
 }
 
 const STOP_GRACE_MS = 2000
-/** How long a process may take to encode what is left of a source; the next one waits for it. */
+/** How long a process may take to encode the rest of a source; the next one waits for it. */
 const DRAIN_MS = 5000
-/** Sources that come one after the other start at most one process in this time. */
+/** Successive sources start at most one process in this time. */
 const START_EVERY_MS = 1000
 const LOOK_EVERY_MS = 150
-/** A source that is dialled is dialled again after 1 s, 2 s, 4 s … at most so long. */
+/** Sluice dials a source again after 1 s, 2 s, 4 s …, and after this long at most. */
 const DIAL_PAUSE_MAX_MS = 15_000
 
-/** One engine at work: it waits for its source, and an ffmpeg process is there exactly while there is one. */
+/** One running engine: waits for its source, and runs an ffmpeg process exactly while it has one. */
 export class RunningTranscode {
   readonly #job: TranscodeJob
   readonly #folder: string
@@ -63,7 +63,7 @@ export class RunningTranscode {
   #startedAtMs = Number.NEGATIVE_INFINITY
   #unwatch = (): void => undefined
   #newest: FrameSource | null = null
-  /** Lets go of the source, or of its process alone. */
+  /** `#leave` gives up the source, `#restart` only its process. */
   #leave = (): void => undefined
   #restart = (): void => undefined
   #work: Promise<void> = Promise.resolve()
@@ -72,14 +72,14 @@ export class RunningTranscode {
     job: TranscodeJob,
     folder: string,
     tools: JobTools,
-    tell: (event: TranscodeEvent | TranscodeLog) => void,
+    notify: (event: TranscodeEvent | TranscodeLog) => void,
   ) {
     this.#job = job
     this.#folder = folder
     this.#tools = tools
     this.#load = tools.load.control(job)
     this.#notify = (event) => {
-      if (!this.#stopping.signal.aborted) tell(event)
+      if (!this.#stopping.signal.aborted) notify(event)
     }
   }
 
@@ -92,18 +92,18 @@ export class RunningTranscode {
     else this.#unwatch = this.#tools.sources.watch(source.ingestId, (media) => this.#take(media))
   }
 
-  /** Resolves when the process is gone and, unless another job goes on with it, the folder removed. */
-  async stop(goesOn: boolean): Promise<void> {
+  /** Resolves when the process is gone. Removes the folder, unless another job continues with it (`keepFolder`). */
+  async stop(keepFolder: boolean): Promise<void> {
     this.#stopping.abort()
     this.#unwatch()
     this.#leave()
     await this.#process?.stop(STOP_GRACE_MS)
     await this.#work
     this.#load.ended()
-    if (!goesOn) await rm(this.#folder, { recursive: true, force: true })
+    if (!keepFolder) await rm(this.#folder, { recursive: true, force: true })
   }
 
-  /** A new source follows the old one: its process ends first, because both write the same files. */
+  /** A new source replaces the old one, whose process ends first, because both write the same files. */
   #take(media: FrameSource): void {
     this.#newest = media
     this.#leave()
@@ -111,8 +111,8 @@ export class RunningTranscode {
   }
 
   /**
-   * Once, and again when its tracks or the renditions have changed: a source that goes on begins with a keyframe that it has
-   * kept.
+   * Encodes a source; again with a new process when its tracks or the renditions change. The source replays its cached
+   * keyframe for each process.
    */
   async #push(media: FrameSource): Promise<void> {
     let parting: Parting = 'changed'
@@ -130,13 +130,13 @@ export class RunningTranscode {
     this.#restart = () => resolve('restart')
     const pushed: PushedInput = new PushedInput({
       begin: (tracks) => this.#begin(tracks, () => pushed.fed),
-      blind: () => this.#sourceIsBlind(),
+      noVideo: () => this.#sourceHasNoVideo(),
       part: resolve,
     })
     const unsubscribe = media.subscribe(pushed)
     const parting = await promise
     unsubscribe()
-    // What waits for a process that is too slow is more than it can encode in any time.
+    // A process that is too slow could not encode its backlog in time, so it gets less time to drain.
     const exit = await this.#process?.stop(parting === 'restart' ? STOP_GRACE_MS : DRAIN_MS)
     this.#process = null
     if (parting === 'over') this.#sourceIsLost()
@@ -144,25 +144,25 @@ export class RunningTranscode {
     return parting
   }
 
-  /** The source has begun. Null: there cannot be a process for it, which was told. */
+  /** Starts a process for a source. Null: it could not be started, and the failure was reported. */
   #begin(tracks: readonly TrackInfo[], fed: () => Fed): FfmpegProcess | null {
-    const sound = tracks.some(({ kind }) => kind === 'audio')
-    const process = this.#run({ sound, fed })
+    const hasAudio = tracks.some(({ kind }) => kind === 'audio')
+    const process = this.#run({ hasAudio, fed })
     if (process === null) return null
     this.#log('info', `The source has ${tracks.map(({ kind, codec }) => `${codec} ${kind}`).join(' and ')}`)
     this.#sourceIsThere(process)
     return process
   }
 
-  /** Fed by us, unless there is something to pull. Null: it cannot be started, which was told. */
-  #run({ sound, pull, fed }: Run): FfmpegProcess | null {
+  /** Starts a process that reads from `write`, or from `pull`. Null: it could not be started, and that was reported. */
+  #run({ hasAudio, pull, fed }: Run): FfmpegProcess | null {
     const { ffmpeg, clock, log, nextLaunch } = this.#tools
     const { audioKbps } = this.#job.ladder
     const launch = nextLaunch()
     const meter = this.#meterOf(launch)
     const started = ffmpeg.run({
       name: this.#job.name,
-      args: ladderArguments({ sound, input: pull ? 'pull' : 'push', ...launch, rungs: this.#load.rungs, audioKbps }),
+      args: ladderArguments({ hasAudio, input: pull ? 'pull' : 'push', ...launch, rungs: this.#load.rungs, audioKbps }),
       ...(pull ? { script: pullScript(pull.reached), endsOn: TIMES_JUMPED } : { stdin: true }),
       cwd: this.#folder,
       onProgress: ({ outTimeMs }) => {
@@ -208,7 +208,7 @@ export class RunningTranscode {
     return [...this.#job.ladder.video.keys()].map(this.#folderOf)
   }
 
-  /** Before each process: an ffmpeg removes nothing that an earlier one wrote. What cannot be removed keeps none from it. */
+  /** Cleans up before each process: ffmpeg removes no files of earlier processes. A failure does not stop the process. */
   async #clear(): Promise<void> {
     await Promise.allSettled(this.#allFolders().map((folder) => clearLeftovers(folder, this.#tools.clock.now())))
     const made = new Set(this.#load.rungs.map(({ index }) => this.#folderOf(index)))
@@ -221,7 +221,7 @@ export class RunningTranscode {
     this.#awaitManifest(process)
   }
 
-  /** Playlists are written when a segment is complete. */
+  /** Reports the manifest when all playlists of this process are there: ffmpeg writes them after the first segment. */
   #awaitManifest(process: FfmpegProcess): void {
     const { clock, log } = this.#tools
     const sinceMs = clock.now()
@@ -234,7 +234,7 @@ export class RunningTranscode {
     void process.exited.then(() => looking.stop())
   }
 
-  /** Every rendition has a segment of this process; those of an earlier one do not count. */
+  /** True when every rendition has a segment of this process; those of an earlier one do not count. */
   async #isPlayable(sinceMs: number): Promise<boolean> {
     try {
       await access(join(this.#folder, 'main.m3u8'))
@@ -252,7 +252,7 @@ export class RunningTranscode {
     this.#log('warn', 'The source is gone')
   }
 
-  #sourceIsBlind(): void {
+  #sourceHasNoVideo(): void {
     this.#notify({ kind: 'sourceLost' })
     this.#log('warn', NO_VIDEO)
   }
@@ -265,37 +265,37 @@ export class RunningTranscode {
     this.#notify({ kind: 'died', message })
   }
 
-  /** Dials the source until there is one, and again when it is lost. */
+  /** Dials the source until it answers, and again when it is lost. */
   async #dial({ url, ingestId }: Extract<TranscodeJob['source'], { kind: 'pull' }>): Promise<void> {
-    let [failures, sound, told] = [0, true, '']
+    let [failures, hasAudio, logged] = [0, true, '']
     while (!this.#stopping.signal.aborted) {
       const reached = await this.#tools.reach(url, failures, this.#stopping.signal)
       if (this.#stopping.signal.aborted) return void (reached.ok && reached.value.close())
       if (!reached.ok && reached.error.isForbidden) return this.#broken(withoutSource(reached.error.message, url))
       const pulled = reached.ok
-        ? await this.#pull(reached.value, ingestId, sound)
+        ? await this.#pull(reached.value, ingestId, hasAudio)
         : { seen: false, restarts: false, tail: reached.error.message }
       if (pulled === null) return
       if (pulled.restarts) continue
       if (pulled.seen) this.#sourceIsLost()
-      // A source without sound: what was asked of it is not there, and the next try does not ask.
-      if (!pulled.seen && sound && /matches no streams/.test(pulled.tail)) sound = false
+      // The source has no audio, so the next try does not map it.
+      if (!pulled.seen && hasAudio && /matches no streams/.test(pulled.tail)) hasAudio = false
       failures = pulled.seen ? 1 : failures + 1
       const reason = pulled.seen
         ? ''
-        : isBlind(pulled.tail)
+        : lacksVideo(pulled.tail)
           ? NO_VIDEO
           : noAnswer(withoutSource(lastLine(pulled.tail), url))
-      // The same reason again is no news.
-      if (reason !== '' && reason !== told) this.#log('warn', reason)
-      told = reason
+      // Logs a repeated reason only once.
+      if (reason !== '' && reason !== logged) this.#log('warn', reason)
+      logged = reason
       const pauseMs = Math.min(DIAL_PAUSE_MAX_MS, 1000 * 2 ** Math.min(failures - 1, 4))
       await this.#pauseUntilMs(this.#tools.clock.monotonic() + pauseMs)
     }
   }
 
-  /** Until it is gone: whether it was there, and what ffmpeg said at last. Null: ffmpeg cannot be started, which was told. */
-  async #pull(reached: Reached, ingestId: string, sound: boolean): Promise<Pulled | null> {
+  /** Encodes a pulled source until it ends. Null: ffmpeg could not be started, and that was reported. */
+  async #pull(reached: Reached, ingestId: string, hasAudio: boolean): Promise<Pulled | null> {
     let seen = false
     let gone = (): void => undefined
     try {
@@ -309,7 +309,7 @@ export class RunningTranscode {
         }
         seen = true
       }
-      const process = this.#run({ sound, pull: { reached, onFrames } })
+      const process = this.#run({ hasAudio, pull: { reached, onFrames } })
       if (process === null) return null
       let restarts = false
       this.#restart = () => {
@@ -324,27 +324,27 @@ export class RunningTranscode {
     }
   }
 
-  /** On the monotonic clock. A job that is stopped waits no longer. */
+  /** `atMs` is monotonic. Returns at once when the job stops. */
   async #pauseUntilMs(atMs: number): Promise<void> {
     const pauseMs = atMs - this.#tools.clock.monotonic()
     if (pauseMs > 0) await this.#tools.clock.sleep(pauseMs, this.#stopping.signal).catch(() => undefined)
   }
 }
 
-/** How a dialled source came to its end. */
+/** How a pulled source ended. */
 interface Pulled {
-  /** Its media came. */
+  /** Media arrived. */
   readonly seen: boolean
-  /** Its process was ended by us, to make other renditions. */
+  /** Sluice ended the process, to make other renditions. */
   readonly restarts: boolean
-  /** The last that ffmpeg said. */
+  /** The last output of ffmpeg. */
   readonly tail: string
 }
 
-const NO_VIDEO = 'The source has no video: an engine makes pictures, so there is nothing to play until it sends some'
+const NO_VIDEO = 'The source has no video: an engine encodes video, so there is nothing to play until it sends some'
 
-/** What ffmpeg says when the picture that the renditions are made of is not there. */
-const isBlind = (tail: string): boolean => /:v:0' in filtergraph.*matches no streams/.test(tail)
+/** ffmpeg's message when the source has no video for the renditions. */
+const lacksVideo = (tail: string): boolean => /:v:0' in filtergraph.*matches no streams/.test(tail)
 
 const noAnswer = (why: string): string =>
   `The source does not answer; it is dialled again at least every ${DIAL_PAUSE_MAX_MS / 1000} s: ${why}`

@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Launch } from './arguments.ts'
 
 /**
- * The numbers of each engine's processes and segments, which go up as long as this server runs: whoever watches over a
- * stop and a start must not see one again. So two numbers are kept for every engine that was ever started here.
+ * The numbers of each engine's processes and segments. They only increase while this server runs: a viewer who stays over
+ * a stop and a start must not see a number twice. So two numbers stay in memory for every engine ever started here.
  */
 export class Launches {
   readonly #clock: Pick<Clock, 'now'>
@@ -19,13 +19,13 @@ export class Launches {
     return { launch, firstNumber }
   }
 
-  /** The playlists are gone: the next process begins new ones. */
-  anew(engineId: string): void {
-    const known = this.#next.get(engineId)
-    if (known) this.#next.set(engineId, { ...known, firstNumber: this.#seconds() })
+  /** The playlists were removed, so the next process begins new ones. */
+  restartNumbers(engineId: string): void {
+    const next = this.#next.get(engineId)
+    if (next) this.#next.set(engineId, { ...next, firstNumber: this.#seconds() })
   }
 
-  /** They go by faster than segments, also while the server is not there. */
+  /** Seconds increase faster than segment numbers, even while the server is down. */
   #seconds(): number {
     return Math.floor(this.#clock.now() / 1000)
   }

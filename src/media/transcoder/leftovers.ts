@@ -1,12 +1,12 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Longer than a playlist, and whoever holds an old one, asks for a segment (RFC 8216 section 6.2.2). */
+/** No playlist, not even a viewer's older copy, lists a segment for this long (RFC 8216 section 6.2.2). */
 const OLD_MS = 60_000
 
 /**
- * Removes from the folder of a rendition what processes before those of the playlist have written: an ffmpeg removes only
- * its own segments. To be called when none is running.
+ * Removes files from the folder of a rendition that are older than its playlist: an ffmpeg process removes only its own
+ * segments. Call it while no process runs.
  */
 export async function clearLeftovers(folder: string, nowMs: number): Promise<void> {
   const playlist = await playlistIn(folder)
@@ -21,9 +21,9 @@ export async function clearLeftovers(folder: string, nowMs: number): Promise<voi
 }
 
 /**
- * Makes the playlists of an engine fit for a process that makes other renditions than the one before. A rendition that is
- * not made has none, so that its viewers go to another; one that is made again goes on with the numbers of the others. To
- * be called when no process is running.
+ * Prepares the playlists of an engine for a process with other renditions than the one before. A dropped rendition loses
+ * its playlist, so that its viewers switch to another; a resumed one continues with the numbers of the others. Call it
+ * while no process runs.
  */
 export async function alignPlaylists(folders: readonly string[], isMade: (folder: string) => boolean): Promise<void> {
   const playlists = await Promise.all(folders.map(playlistIn))
@@ -37,19 +37,19 @@ export async function alignPlaylists(folders: readonly string[], isMade: (folder
 
 const playlistIn = (folder: string): Promise<string> => readFile(join(folder, 'index.m3u8'), 'utf8').catch(() => '')
 
-/** Of the segment that comes after those that are listed; 0 without a playlist. */
+/** The number of the segment after the listed ones; 0 without a playlist. */
 function nextNumber(playlist: string): number {
   const first = Number(/^#EXT-X-MEDIA-SEQUENCE:(\d{1,15})$/m.exec(playlist)?.[1] ?? 0)
   return first + (playlist.match(/^#EXTINF:/gm)?.length ?? 0)
 }
 
-/** ffmpeg reads the number and goes on from there. */
+/** An empty playlist: ffmpeg continues from its media sequence number. */
 function emptyAfter(playlist: string): string {
   const duration = /^#EXT-X-TARGETDURATION:\d+$/m.exec(playlist)?.[0] ?? '#EXT-X-TARGETDURATION:2'
   return `#EXTM3U\n#EXT-X-VERSION:7\n${duration}\n#EXT-X-MEDIA-SEQUENCE:${nextNumber(playlist)}\n`
 }
 
-/** The number of the process that wrote a file; null for what is none of its segments. */
+/** The launch number in the name of a file; null when no launch wrote it. */
 function launchOf(name: string): number | null {
   const launch = /^(\d{1,9})_/.exec(name)?.[1]
   return launch === undefined ? null : Number(launch)

@@ -4,21 +4,21 @@ import { MuxFeed } from '../ffmpeg/muxFeed.ts'
 import type { Fed } from './encoderWatch.ts'
 
 /**
- * Why a source and its process are parted: the source is over, its tracks are others now, the process cannot go on, or it
- * has to make other renditions.
+ * Why a source is detached from its process: the source is over, its tracks changed, the process failed, or it has to make
+ * other renditions.
  */
 export type Parting = 'over' | 'changed' | 'failed' | 'restart'
 
 export interface PushedParts {
-  /** Starts the process for these tracks; null when that is impossible. */
+  /** Starts the process for these tracks; null when that fails. */
   readonly begin: (tracks: readonly TrackInfo[]) => FfmpegProcess | null
-  /** The source sends no video, so that there is nothing to begin with; called once until it does. */
-  readonly blind: () => void
-  /** Called once or more often; the first word counts. */
+  /** The source sends no video, so no process can start. Called each time its tracks lack video. */
+  readonly noVideo: () => void
+  /** May be called several times; the first call counts. */
   readonly part: (why: Parting) => void
 }
 
-/** Between a source and the one process that is fed from it. */
+/** Feeds one process from a source. */
 export class PushedInput implements FrameSink {
   readonly #parts: PushedParts
   readonly #mux: MuxFeed
@@ -35,12 +35,12 @@ export class PushedInput implements FrameSink {
     })
   }
 
-  /** Sound alone makes no picture: it is not given to the process, and video that comes later begins one. */
+  /** Does not start a process for audio only; one starts when the source adds video. */
   tracks(tracks: readonly TrackInfo[]): void {
     this.#hasVideo = tracks.some(({ kind }) => kind === 'video')
     if (this.#hasVideo) this.#mux.tracks(tracks)
     else if (this.#process !== null) this.#part('changed')
-    else if (!this.#isOver) this.#parts.blind()
+    else if (!this.#isOver) this.#parts.noVideo()
   }
 
   frame(frame: Frame): void {
@@ -63,7 +63,7 @@ export class PushedInput implements FrameSink {
     else void this.#process.exited.then(() => this.#part('failed'))
   }
 
-  /** What comes from now on is not for this process. */
+  /** Detaches the process; it gets no more frames. */
   #part(why: Parting): void {
     this.#isOver = true
     this.#process = null

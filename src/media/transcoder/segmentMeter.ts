@@ -6,23 +6,23 @@ import { allBoxes, find, viewOf } from '../codecs/boxes.ts'
 
 export interface SegmentMeterOptions {
   readonly clock: Pick<Clock, 'now'>
-  /** Of each rendition that is made, by its place in the ladder. */
+  /** The folder of each rendition that is made, by its index in the ladder. */
   readonly folders: ReadonlyMap<number, string>
-  /** Only what this process wrote is measured. */
+  /** Measures only segments of this launch. */
   readonly launch: number
   readonly measured: (index: number, sample: RenditionSample) => void
 }
 
-/** A segment of a media playlist, with what may be said of it in between: seconds, launch and name. */
+/** A segment of a media playlist, with any tags in between: seconds, name and launch. */
 const SEGMENT = /^#EXTINF:([\d.]{1,16}),.*\n(?:#.*\n)*((\d{1,9})_\d+\.m4s)$/gm
 
-/** What comes before the media of a segment is far less: 16 bytes a picture. */
+/** The header of a segment is far smaller: 16 bytes for each frame. */
 const HEAD_BYTES = 32_768
 
 /** Measures the segments of one ffmpeg process as they appear in its playlists. */
 export class SegmentMeter {
   readonly #options: SegmentMeterOptions
-  /** The latest of each rendition. */
+  /** The latest measured segment of each rendition. */
   readonly #seen: string[] = []
   #isLooking = false
 
@@ -30,7 +30,7 @@ export class SegmentMeter {
     this.#options = options
   }
 
-  /** To be called every second. Never rejects: what cannot be read, because it is gone, is not measured. */
+  /** Call it every second. Never rejects: skips a segment that is gone. */
   async look(): Promise<void> {
     if (this.#isLooking) return
     this.#isLooking = true
@@ -46,26 +46,26 @@ export class SegmentMeter {
     const fresh = mine.slice(mine.findLastIndex(([, , name]) => name === this.#seen[index]) + 1)
     for (const [, seconds, name = ''] of fresh) {
       this.#seen[index] = name
-      const { size, pictures } = await readHead(join(folder, name))
+      const { size, frames } = await readHead(join(folder, name))
       if (!(Number(seconds) > 0)) continue
-      const framerate = pictures === null ? null : Math.round((pictures * 100) / Number(seconds)) / 100
+      const framerate = frames === null ? null : Math.round((frames * 100) / Number(seconds)) / 100
       measured(index, { atMs: clock.now(), framerate, bitrate: Math.round((size * 8) / Number(seconds)) })
     }
   }
 }
 
-async function readHead(path: string): Promise<{ size: number; pictures: number | null }> {
+async function readHead(path: string): Promise<{ size: number; frames: number | null }> {
   const file = await open(path)
   try {
     const { size } = await file.stat()
     const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(size, HEAD_BYTES)))
-    return { size, pictures: framesIn(buffer.subarray(0, bytesRead)) }
+    return { size, frames: framesIn(buffer.subarray(0, bytesRead)) }
   } finally {
     await file.close()
   }
 }
 
-/** How many samples the first track has, which is the video of all renditions (ISO/IEC 14496-12 section 8.8). */
+/** The number of samples of the first track, which is the video in all renditions (ISO/IEC 14496-12 section 8.8). */
 function framesIn(head: Buffer): number | null {
   const moof = find(viewOf(head), 'moof')
   const [video] = moof === undefined ? [] : allBoxes(moof, 'traf')

@@ -23,34 +23,34 @@ export interface TranscoderOptions {
   readonly load: EngineLoad
   readonly clock: Clock
   readonly log: Logger
-  /** Below it each engine has a folder of its own; nothing else may be there. */
+  /** Has one folder for each engine, and must hold nothing else. */
   readonly folder: string
 }
 
-/** A transcoder with ffmpeg processes of this node. */
+/** A transcoder that runs ffmpeg processes on this node. */
 export interface FfmpegTranscoder extends Transcoder {
-  /** Removes what an earlier process has left. Call it first. */
+  /** Removes the files of an earlier server. Call it first. */
   start(): Promise<void>
   /** Ends every job. Idempotent. */
   stop(): Promise<void>
-  /** Where the files of an engine are: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
+  /** The folder of an engine: `main.m3u8`, `thumbnail.jpeg`, and a folder for each rendition. */
   folderOf(engineId: string): string
 }
 
 export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
   const { folder, log } = options
   const jobs = new Map<string, RunningTranscode>()
-  const leaving = new Map<string, Promise<void>>()
+  const stopping = new Map<string, Promise<void>>()
   const launches = new Launches(options.clock)
   const folderOf = (engineId: string): string => `${folder}/${engineId}`
 
-  async function kill(engineId: string, goesOn = false): Promise<void> {
+  async function kill(engineId: string, keepFolder = false): Promise<void> {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
-    if (!goesOn) launches.anew(engineId)
-    if (job) leaving.set(engineId, job.stop(goesOn))
-    await leaving.get(engineId)
-    leaving.delete(engineId)
+    if (!keepFolder) launches.restartNumbers(engineId)
+    if (job) stopping.set(engineId, job.stop(keepFolder))
+    await stopping.get(engineId)
+    stopping.delete(engineId)
   }
 
   return {
@@ -62,31 +62,31 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
       await mkdir(folder, { recursive: true, mode: 0o700 })
     },
     async stop() {
-      await Promise.all([...jobs.keys(), ...leaving.keys()].map((id) => kill(id)))
+      await Promise.all([...jobs.keys(), ...stopping.keys()].map((id) => kill(id)))
       await options.sources.stop()
       await rm(folder, { recursive: true, force: true })
     },
-    launch(job, tell) {
+    launch(job, notify) {
       if (jobs.has(job.engineId)) return
       const tools = { ...options, nextLaunch: () => launches.next(job.engineId) }
-      const mine = new RunningTranscode(job, folderOf(job.engineId), tools, tell)
+      const mine = new RunningTranscode(job, folderOf(job.engineId), tools, notify)
       jobs.set(job.engineId, mine)
-      void begin(job, mine, tell)
+      void begin(job, mine, notify)
     },
   }
 
-  /** Whatever an earlier job of this engine has to clear away comes first. */
+  /** Starts a job after an earlier one of this engine has stopped. */
   async function begin(
     job: TranscodeJob,
     mine: RunningTranscode,
-    tell: (event: TranscodeEvent | TranscodeLog) => void,
+    notify: (event: TranscodeEvent | TranscodeLog) => void,
   ): Promise<void> {
     try {
-      await leaving.get(job.engineId)
+      await stopping.get(job.engineId)
       await mine.start()
     } catch (error) {
       log.warn({ engine: job.engineId, err: error }, 'an engine could not be started')
-      tell({ kind: 'died', message: `it could not be started: ${String(error)}` })
+      notify({ kind: 'died', message: `it could not be started: ${String(error)}` })
     }
   }
 }

@@ -13,7 +13,7 @@ const assemble = (codec: VideoCodec, packets: readonly VideoPacket[]) => {
   return packets.flatMap((packet) => assembler.push(packet, 0))
 }
 
-/** Temporal units of AV1 as RTP carries them: OBUs without size and delimiter, cut into elements of `size` bytes. */
+/** Splits AV1 temporal units as RTP does: OBUs without size and delimiter, in elements of `size` bytes. */
 function av1Packets(units: readonly Buffer[], size: number): VideoPacket[] {
   let index = 0
   return units.flatMap((unit, at) => {
@@ -51,14 +51,14 @@ describe.each(['vp8', 'vp9'] as const)('%s', (codec) => {
   const packets = packetsOf(codec)
   const frames = ivfFrames(codec)
 
-  it('gives back what the encoder made, with its keyframes and their size', () => {
+  it('returns the encoded frames, with the size of each keyframe', () => {
     const found = assemble(codec, packets)
     expect(found.map(({ data }) => data)).toEqual(frames)
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
     expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
   })
 
-  it('knows where a keyframe begins', () => {
+  it('finds the start of a keyframe', () => {
     const starts = packets.filter(({ payload }) => videoReader(codec).isKeyStart(payload))
     expect(starts.map(({ timestamp }) => timestamp - (packets[0]?.timestamp ?? 0))).toEqual([0, 4 * 9000])
   })
@@ -68,7 +68,7 @@ describe('h264', () => {
   const packets = packetsOf('h264')
   const units = annexBUnits('h264.h264')
 
-  it('gives back what the encoder made, with its keyframes, size and configuration', () => {
+  it('returns the encoded frames, with size and configuration of each keyframe', () => {
     const found = assemble('h264', packets)
     expect(found.flatMap(({ data }) => splitNals(data) ?? [])).toEqual(units)
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
@@ -78,7 +78,7 @@ describe('h264', () => {
     expect([sets?.sps[0], sets?.pps[0]]).toEqual(units.slice(0, 2))
   })
 
-  it('is cut into packets that make the same frames again', () => {
+  it('is split into packets that join to the same frames', () => {
     const nal = fc.tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 300 }))
     const frames = fc.array(
       nal.map(([type, body]) => Buffer.concat([Buffer.from([0x60 | type]), body])),
@@ -97,7 +97,7 @@ describe('h264', () => {
   })
 
   it.each([
-    // Made by an encoder for 1920x1080 (cropped from 1088, high profile) and 1280x720 (main).
+    // From an encoder, for 1920x1080 (cropped from 1088, high profile) and 1280x720 (main).
     ['67640028acd940780227e5c044000003000400000300f03c60c658', 1920, 1080],
     ['674d401fe8802802dd80b501010140000003004000000c83c60c4480', 1280, 720],
   ])('has the size that its SPS tells', (sps, width, height) => {
@@ -116,7 +116,7 @@ describe('h264', () => {
 describe('av1', () => {
   const units = ivfFrames('av1')
 
-  it('gives back what the encoder made without temporal delimiters, and the av1C of its sequence header', () => {
+  it('returns the encoded frames without temporal delimiters, and the av1C of the sequence header', () => {
     const found = assemble('av1', av1Packets(units, 300))
     expect(found.map(({ data }) => splitObus(data))).toEqual(units.map((unit) => splitObus(unit).slice(1)))
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true])
@@ -125,7 +125,7 @@ describe('av1', () => {
   })
 })
 
-/** Without the units around a picture of H.264: a frame is whole when its slices are. */
+/** The slices of an H.264 frame, without the other units. */
 const pictureData = (codec: VideoCodec, data: Buffer): Buffer =>
   codec === 'h264' ? lengthPrefixed((splitNals(data) ?? []).filter((nal) => (nal.readUInt8(0) & 31) <= 5)) : data
 
@@ -183,11 +183,11 @@ describe('frames', () => {
   )
 })
 
-describe('a packet that never comes', () => {
+describe('a lost packet', () => {
   const FRAME_MS = 100
   const once = packetsOf('vp8')
   const lastIndex = once.at(-1)?.index ?? 0
-  /** Two minutes of a stream so small that most of its frames are one packet. */
+  /** Two minutes of a low-bitrate stream: most frames are one packet. */
   const packets = Array.from({ length: 20 }, (_, round) =>
     once.map((packet) => ({
       ...packet,
@@ -198,7 +198,7 @@ describe('a packet that never comes', () => {
   const atMs = ({ timestamp }: { timestamp: number }): number =>
     ((timestamp - (packets[0]?.timestamp ?? 0)) / 9000) * FRAME_MS
 
-  it('holds pictures back for about a second, however few packets a second there are', () => {
+  it('delays frames for about a second, at any packet rate', () => {
     const assembler = new FrameAssembler(videoReader('vp8'))
     const lost = [40, 90, 91, 140].map((at) => packets[at])
     let latestMs = 0
@@ -210,7 +210,7 @@ describe('a packet that never comes', () => {
     expect(latestMs).toBeLessThanOrEqual(1000 + FRAME_MS)
   })
 
-  it('is waited for as long as it may still be repaired', () => {
+  it('delays frames as long as a retransmission may still arrive', () => {
     const assembler = new FrameAssembler(videoReader('vp8'))
     const late = packets[20]
     const found = packets.flatMap((packet) => {
@@ -235,5 +235,5 @@ describe('opus', () => {
     expect(opusChannels(Buffer.from(hex, 'hex'))).toBe(channels)
   })
 
-  it('is nothing when it is empty', () => expect(opusSamples(Buffer.alloc(0))).toBeNull())
+  it('has no duration when it is empty', () => expect(opusSamples(Buffer.alloc(0))).toBeNull())
 })

@@ -15,59 +15,59 @@ function stepping() {
     clock,
     passed,
     flush: () => step.flush(),
-    picture: (ms: number) => step.picture(frame('video', ms)),
-    sound: (ms: number) => step.sound(frame('audio', ms)),
+    video: (ms: number) => step.video(frame('video', ms)),
+    audio: (ms: number) => step.audio(frame('audio', ms)),
   }
 }
 
-test('pictures wait for the sound of their time, in their order', () => {
-  const { picture, sound, passed } = stepping()
-  sound(0)
-  for (const ms of [33, 66, 100]) picture(ms)
+test('video waits for the audio of its time, in order', () => {
+  const { video, audio, passed } = stepping()
+  audio(0)
+  for (const ms of [33, 66, 100]) video(ms)
   expect(passed).toEqual(['audio 0'])
-  sound(70)
+  audio(70)
   expect(passed).toEqual(['audio 0', 'audio 70', 'video 33', 'video 66'])
-  sound(100)
+  audio(100)
   expect(passed.at(-1)).toBe('video 100')
 })
 
-test('before any sound has come nothing waits', () => {
-  const { picture, passed } = stepping()
-  picture(0)
-  picture(33)
+test('video does not wait before the first audio', () => {
+  const { video, passed } = stepping()
+  video(0)
+  video(33)
   expect(passed).toEqual(['video 0', 'video 33'])
 })
 
-test('sound that does not come is not waited for until it is there again', () => {
-  const { picture, sound, passed, clock } = stepping()
-  sound(0)
-  picture(33)
+test('video does not wait for missing audio until it returns', () => {
+  const { video, audio, passed, clock } = stepping()
+  audio(0)
+  video(33)
   clock.advance(199)
-  picture(66)
+  video(66)
   expect(passed).toEqual(['audio 0'])
   clock.advance(1)
-  picture(99)
-  picture(132)
+  video(99)
+  video(132)
   expect(passed).toEqual(['audio 0', 'video 33', 'video 66', 'video 99', 'video 132'])
-  sound(120)
-  picture(165)
+  audio(120)
+  video(165)
   expect(passed.slice(5)).toEqual(['audio 120'])
 })
 
-test('sound that an encoder always sends late is waited for once, and pictures flow', () => {
-  const { picture, sound, passed, clock } = stepping()
+test('video waits once for audio that is always late, then flows', () => {
+  const { video, audio, passed, clock } = stepping()
   for (let ms = 0; ms < 2000; ms += 40) {
-    picture(300 + ms)
-    sound(ms)
+    video(300 + ms)
+    audio(ms)
     expect(passed.filter((one) => one.startsWith('video')).length).toBe(ms / 40 + 1)
     clock.advance(40)
   }
 })
 
-test('what waits goes on when other times begin', () => {
-  const { picture, sound, passed, flush } = stepping()
-  sound(0)
-  picture(5000)
+test('a flush releases the waiting video', () => {
+  const { video, audio, passed, flush } = stepping()
+  audio(0)
+  video(5000)
   flush()
   expect(passed).toEqual(['audio 0', 'video 5000'])
 })

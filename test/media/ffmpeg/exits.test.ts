@@ -3,7 +3,7 @@ import { exitReason, wasKilled } from '../../../src/media/ffmpeg/exits.ts'
 
 const NOISE = '[swscaler @ 0x1] deprecated pixel format used'
 
-test('a process that was killed is said to have been, whatever it said last, by itself or through a shell', () => {
+test('the reason of a killed process names the signal and not its output, with and without a shell', () => {
   for (const exit of [
     { code: null, signal: 'SIGKILL', tail: NOISE },
     { code: 137, signal: null, tail: NOISE },
@@ -14,7 +14,7 @@ test('a process that was killed is said to have been, whatever it said last, by 
   expect(exitReason({ code: 143, signal: null, tail: NOISE })).toBe('ffmpeg was ended from outside (SIGTERM)')
 })
 
-test('a process that failed is told of by what it said last', () => {
+test('the reason of a failed process is its last output', () => {
   const failed = { code: 1, signal: null, tail: 'a warning\nConversion failed!\n' }
   expect([exitReason(failed), wasKilled(failed)]).toEqual(['ffmpeg ended with 1: Conversion failed!', false])
   expect(exitReason({ code: 234, signal: null, tail: '' })).toBe('ffmpeg ended with 234')

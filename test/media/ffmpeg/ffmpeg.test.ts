@@ -19,7 +19,7 @@ function run(job: Omit<FfmpegJob, 'name'>, host = ffmpeg): FfmpegProcess {
   return started.value
 }
 
-/** Runs until somebody ends it, reading from nothing of ours. */
+/** Runs until a signal ends it, without input from the test. */
 const ENDLESS = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
 const PICTURE = ['-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=25:duration=1', '-f', 'mpegts', 'pipe:1']
 
@@ -42,7 +42,7 @@ function statOf(pid: string): string[] {
   }
 }
 
-test('what it writes arrives, and it says how far it is', async () => {
+test('its output and its progress arrive', async () => {
   const chunks: Buffer[] = []
   const said: Progress[] = []
   const child = run({ args: PICTURE, stdout: (chunk) => chunks.push(chunk), onProgress: (p) => said.push(p) })
@@ -53,7 +53,7 @@ test('what it writes arrives, and it says how far it is', async () => {
   expect(ffmpeg.running).toBe(0)
 })
 
-test('what is written to it is its input, and it ends with it', async () => {
+test('it reads what is written to it, and ends with its input', async () => {
   const video: Buffer[] = []
   await run({ args: PICTURE, stdout: (chunk) => video.push(chunk) }).exited
   const child = run({ args: ['-f', 'mpegts', '-i', 'pipe:0', '-f', 'null', '-'], stdin: true })
@@ -64,7 +64,7 @@ test('what is written to it is its input, and it ends with it', async () => {
   expect(child.write(Buffer.alloc(1))).toBe(false)
 })
 
-test('a reader that does not read is not fed beyond the bound', async () => {
+test('a process that does not read gets no more bytes than the bound', async () => {
   const child = run({ args: ['-f', 'rawvideo', '-s', '16x16', '-i', 'pipe:0', ...ENDLESS.slice(5)], stdin: true })
   process.kill(child.pid ?? 0, 'SIGSTOP')
   const megabyte = Buffer.alloc(1024 * 1024)
@@ -75,7 +75,7 @@ test('a reader that does not read is not fed beyond the bound', async () => {
   expect(await child.stop(50)).toMatchObject({ signal: 'SIGKILL' })
 })
 
-test('a failure is told in its own words, the last 4 KiB of them', async () => {
+test('a failure reports the last 4 KiB of its output', async () => {
   const child = run({ args: ['-i', '/nowhere/at/all.mp4', '-f', 'null', '-'] })
   const { code, tail } = await child.exited
   expect(code).not.toBe(0)
@@ -84,14 +84,14 @@ test('a failure is told in its own words, the last 4 KiB of them', async () => {
   expect((await talker.exited).tail.length).toBeLessThanOrEqual(4096)
 })
 
-test('a program that is not there is a refusal that says what to do', () => {
+test('a missing program is a refusal that says what to do', () => {
   expect(create({ binary: 'no-such-program' }).run({ name: 'x', args: [] })).toMatchObject({
     ok: false,
     error: { code: 'missing', message: expect.stringContaining('ffmpeg.path') },
   })
 })
 
-test('there are never more than allowed', async () => {
+test('the number of processes never exceeds the limit', async () => {
   const host = create({ maxChildren: 1 })
   const first = run({ args: ENDLESS }, host)
   expect(host.run({ name: 'second', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
@@ -103,7 +103,7 @@ test('there are never more than allowed', async () => {
   expect(host.run({ name: 'late', args: ENDLESS })).toMatchObject({ ok: false, error: { code: 'busy' } })
 })
 
-test('asked to stop, one without input finishes its output', async () => {
+test('a process without input finishes its output when it is stopped', async () => {
   const started = Promise.withResolvers<void>()
   const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
   await started.promise
@@ -111,7 +111,7 @@ test('asked to stop, one without input finishes its output', async () => {
   await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
 })
 
-test('one that does not stop is killed, and its guard with it', async () => {
+test('a process that does not stop is killed together with its guard', async () => {
   const started = Promise.withResolvers<void>()
   const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
   await started.promise
@@ -120,7 +120,7 @@ test('one that does not stop is killed, and its guard with it', async () => {
   await vi.waitFor(() => expect(membersOf(child.pid ?? 0)).toEqual([]), { timeout: 30_000 })
 })
 
-test('a script is its whole input, and it ends when we ask it to all the same', async () => {
+test('a script is its whole input, and it still ends when it is stopped', async () => {
   const started = Promise.withResolvers<void>()
   const script = "ffconcat version 1.0\nfile 'nowhere.mp4'\n"
   const args = ['-f', 'concat', '-i', 'pipe:0', '-f', 'null', '-']
@@ -130,12 +130,12 @@ test('a script is its whole input, and it ends when we ask it to all the same', 
   expect(await endless.stop(5000)).toMatchObject({ signal: null })
 })
 
-test('it is stopped when it says what it is to be stopped for', async () => {
+test('it stops when its output matches `endsOn`', async () => {
   const child = run({ args: ['-loglevel', 'info', ...ENDLESS], endsOn: /Stream mapping/ })
   expect(await child.exited).toMatchObject({ signal: null, tail: expect.stringContaining('Stream mapping') })
 })
 
-test('of our environment it gets what programs need, and no secret', async () => {
+test('it gets the environment that programs need, and no secret', async () => {
   vi.stubEnv('SLUICE_STORAGE_URL', 'postgres://user:password-of-this-test@db/sluice')
   vi.stubEnv('FFREPORT', 'file=/tmp/report-of-this-test.log')
   const started = [ENDLESS, ['-f', 'h264', '-i', 'pipe:0', '-f', 'null', '-']].map((args, at) =>
@@ -150,7 +150,7 @@ test('of our environment it gets what programs need, and no secret', async () =>
   await Promise.all(started.map((child) => child.stop(2000)))
 })
 
-test('killed from outside, it is reported as ended', async () => {
+test('a process that is killed from outside is reported as ended', async () => {
   const started = Promise.withResolvers<void>()
   const child = run({ args: ENDLESS, onProgress: () => started.resolve() })
   await started.promise

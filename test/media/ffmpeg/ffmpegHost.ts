@@ -4,8 +4,8 @@ import { createFfmpeg } from '../../../src/media/ffmpeg/ffmpeg.ts'
 import { silentLog } from '../../support/app.ts'
 
 /**
- * A process that starts ffmpeg as its child in the way that is asked for, says the child's process group, and then waits
- * to be killed.
+ * A process that starts ffmpeg as its child in the requested mode, prints the child's process group, and waits to be
+ * killed.
  */
 const ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'ffmpeg', maxChildren: 1 })
 const endless = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']

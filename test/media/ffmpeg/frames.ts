@@ -31,14 +31,14 @@ const AUDIO_ARGS: Record<AudioCodec, string[]> = {
   opus: ['-c:a', 'libopus', '-ar', '48000', '-ac', '2'],
 }
 
-/** Encodes test pictures and a tone with ffmpeg and reads the result, packet by packet, with ffprobe. */
+/** Encodes a test video and a tone with ffmpeg and reads the result, packet by packet, with ffprobe. */
 export async function encoded(wanted: Wanted): Promise<Recorded> {
   const { video, audio, seconds, size = '160x120', gop = 50 } = wanted
-  const picture = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`]
+  const videoInput = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25:duration=${seconds}`]
   const tone = ['-f', 'lavfi', '-i', `sine=frequency=440:duration=${seconds}`]
   const file = `${process.env['TMPDIR'] ?? '/tmp'}/sluice-frames-${process.pid}-${Math.random()}.mkv`
   const args = [
-    ...(video ? picture : []),
+    ...(video ? videoInput : []),
     ...(audio ? tone : []),
     ...(video ? [...VIDEO_ARGS[video](wanted), '-g', String(gop), '-keyint_min', String(gop)] : []),
     ...(audio ? AUDIO_ARGS[audio] : []),
@@ -115,7 +115,7 @@ function bytesOf(dump: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
 }
 
-/** A source that plays what was recorded, again and again, as fast as it happened (or `speed` times that). */
+/** A source that plays a recording in a loop, in real time or `speed` times as fast. */
 export class Player implements RestingSource {
   readonly #recorded: Recorded
   readonly #speed: number
@@ -157,7 +157,7 @@ export class Player implements RestingSource {
     return this.#sinks.size
   }
 
-  /** Other tracks from the next keyframe on. */
+  /** Changes the tracks from the next keyframe on. */
   change(tracks: readonly TrackInfo[]): void {
     this.#tracks = tracks
     this.#cache = []

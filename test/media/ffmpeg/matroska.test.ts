@@ -32,7 +32,7 @@ const CASES: [VideoCodec | undefined, AudioCodec | undefined, number][] = [
   [undefined, 'opus', 0],
 ]
 
-describe('ffprobe reads what is written, with every packet as it was', () => {
+describe('ffprobe reads every packet back unchanged', () => {
   test.each(CASES)('%s and %s, %i B-frames', async (video, audio, bframes) => {
     const wanted = { ...(video ? { video } : {}), ...(audio ? { audio } : {}), seconds: 3, bframes }
     const recorded = await encoded(wanted)
@@ -49,14 +49,14 @@ describe('ffprobe reads what is written, with every packet as it was', () => {
   })
 })
 
-test('what was written can be decoded without an error, to the last frame', async () => {
+test('a decoder reads all frames without an error', async () => {
   const recorded = await encoded({ video: 'h264', audio: 'aac', seconds: 2, bframes: 2 })
   const args = ['-v', 'error', '-i', 'pipe:0', '-f', 'framemd5', '-map', '0:v', '-']
   const decoded = execFileSync('ffmpeg', args, { input: written(recorded) }).toString()
   expect(decoded.split('\n').filter((line) => line.startsWith('0,'))).toHaveLength(50)
 })
 
-test('a file that was cut anywhere can be read up to there', async () => {
+test('a file that is truncated anywhere is readable up to its end', async () => {
   const recorded = await encoded({ video: 'vp8', audio: 'opus', seconds: 2 })
   const file = written(recorded)
   for (const share of [0.3, 0.61, 0.97]) {
@@ -70,7 +70,7 @@ const TRACKS: TrackInfo[] = [
   { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() },
 ]
 
-/** Reads back by the rules of EBML alone. */
+/** Reads with the rules of EBML alone. */
 function parse(bytes: Uint8Array): { timeUs: number; track: number; key: boolean; data: Uint8Array }[] {
   const found: ReturnType<typeof parse> = []
   let at = 0
@@ -117,7 +117,7 @@ const anyFrame: fc.Arbitrary<Frame> = fc
   })
   .map((frame) => ({ ...frame, decodeTimeUs: frame.timeUs }))
 
-test('any frames at any times come back as they were', () => {
+test('any frames with any timestamps are read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(anyFrame, { maxLength: 40 }), (frames) => {
       const back = parse(written({ tracks: TRACKS, frames }))
@@ -132,7 +132,7 @@ test('any frames at any times come back as they were', () => {
   )
 })
 
-test('frames of a track that is not there are left out', () => {
+test('frames of an undeclared track are dropped', () => {
   const writer = new MatroskaWriter(TRACKS.slice(0, 1))
   expect(writer.frame({ kind: 'audio', timeUs: 0, decodeTimeUs: 0, key: true, data: Uint8Array.of(1) })).toHaveLength(0)
 })

@@ -7,7 +7,7 @@ const VIDEO: TrackInfo = { kind: 'video', codec: 'h264', width: 640, height: 360
 const AUDIO: TrackInfo = { kind: 'audio', codec: 'opus', sampleRate: 48_000, channels: 2, config: new Uint8Array() }
 
 let count = 0
-/** Each frame holds its own number, so that it is known again. */
+/** Each frame holds its own number, to identify it. */
 function frame(kind: Frame['kind'], key: boolean): Frame {
   const data = new Uint8Array(200)
   new DataView(data.buffer).setUint32(0, (count += 1))
@@ -16,7 +16,7 @@ function frame(kind: Frame['kind'], key: boolean): Frame {
 
 const numberOf = ({ data }: Frame): number => new DataView(data.buffer).getUint32(0)
 
-/** A reader that takes what it is told to, and notes the numbers of the frames that it got. */
+/** A reader that takes what the test says, and notes the numbers of the frames that it got. */
 function reader(takes: () => boolean = () => true) {
   const got: number[] = []
   const begun: (readonly TrackInfo[])[] = []
@@ -24,7 +24,7 @@ function reader(takes: () => boolean = () => true) {
     begin: (tracks) => begun.push(tracks),
     end: () => undefined,
     write: (bytes) => {
-      // A head, which begins with the id of EBML, is no frame.
+      // A header, which begins with the id of EBML, is not a frame.
       if (bytes[0] === 0x1a) return true
       if (!takes()) return false
       const payload = bytes.subarray(bytes.length - 200)
@@ -35,24 +35,24 @@ function reader(takes: () => boolean = () => true) {
   return { feed, got, begun }
 }
 
-test('it begins with a keyframe of video, and with sound when there is no video', () => {
+test('it begins with a video keyframe, and with audio when there is no video', () => {
   const { feed, got } = reader()
   feed.tracks([VIDEO, AUDIO])
-  const [sound, delta, key, after] = [
+  const [audio, delta, key, after] = [
     frame('audio', true),
     frame('video', false),
     frame('video', true),
     frame('audio', true),
   ]
-  for (const each of [sound, delta, key, after]) feed.frame(each)
+  for (const each of [audio, delta, key, after]) feed.frame(each)
   expect(got).toEqual([numberOf(key), numberOf(after)])
   const radio = reader()
   radio.feed.tracks([AUDIO])
-  radio.feed.frame(sound)
-  expect(radio.got).toEqual([numberOf(sound)])
+  radio.feed.frame(audio)
+  expect(radio.got).toEqual([numberOf(audio)])
 })
 
-test('H.264 without its configuration is waited for', () => {
+test('it waits for the configuration of H.264', () => {
   const { feed, got, begun } = reader()
   feed.tracks([{ ...VIDEO, config: new Uint8Array() }])
   feed.frame(frame('video', true))
@@ -62,7 +62,7 @@ test('H.264 without its configuration is waited for', () => {
   expect(begun).toEqual([[VIDEO]])
 })
 
-test('only a change that matters begins anew', () => {
+test('only a change of codec, configuration or size begins a new stream', () => {
   const { feed, begun } = reader()
   feed.tracks([VIDEO, AUDIO])
   feed.frame(frame('video', true))
@@ -76,10 +76,10 @@ test('only a change that matters begins anew', () => {
   expect(begun).toHaveLength(2)
 })
 
-test('over a hole in its video a stream begins anew with the next keyframe, over rare frames and holes in sound it goes on', () => {
+test('after a gap in the video the next keyframe begins a new stream; rare frames and gaps in the audio do not', () => {
   const begun: number[] = []
   let atMs = 0
-  const feed = new MuxFeed({ begin: () => begun.push(atMs), end: () => undefined, write: () => true, maxHoleUs: 1e6 })
+  const feed = new MuxFeed({ begin: () => begun.push(atMs), end: () => undefined, write: () => true, maxGapUs: 1e6 })
   const send = (kind: Frame['kind'], untilMs: number, stepMs: number, key: boolean): void => {
     for (; atMs < untilMs; atMs += stepMs)
       feed.frame({ kind, key, timeUs: atMs * 1000, decodeTimeUs: atMs * 1000, data: new Uint8Array(1) })
@@ -92,7 +92,7 @@ test('over a hole in its video a stream begins anew with the next keyframe, over
   expect(begun).toEqual([0])
   send('video', 6000, 40, true)
   expect(begun).toEqual([0, 5000])
-  // A picture every three seconds: the first of them looks like a hole.
+  // A frame every three seconds: the first of them looks like a gap.
   send('video', 30_000, 3000, true)
   send('video', 31_000, 40, true)
   expect(begun).toEqual([0, 5000, 9000])
@@ -106,7 +106,7 @@ test('over a hole in its video a stream begins anew with the next keyframe, over
   expect(begun).toEqual([0, 5000, 9000, 0, -1])
 })
 
-test('however a slow reader refuses, no frame is written that lacks what it refers to', () => {
+test('however a slow reader refuses, no frame is written without its reference frames', () => {
   const steps = fc.array(
     fc.record({ kind: fc.constantFrom('video' as const, 'audio' as const), key: fc.boolean(), takes: fc.boolean() }),
     { maxLength: 60 },
@@ -116,7 +116,7 @@ test('however a slow reader refuses, no frame is written that lacks what it refe
       let takes = true
       const { feed, got } = reader(() => takes)
       feed.tracks([VIDEO, AUDIO])
-      /** Video frames since the last keyframe, by number; a frame needs all before it in its group. */
+      /** Numbers of the video frames since the last keyframe; a frame needs all before it in its group. */
       let group: number[] = []
       for (const step of all) {
         takes = step.takes
@@ -132,7 +132,7 @@ test('however a slow reader refuses, no frame is written that lacks what it refe
   )
 })
 
-test('what a slow reader did not get is counted up to the next keyframe, with its time, and nothing before the first frame', () => {
+test('frames that a slow reader misses are counted up to the next keyframe, with their time, but none before the first', () => {
   let takes = true
   const { feed } = reader(() => takes)
   feed.tracks([VIDEO, AUDIO])

@@ -35,7 +35,7 @@ function readAll(pieces: readonly string[]): Progress[] {
   return said
 }
 
-test('a block is understood wherever the pipe cuts it', () => {
+test('a block is read wherever the pipe splits it', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(BLOCK.length), { maxLength: 6 }), (cuts) => {
       const at = [0, ...cuts.sort((a, b) => a - b), BLOCK.length]
@@ -45,13 +45,13 @@ test('a block is understood wherever the pipe cuts it', () => {
   )
 })
 
-test('what is not known yet is left out', () => {
+test('unknown values are absent', () => {
   expect(readAll(['bitrate=N/A\ntotal_size=N/A\nout_time_us=-9223372036854775807\nspeed=N/A\nprogress=end\n'])).toEqual(
     [{}],
   )
 })
 
-test('whatever is written, it holds', () => {
+test('any input is read without an error', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 50 }), { maxLength: 10 }), (pieces) => {
       expect(() => readAll(pieces)).not.toThrow()

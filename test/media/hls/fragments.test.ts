@@ -24,7 +24,7 @@ function readAll(pieces: readonly Buffer[]): { inits: Init[]; fragments: Mp4Frag
   return { inits, fragments }
 }
 
-test('fragments follow one another without a gap, and those of a keyframe are known', () => {
+test('fragments have no gaps between them, and each says whether it begins with a keyframe', () => {
   const { inits, fragments } = readAll([file])
   expect(inits).toHaveLength(1)
   expect(inits[0]?.tracks.map((track) => track.kind)).toEqual(['video', 'audio'])
@@ -38,7 +38,7 @@ test('fragments follow one another without a gap, and those of a keyframe are kn
   expect(fragments.filter(({ key }) => key).map(({ start }) => Math.round(start))).toEqual([0, 1, 2, 3])
 })
 
-test('it does not matter where the pipe cuts', () => {
+test('fragments are the same wherever the pipe splits the bytes', () => {
   const whole = readAll([file])
   fc.assert(
     fc.property(fc.array(fc.nat(file.length), { maxLength: 30 }), (cuts) => {
@@ -49,13 +49,13 @@ test('it does not matter where the pipe cuts', () => {
   )
 })
 
-describe('what is no MP4', () => {
-  test('a box of an impossible size is refused, not waited for', () => {
+describe('invalid MP4', () => {
+  test('a box of an impossible size is refused at once', () => {
     expect(() => readAll([Buffer.from([0x7f, 0, 0, 0, 1, 2, 3, 4])])).toThrow(BadStream)
     expect(() => readAll([Buffer.from([0, 0, 0, 7, 1, 2, 3, 4])])).toThrow(BadStream)
   })
 
-  test('damage anywhere ends in a refusal or in other fragments, never in anything else', () => {
+  test('damage anywhere leads to a refusal or to other fragments, and to no other error', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(2000), fc.nat(255)), { minLength: 1, maxLength: 8 }), (damage) => {
         const damaged = Buffer.from(file.subarray(0, 4000))

@@ -7,7 +7,7 @@ import { silentLog } from '../../support/app.ts'
 
 const STALL_MS = 15_000
 
-test('a publisher that was silent for a while was taken for an ffmpeg that hangs', async () => {
+test('a pause of the publisher was mistaken for an ffmpeg that hangs', async () => {
   const clock = new ManualClock()
   let kills = 0
   const process = {

@@ -74,7 +74,7 @@ function listed(stream: HlsStream): Listed[] {
     })
 }
 
-/** What a player makes of the listed segments of one run. */
+/** Decodes the listed segments of one run, as a player would. */
 function probe(stream: HlsStream, segments: Listed[]) {
   const file = join(folder, `${Math.random()}.mp4`)
   const parts = segments.map(({ sequence }) => stream.piece({ kind: 'segment', sequence })!)
@@ -87,7 +87,7 @@ function probe(stream: HlsStream, segments: Listed[]) {
   return { codecs: streams.map((s) => s.codec_name), frames: Number(streams[0]?.nb_read_frames), streams, format }
 }
 
-test('H.264 and AAC are packaged as they are, in segments of two seconds that play', async () => {
+test('H.264 and AAC are copied into segments of two seconds that play', async () => {
   const { stream } = package_(h264)
   expect(await stream.ready(6000)).toBe(true)
   await vi.waitFor(() => expect(listed(stream).length).toBeGreaterThanOrEqual(3), { timeout: 30_000 })
@@ -113,7 +113,7 @@ test('VP8 and Opus become H.264 and AAC, with a keyframe every two seconds', asy
   expect(probe(stream, segments).codecs).toEqual(['h264', 'aac'])
 })
 
-test('when ffmpeg is killed the stream goes on behind a discontinuity, and its numbers go on', async () => {
+test('when ffmpeg is killed, the stream continues after a discontinuity with the next numbers', async () => {
   const { stream } = package_(h264)
   await stream.ready(6000)
   const before = listed(stream)
@@ -131,7 +131,7 @@ test('when ffmpeg is killed the stream goes on behind a discontinuity, and its n
   ).toBeGreaterThan(40)
 })
 
-test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
+test('when ffmpeg hangs it is killed, and the stream continues', async () => {
   const { stream } = package_(h264)
   await stream.ready(6000)
   expect(signal('SIGSTOP')).toBe(1)
@@ -144,7 +144,7 @@ test('when ffmpeg hangs it is killed, and the stream goes on', async () => {
   )
 })
 
-/** Signals every ffmpeg that this process has started; answers how many. */
+/** Signals every ffmpeg that this process has started; returns how many. */
 function signal(name: NodeJS.Signals): number {
   const out = execFileSync('ps', ['-o', 'pid=,comm=', '--ppid', String(process.pid)]).toString()
   const pids = out.split('\n').flatMap((line) => (line.endsWith(' ffmpeg') ? [Number.parseInt(line, 10)] : []))
@@ -152,7 +152,7 @@ function signal(name: NodeJS.Signals): number {
   return pids.length
 }
 
-test('other tracks begin a new run, and what the old one had is kept', async () => {
+test('a change of tracks begins a new run, and the segments of the old one stay', async () => {
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   player.change(h264.tracks.map((track) => (track.kind === 'video' ? { ...track, width: 322 } : track)))
@@ -165,7 +165,7 @@ test('other tracks begin a new run, and what the old one had is kept', async () 
   ).toEqual(['h264', 'aac'])
 })
 
-test('a source that ends ends the playlist, and what there is can be played to its end', async () => {
+test('the end of a source ends the playlist, which still plays to its end', async () => {
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   player.end()
@@ -178,7 +178,7 @@ describe.each([
   ['passed on', { video: 'h264', audio: 'aac' }],
   ['converted', { video: 'vp8', audio: 'opus' }],
 ] as const)('video that is %s', (_, codecs) => {
-  test('may be missing for seconds: playlist and media agree, and players stay as near to the live edge as before', async () => {
+  test('may be missing for seconds: playlist and media agree, and players stay as close to the live edge as before', async () => {
     const recorded = await encoded({ ...codecs, seconds: 12, gop: 50, size: '320x180' })
     const [fromUs, untilUs] = [5_000_000, 8_000_000]
     const hub = new Hub()
@@ -201,7 +201,7 @@ describe.each([
   })
 })
 
-/** Plays what `takes` four times as fast as it happened. */
+/** Plays `takes` at four times real time. */
 async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Frame) => boolean): Promise<void> {
   const startedAt = performance.now()
   for (const frame of frames.toSorted((a, b) => a.decodeTimeUs - b.decodeTimeUs)) {
@@ -211,7 +211,7 @@ async function playInto(sink: FrameSink, { frames }: Recorded, takes: (frame: Fr
   }
 }
 
-test('the ordinary end of a broadcast is no failure: nothing is started again, and the log is not warned', async () => {
+test('the normal end of a broadcast is not a failure: no restart, and no warning in the log', async () => {
   const { stream, player, warnings } = package_(h264)
   await stream.ready(6000)
   player.end()
@@ -219,7 +219,7 @@ test('the ordinary end of a broadcast is no failure: nothing is started again, a
   expect([warnings, stream.problem, ffmpeg.running]).toEqual([[], null, 0])
 })
 
-test('a publisher that leaves just when ffmpeg has failed leaves an ended stream, not one that is waited for', async () => {
+test('a stream has ended when its publisher leaves just after ffmpeg failed', async () => {
   const { stream, player } = package_(h264)
   await stream.ready(6000)
   expect(signal('SIGKILL')).toBe(1)
@@ -228,7 +228,7 @@ test('a publisher that leaves just when ffmpeg has failed leaves an ended stream
   expect(ffmpeg.running).toBe(0)
 })
 
-test('without ffmpeg nothing is ready, and the reason is known', async () => {
+test('without ffmpeg no segment is ready, and the stream has the reason', async () => {
   const without = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 1 })
   const { stream } = package_(h264, without)
   await vi.waitFor(() => expect(stream.problem).toContain('ffmpeg.path'), { timeout: 30_000 })

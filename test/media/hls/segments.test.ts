@@ -48,7 +48,7 @@ interface Read {
   entries: { sequence: number; duration: number; changes: boolean; run: number }[]
 }
 
-/** Reads a playlist as a player does. */
+/** Reads a playlist as a player would. */
 function read(text: string): Read {
   const number = (tag: string): number => Number(new RegExp(`#${tag}:(\\d+)`).exec(text)?.[1])
   const entries: Read['entries'] = []
@@ -70,7 +70,7 @@ function read(text: string): Read {
   }
 }
 
-test('no listed part is longer than the part target, and one long part holds players back only while it is listed', () => {
+test('no listed part exceeds the part target, and one long part raises it only while it is listed', () => {
   const list = new SegmentList({ targetSeconds: 2, listed: 6, maxBytes: 1e9, parts: true })
   list.begin(Buffer.from('init'))
   const targets = Array.from({ length: 80 }, (_, at) => {
@@ -85,7 +85,7 @@ test('no listed part is longer than the part target, and one long part holds pla
   expect([targets[9], targets[10], targets.at(-1)]).toEqual([0.5, 4.2, 0.5])
 })
 
-test('whatever comes in, playlists are true to one another and to what can be fetched', () => {
+test('for any fragments, playlists agree with each other and with the segments', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
       /** The discontinuity number of every segment ever listed: it must never change (RFC 8216 section 6.2.1). */
@@ -111,7 +111,7 @@ test('whatever comes in, playlists are true to one another and to what can be fe
   )
 })
 
-test('parts are the segment, before and after it was fetched whole', () => {
+test('parts add up to the segment, before and after a request for the whole', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
       const list = play(steps)
@@ -131,16 +131,16 @@ test('parts are the segment, before and after it was fetched whole', () => {
   )
 })
 
-test('no more than the bound is kept, however much comes in', () => {
+test('segments in memory never exceed the bound', () => {
   const list = play(Array.from({ length: 400 }, () => ({ kind: 'fragment', key: true, seconds: 2, bytes: 3000 })))
-  const kept = Array.from({ length: 400 }, (_, sequence) => list.segment(sequence)).filter(
+  const stored = Array.from({ length: 400 }, (_, sequence) => list.segment(sequence)).filter(
     (bytes) => bytes !== undefined,
   )
-  expect(kept.reduce((sum, bytes) => sum + bytes.length, 0)).toBeLessThanOrEqual(LIMITS.maxBytes)
-  expect(kept.length).toBeGreaterThan(1)
+  expect(stored.reduce((sum, bytes) => sum + bytes.length, 0)).toBeLessThanOrEqual(LIMITS.maxBytes)
+  expect(stored.length).toBeGreaterThan(1)
 })
 
-test('without keyframes a segment is cut at twice its length', () => {
+test('without keyframes a segment is cut at twice the target duration', () => {
   const list = play(
     Array.from({ length: 100 }, (_, index) => ({ kind: 'fragment', key: index === 0, seconds: 0.5, bytes: 9 })),
   )
@@ -150,7 +150,7 @@ test('without keyframes a segment is cut at twice its length', () => {
 })
 
 describe('names', () => {
-  test('every piece is found under its own name and no other', () => {
+  test('every piece has one name, and is found under it', () => {
     const small = fc.nat(999_999_999)
     const piece = fc.oneof(
       fc.record({ kind: fc.constant('init' as const), run: small }),
@@ -171,7 +171,7 @@ describe('names', () => {
     fc.assert(fc.property(fc.string(), (text) => pieceOf(text) === null))
   })
 
-  test('what a player waits for is read, or refused', () => {
+  test('a blocking request is parsed, or refused', () => {
     expect(wantedPartOf({})).toBeNull()
     expect(wantedPartOf({ _HLS_msn: '7' })).toEqual({ sequence: 7, part: null })
     expect(wantedPartOf({ _HLS_msn: '7', _HLS_part: '0' })).toEqual({ sequence: 7, part: 0 })

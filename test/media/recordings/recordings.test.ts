@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** Recordings whose book is in memory; `unfinished`: what an earlier process left. */
+/** Recordings with a book in memory; `unfinished`: recordings that an earlier process left. */
 function recordings(clock: ManualClock, unfinished: string[] = []) {
   const ended = new Map<string, number>()
   const begun: string[] = []
@@ -46,7 +46,7 @@ function recordings(clock: ManualClock, unfinished: string[] = []) {
   return { made, files, ended, begun }
 }
 
-test('a recording ended when its broadcast was given up, and not with its last picture', async () => {
+test('a recording ended when its publisher was detected as lost, and not with its last frame', async () => {
   const clock = new ManualClock()
   const { made, ended, begun } = recordings(clock)
   const media = new Hub()
@@ -75,7 +75,7 @@ test('a recording ended when its broadcast was given up, and not with its last p
   expect(ended.get(begun[0] ?? '')).toBe(lastMs)
 })
 
-test('a recording that a crash broke off ended with the start after it, and not with the last that was written', async () => {
+test('a recording that a crash interrupted ended with the next start, and not with its last write', async () => {
   const clock = new ManualClock()
   const id = timeOrderedId(clock.now(), systemRandom)
   const file = new RecordingFiles(dir).begin(id, [{ file: 'part-0.mkv', tracks: [{ kind: 'video', codec: 'vp8' }] }])

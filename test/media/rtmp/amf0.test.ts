@@ -19,7 +19,7 @@ const { value } = fc.letrec<{ value: AmfValue }>((tie) => ({
 const decoded = (hex: string) => decodeAmf(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
 
 describe('AMF0', () => {
-  test('gives back what was written', () => {
+  test('reads back the values that were written', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 6 }), (values) => {
         expect(decodeAmf(encodeAmf(values))).toEqual({ ok: true, value: values })
@@ -28,7 +28,7 @@ describe('AMF0', () => {
     )
   })
 
-  test('reads what encoders write: long strings, arrays with wrong counts, typed objects, dates, nothing', () => {
+  test('reads what encoders write: long strings, arrays with wrong counts, typed objects, dates, null', () => {
     const long = 'x'.repeat(70_000)
     expect(decodeAmf(encodeAmf([long]))).toEqual({ ok: true, value: [long] })
     expect(decoded('08 00000063 0001 61 05 0000 09')).toEqual({ ok: true, value: [new Map([['a', null]])] })
@@ -37,7 +37,7 @@ describe('AMF0', () => {
     expect(decoded('')).toEqual({ ok: true, value: [] })
   })
 
-  test('keeps names that objects of the language have as what they are', () => {
+  test('reads names of JavaScript built-ins as plain properties', () => {
     const object = new Map<string, AmfValue>([
       ['__proto__', 1],
       ['constructor', 2],
@@ -56,7 +56,7 @@ describe('AMF0', () => {
     expect(decoded(hex)).toEqual({ ok: false, error })
   })
 
-  test('refuses what is too deep or too much', () => {
+  test('refuses values that are too deep or too many', () => {
     expect(decoded('0a00000001'.repeat(20) + '05')).toEqual({
       ok: false,
       error: 'AMF0 values are nested more than 8 deep',

@@ -23,7 +23,7 @@ const messages = fc.array(
   { maxLength: 12 },
 )
 
-/** Chunks of messages on different chunk streams take turns; messages on one follow each other. */
+/** Interleaves the chunks of messages on different chunk streams; messages on one follow each other. */
 function interleave(list: readonly { chunks: Buffer[]; on: number }[]): Buffer {
   const queues = [...Map.groupBy(list, ({ on }) => on).values()].map((of) => of.flatMap(({ chunks }) => chunks))
   const out: Buffer[] = []
@@ -37,7 +37,7 @@ function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 describe('chunks', () => {
-  test('give the same messages with any headers, chunk sizes and interleaving, and however the bytes are cut', () => {
+  test('give the same messages with any headers, chunk sizes and interleaving, wherever the bytes are split', () => {
     const property = fc.property(
       messages,
       fc.integer({ min: 1, max: 300 }),
@@ -63,7 +63,7 @@ describe('chunks', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('go on without the extended timestamp in further chunks, as some encoders write them', () => {
+  test('may omit the extended timestamp in further chunks, as some encoders do', () => {
     const sent = message(MESSAGE.video, 0x0200_0000, Buffer.from(Array.from({ length: 300 }, (_, at) => at & 0xff)))
     const strict = writeMessage(sent)
     // Basic header 1, message header 11, extended 4, then chunks of 128 with 1 + 4 between them.
@@ -76,7 +76,7 @@ describe('chunks', () => {
     expect(read(lax)).toEqual({ ok: true, value: [sent] })
   })
 
-  test('of a message that was aborted are forgotten', () => {
+  test('of an aborted message are discarded', () => {
     const half = writeMessage(message(MESSAGE.video, 0, 200), { chunkStreamId: 6 }).subarray(0, 12 + 128)
     const abort = writeMessage(controlMessage(MESSAGE.abort, 6), { chunkStreamId: 2 })
     const next = message(MESSAGE.video, 5, 10)
@@ -86,7 +86,7 @@ describe('chunks', () => {
     })
   })
 
-  test('of a message without a byte give it all the same', () => {
+  test('give an empty message too', () => {
     expect(read(writeMessage(message(MESSAGE.audio, 7, 0)))).toEqual({
       ok: true,
       value: [message(MESSAGE.audio, 7, 0)],
@@ -100,12 +100,12 @@ describe('a bound', () => {
     return result.ok ? 'accepted' : result.error
   }
 
-  test('holds the length of a message, before its memory is taken', () => {
+  test('limits the length of a message, before its memory is allocated', () => {
     const head = writeMessage(message(MESSAGE.video, 0, 100_001)).subarray(0, 12)
     expect(refusedFor(head)).toBe('a message of 100001 bytes; 100000 is the most')
   })
 
-  test('holds the number of chunk streams', () => {
+  test('limits the number of chunk streams', () => {
     const many = [3, 4, 5, 6, 7, 8, 9, 10, 11].map((chunkStreamId) =>
       writeMessage(message(MESSAGE.audio, 0, 1), { chunkStreamId }),
     )
@@ -113,7 +113,7 @@ describe('a bound', () => {
     expect(refusedFor(Buffer.concat(many))).toBe('too many chunk streams')
   })
 
-  test('holds what is unfinished on all chunk streams together', () => {
+  test('limits the unfinished bytes on all chunk streams together', () => {
     const size = writeMessage(controlMessage(MESSAGE.setChunkSize, 90_000))
     const half = [4, 5, 6].map((chunkStreamId) =>
       writeMessage(message(MESSAGE.video, 0, 95_000), { chunkStreamId, chunkBytes: 90_000 }).subarray(0, 12 + 90_000),
@@ -121,7 +121,7 @@ describe('a bound', () => {
     expect(refusedFor(Buffer.concat([size, ...half]))).toBe('the unfinished messages are too large together')
   })
 
-  test('holds the memory of those that are announced only', () => {
+  test('limits the memory of messages without a payload so far', () => {
     const limits = { maxMessageBytes: 16_000_000, maxChunkStreams: 64 }
     const reader = new ChunkReader(limits)
     const before = process.memoryUsage().arrayBuffers
@@ -130,13 +130,13 @@ describe('a bound', () => {
       head.writeUInt8(id, 0)
       head.writeUIntBE(16_000_000, 4, 3)
       head.writeUInt8(MESSAGE.video, 7)
-      // One byte short of a chunk is enough to keep it open; the next header ends the test of this one.
+      // One missing byte keeps the chunk open; the next header completes it.
       expect(reader.push(Buffer.concat([head, Buffer.alloc(128)])).ok).toBe(true)
     }
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
   })
 
-  test('is there for headers that refer to nothing, and messages that begin inside others', () => {
+  test('refuses headers without an earlier one, and messages that begin inside others', () => {
     expect(refusedFor(Buffer.from([0xc3]))).toBe('chunk stream 3 begins with a header that refers to an earlier one')
     expect(refusedFor(Buffer.from([0x83, 0, 0, 0]))).toMatch(/refers to an earlier one/)
     const half = writeMessage(message(MESSAGE.video, 0, 200)).subarray(0, 12 + 128)
@@ -146,7 +146,7 @@ describe('a bound', () => {
     )
   })
 
-  test('of a chunk size of zero is that it is ignored', () => {
+  test('ignores a chunk size of zero', () => {
     const sent = message(MESSAGE.audio, 0, 5)
     const zero = writeMessage(controlMessage(MESSAGE.setChunkSize, 0))
     expect(read(Buffer.concat([zero, writeMessage(sent)]))).toEqual({ ok: true, value: [sent] })

@@ -1,6 +1,6 @@
 import type { Message } from '../../../src/media/rtmp/messages.ts'
 
-/** What an encoder may choose for each message: where it goes and how short its header is. */
+/** What an encoder may choose for each message: its chunk stream and how short its header is. */
 export interface Choice {
   readonly chunkStreamId: number
   /** The shortest header that it may use: 0 is the full one, 3 none. */
@@ -9,11 +9,11 @@ export interface Choice {
 
 interface Last {
   message: Message
-  /** What the time field said: of a full header the time itself. */
+  /** The value of the time field; in a full header the timestamp itself. */
   field: number
 }
 
-/** Writes messages into chunks with every kind of header. An implementation of its own, to hold the reader to. */
+/** Writes messages into chunks with every kind of header: an independent implementation to check the reader. */
 export class ChunkEncoder {
   readonly #chunkBytes: number
   readonly #last = new Map<number, Last>()
@@ -22,7 +22,7 @@ export class ChunkEncoder {
     this.#chunkBytes = chunkBytes
   }
 
-  /** The chunks of one message; those of messages on other chunk streams may come between them. */
+  /** The chunks of one message; chunks of other chunk streams may come between them. */
   chunks(message: Message, { chunkStreamId, shortest }: Choice): Buffer[] {
     const last = this.#last.get(chunkStreamId)
     const format = Math.min(shortest, last ? shortestFor(message, last) : 0)

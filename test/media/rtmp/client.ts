@@ -6,7 +6,7 @@ import { commandMessage, type Message, MESSAGE, writeMessage } from '../../../sr
 
 const HANDSHAKE_BYTES = 1 + 2 * 1536
 
-/** C0, C1 and C2 in one go: allowed, because the answer does not matter to the simple handshake. */
+/** C0, C1 and C2 at once, which works because the simple handshake does not depend on the answer. */
 export const handshake = (): Buffer => Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1), Buffer.alloc(1536, 2)])
 
 export const connectMessage = (app: string): Message =>
@@ -14,7 +14,7 @@ export const connectMessage = (app: string): Message =>
 
 export const publishMessage = (name: string): Message => commandMessage(1, 'publish', 5, null, name, 'live')
 
-/** Everything that an encoder says before its first frame. */
+/** All commands of an encoder before its first frame. */
 export const opening = (app: string, name: string): Buffer =>
   Buffer.concat([
     handshake(),
@@ -27,7 +27,7 @@ export const opening = (app: string, name: string): Buffer =>
     ].map((message) => writeMessage(message)),
   ])
 
-/** A hand-written encoder: what it sends is decided by the test, what it receives is kept. */
+/** A minimal encoder: sends what the test says, and stores what it receives. */
 export class RtmpClient {
   readonly received: Message[] = []
   readonly closed: Promise<void>
@@ -48,7 +48,7 @@ export class RtmpClient {
     })
   }
 
-  /** @param localAddress where it comes from, of loopback */
+  /** @param localAddress its loopback address */
   static async open(port: number, localAddress?: string): Promise<RtmpClient> {
     const client = new RtmpClient(port, localAddress)
     await once(client.socket, 'connect')
@@ -59,7 +59,7 @@ export class RtmpClient {
     for (const message of messages) this.socket.write(writeMessage(message))
   }
 
-  /** Resolves with the first status (onStatus, _error) that satisfies; fails when the connection ends without one. */
+  /** Resolves with the first matching status (onStatus, _error); fails when the connection ends without one. */
   async status(code?: string): Promise<{ level: string; code: string; description: string }> {
     for (;;) {
       const found = this.statuses().find((status) => code === undefined || status.get('code') === code)
@@ -70,7 +70,7 @@ export class RtmpClient {
     }
   }
 
-  /** Publishes: resolves when the server has said that it may begin. */
+  /** Publishes: resolves when the server has accepted. */
   async publish(app: string, name: string): Promise<void> {
     this.socket.write(opening(app, name))
     const { code, description } = await this.status()

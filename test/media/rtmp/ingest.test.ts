@@ -28,18 +28,18 @@ function taken(...messages: readonly Message[]) {
   return { order: seen.order, lists: seen.lists, frames: seen.frames, problems }
 }
 
-/** Sound that has been alone for long enough. */
+/** Audio for long enough to count as audio only. */
 const alone = [aacConfig(), audioFrame(0), audioFrame(500)]
 
 describe('media', () => {
-  test('that begins with sound waits half a second for a picture, so that listeners begin once', () => {
+  test('that begins with audio waits half a second for video, so that subscribers begin once', () => {
     expect(
       taken(aacConfig(), audioFrame(0), audioFrame(400), avcConfig(), audioFrame(420), videoFrame(430)).order,
     ).toEqual(['h264+aac', 'audio 420000', 'video 430000'])
     expect(taken(...alone, audioFrame(20)).order).toEqual(['aac', 'audio 500000', 'audio 20000'])
   })
 
-  test('tells both tracks once, before the first frame', () => {
+  test('reports both tracks once, before the first frame', () => {
     const { order, lists, problems } = taken(aacConfig(), avcConfig(), videoFrame(0), audioFrame(5), avcConfig())
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
     expect(lists[0]).toMatchObject([
@@ -48,14 +48,14 @@ describe('media', () => {
     ])
   })
 
-  test('tells tracks again when the configuration is another', () => {
+  test('reports tracks again when the configuration changes', () => {
     const mono = aacConfig(Buffer.from([0x11, 0x88]))
     const { order, lists } = taken(...alone, mono, audioFrame(521), mono, audioFrame(542))
     expect(order).toEqual(['aac', 'audio 500000', 'aac', 'audio 521000', 'audio 542000'])
     expect(lists[1]).toMatchObject([{ sampleRate: 48_000, channels: 1 }])
   })
 
-  test('keeps the time of decoding and the time of showing apart, and none below zero', () => {
+  test('has separate decode and presentation times, none below zero', () => {
     const { frames } = taken(
       avcConfig(),
       videoFrame(0, 9, { compositionMs: 80 }),
@@ -67,12 +67,12 @@ describe('media', () => {
     ])
   })
 
-  test('goes on in time when 32 bits of milliseconds are used up', () => {
+  test('continues in time when 32 bits of milliseconds wrap', () => {
     const { frames } = taken(aacConfig(), avcConfig(), ...[2 ** 32 - 10, 11, 2 ** 32 - 5].map((at) => audioFrame(at)))
     expect(frames.map(({ timeUs }) => timeUs / 1000 - 2 ** 32)).toEqual([-10, 11, -5])
   })
 
-  test('has lengths of four bytes, whatever the encoder writes', () => {
+  test('has 4-byte lengths, whatever the encoder writes', () => {
     const config = Buffer.from(AVC_CONFIG)
     config[4] = 0xfd
     const { frames, lists } = taken(
@@ -83,12 +83,12 @@ describe('media', () => {
     expect(lists[0]?.[0]?.config[4]).toBe(0xff)
   })
 
-  test('that is none is passed over: command frames, ends of sequences, empty messages', () => {
+  test('skips command frames, ends of sequences and empty messages', () => {
     const nothing = [[0x57, 0], [0x17, 2, 0, 0, 0], []].map((bytes) => message(MESSAGE.video, 0, bytes))
     expect(taken(...nothing, message(MESSAGE.audio, 0, [])).problems).toEqual([])
   })
 
-  test('with an empty configuration before the true one is taken, as the FLV muxer of ffmpeg writes it for ADTS', () => {
+  test('may have an empty configuration before the real one, as the FLV muxer of ffmpeg writes it for ADTS', () => {
     const { order, problems } = taken(
       aacConfig(Buffer.alloc(0)),
       avcConfig(Buffer.alloc(0)),
@@ -100,14 +100,14 @@ describe('media', () => {
     expect([order, problems]).toEqual([['h264+aac', 'video 0', 'audio 5000'], []])
   })
 
-  test('that comes before its configuration is dropped for five seconds, as when an encoder is joined in the middle', () => {
+  test('that comes before its configuration is dropped for five seconds, as with an encoder that was already running', () => {
     const early = [audioFrame(0), videoFrame(20), videoFrame(40)]
     const { order, problems } = taken(...early, avcConfig(), aacConfig(), videoFrame(60), audioFrame(65))
     expect([order, problems]).toEqual([['h264+aac', 'video 60000', 'audio 65000'], []])
     expect(taken(videoFrame(0), videoFrame(4999)).problems).toEqual([])
   })
 
-  test('with an explicit sampling rate is understood', () => {
+  test('may have an explicit sampling rate', () => {
     // AAC LC, index 15, 44100 in 24 bits, two channels.
     const bits = `000101111${(44_100).toString(2).padStart(24, '0')}0010000`
     const config = Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [])
@@ -117,7 +117,7 @@ describe('media', () => {
   })
 })
 
-describe('what cannot be served is refused by name', () => {
+describe('the refusal names the unsupported media', () => {
   const fourcc = (first: number, name: string) => [first, ...Buffer.from(name)]
   test.each([
     [MESSAGE.video, fourcc(0x90, 'hvc1'), 'Enhanced RTMP (hvc1) is not supported; send H.264 without enhanced RTMP'],
@@ -137,7 +137,7 @@ describe('what cannot be served is refused by name', () => {
     expect(taken(message(type, 0, bytes)).problems).toEqual([problem])
   })
 
-  test('media that has no configuration for five seconds', () => {
+  test('media without a configuration for five seconds', () => {
     expect(taken(videoFrame(0), videoFrame(5000)).problems).toEqual(['Video came before its configuration'])
     expect(taken(audioFrame(0), audioFrame(5000)).problems).toEqual(['Audio came before its configuration'])
     const wrapped = [videoFrame(2 ** 32 - 1), videoFrame(4998), videoFrame(4999)]
@@ -152,7 +152,7 @@ describe('what cannot be served is refused by name', () => {
   })
 })
 
-describe('the size of a picture', () => {
+describe('the size of a frame', () => {
   test.each([
     ['6764001facd9405005bb011000000300100000030320f1831960', 1280, 720],
     ['674d4028eca03c0113f2e022000003000200000300641e30632c', 1920, 1080],

@@ -29,7 +29,7 @@ export const avcConfig = (config: Buffer = AVC_CONFIG): Message => message(MESSA
 
 export const aacConfig = (config: Buffer = AAC_CONFIG): Message => message(MESSAGE.audio, 0, [0xaf, 0], config)
 
-/** A frame of one NAL unit of `bytes` bytes, that says nothing to a decoder. */
+/** A frame with one NAL unit of `bytes` bytes, without meaning to a decoder. */
 export function videoFrame(timestamp: number, bytes = 100, { key = true, compositionMs = 0 } = {}): Message {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(bytes)
@@ -41,7 +41,7 @@ export function videoFrame(timestamp: number, bytes = 100, { key = true, composi
 export const audioFrame = (timestamp: number, bytes = 50): Message =>
   message(MESSAGE.audio, timestamp, [0xaf, 1], Buffer.alloc(bytes, 0x21))
 
-/** An aggregate message of these, as the specification has it: FLV tags, each followed by its length. */
+/** An aggregate message as in the specification: FLV tags, each followed by its length. */
 export function aggregateOf(timestamp: number, parts: readonly Message[]): Message {
   const written = parts.flatMap(({ type, streamId, timestamp: time, payload }) => {
     const head = Buffer.alloc(11)

@@ -11,7 +11,7 @@ const part = fc.record({
 })
 
 describe('an aggregate message', () => {
-  test('is split into its parts, with times that begin at its own', () => {
+  test('is split into its parts, with timestamps that begin at its own', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 32 - 1), fc.array(part, { maxLength: 6 }), (timestamp, parts) => {
         const split = splitAggregate(aggregateOf(timestamp, parts))
@@ -27,7 +27,7 @@ describe('an aggregate message', () => {
     )
   })
 
-  test('may lack its last back pointer', () => {
+  test('may omit its last back pointer', () => {
     const whole = aggregateOf(7, [message(MESSAGE.audio, 0, [1, 2, 3])])
     const cut = { ...whole, payload: whole.payload.subarray(0, -4) }
     expect(splitAggregate(cut)).toEqual([message(MESSAGE.audio, 7, [1, 2, 3])])

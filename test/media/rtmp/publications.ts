@@ -12,7 +12,7 @@ export const LIMITS: RtmpLimits = {
   idleMs: 10_000,
 }
 
-/** What one publication brought, as the server saw it. */
+/** One publication, as the server saw it. */
 export class Publication implements FrameSink {
   readonly request: PublishRequest
   readonly trackLists: (readonly TrackInfo[])[] = []
@@ -55,7 +55,7 @@ export interface Place extends RtmpListener {
   readonly publications: Publication[]
 }
 
-/** A listener that admits everybody, or whom `refuse` has nothing to say against. */
+/** A listener that admits every publisher that `refuse` does not refuse. */
 export async function listenFor(
   limits: Partial<RtmpLimits> = {},
   refuse: (request: PublishRequest) => string | null = () => null,
@@ -79,7 +79,7 @@ export async function listenFor(
   return { ...listener, publications }
 }
 
-/** Waits until `condition` holds; the test's own time-out ends it otherwise. */
+/** Waits until `condition` holds; the test's own timeout ends it otherwise. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await systemClock.sleep(10)
 }
