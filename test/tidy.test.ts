@@ -5,6 +5,7 @@ import * as rules from './tidy/rules.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedExports } from './tidy/unused.ts'
 import { wallsJumped, wallsMarkdown } from './tidy/walls.ts'
+import { isRewritten, retiredNames, retiredPaths, stiltedCode, stiltedPage } from './tidy/words.ts'
 
 const code = /\.(ts|js|mjs)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
@@ -72,6 +73,21 @@ describe('the house', () => {
   test('nothing written here knows one machine or puts work off', () => {
     expect(written.flatMap(rules.machinePaths)).toEqual([])
     expect(written.flatMap(rules.putOff)).toEqual([])
+  })
+
+  test('no name, folder or file has a word that was retired', () => {
+    expect([...modules, ...readers].flatMap(retiredNames)).toEqual([])
+    expect(readSources(['src', 'test', 'docs'], /./).flatMap(retiredPaths)).toEqual([])
+  })
+
+  test('what was rewritten stays in plain English', () => {
+    expect([...modules, ...readers].filter(isRewritten).flatMap(stiltedCode)).toEqual([])
+    expect(
+      written
+        .filter(({ path }) => /\.(md|yaml)$/.test(path))
+        .filter(isRewritten)
+        .flatMap(stiltedPage),
+    ).toEqual([])
   })
 })
 
@@ -176,6 +192,69 @@ describe('the rules see', () => {
     ['a route', rules.machinePaths, "const a = 'http://host/root/a'"],
   ])('nothing wrong in %s', (_, rule, text) => {
     expect(rule(module('src/core/a.ts', text))).toEqual([])
+  })
+
+  test.each([
+    ['an interface', 'interface LiveFailure {}', 'LiveFailure'],
+    ['an alias of a type', 'type StoredLife = 1', 'StoredLife'],
+    ['a class', 'class Outlet {}', 'Outlet'],
+    ['a function', 'function shownPage() {}', 'shownPage'],
+    ['a parameter', 'const a = (desertedStreams: number) => 1', 'desertedStreams'],
+    ['a private method', 'class A { #bury() {} }', 'bury'],
+    ['a member', 'interface A { readonly signOfLife: 1 }', 'signOfLife'],
+    ['a part of a pattern', 'const { a: { b: rowsBehind } } = c', 'rowsBehind'],
+    ['a word of a longer name', 'const nextLaneIndex = 1', 'nextLaneIndex'],
+  ])('the retired name of %s', (_, text, name) => {
+    expect(retiredNames(module('src/core/a.ts', text))).toEqual([
+      expect.stringMatching(new RegExp(`^src/core/a\\.ts:1: ${name} is a retired name; better: `)),
+    ])
+  })
+
+  test.each([
+    ['LiveKit', 'class LiveKitClient {}'],
+    ['a word inside of another', 'const lifetimeMs = 1, planeLanes2d = 2'],
+    ['the name that another module gave', "import { LiveFailure } from './b.ts'\nexport const a = LiveFailure"],
+  ])('no retired name in %s', (_, text) => {
+    expect(retiredNames(module('src/media/a.ts', text))).toEqual([])
+  })
+
+  test('a retired folder and a retired file', () => {
+    const paths = [
+      'src/core/live/a.ts',
+      'test/v2life/a.test.ts',
+      'src/edge/door.test.ts',
+      'src/core/alive/lifecycle.ts',
+    ]
+    expect(paths.flatMap((path) => retiredPaths({ path }))).toEqual([
+      'src/core/live/a.ts: live is a retired name; better: channels, or sessions',
+      'test/v2life/a.test.ts: v2life is a retired name; better: runs, or schedules',
+      'src/edge/door.test.ts: door.test.ts is a retired name; better: signaling, or proxy',
+    ])
+  })
+
+  test.each([
+    ['anew', '// The run begins anew.'],
+    ['whoever', '/** For whoever calls it. */'],
+    ['told of', 'const a = 1 // The listener is told of it.'],
+    ['tells of', '/* It tells of the loss. */'],
+    ['so many', '/** Takes so many, and no more. */'],
+    ['so many at an end', '/** Takes so many\n * . */\n// or so many'],
+    ['the short way', '// Requests take the short way.'],
+    ['gets narrow', '// The link gets narrow.'],
+    ['a phrase over two lines', '/**\n * A listener is told\n * of it.\n */'],
+    ['the name of a test', "test.each([1])('begins anew with %s', f)"],
+  ])('the stilted phrase: %s', (_, text) => {
+    expect(stiltedCode(module('src/core/a.ts', text))).not.toEqual([])
+    expect(stiltedPage({ path: 'docs/a.md', text })).not.toEqual([])
+  })
+
+  test('where a stilted phrase stands, and none in code', () => {
+    expect(stiltedCode(module('src/core/a.ts', 'describe(`begins ${1} anew`, f)'))).toHaveLength(1)
+    expect(
+      stiltedCode(module('src/core/a.ts', "const a = 'anew // anew'\n/** Why. */\nconst b = /\\/\\/ anew/ // anew")),
+    ).toEqual(['src/core/a.ts:3: "anew" is stilted; better: again'])
+    const page = '# A page\n\n```\nanew\n```\n\nRun `anew`. So many people watch.\n\nIt starts anew.'
+    expect(stiltedPage({ path: 'docs/a.md', text: page })).toEqual(['docs/a.md:9: "anew" is stilted; better: again'])
   })
 
   test('a value that is exported and not used', () => {

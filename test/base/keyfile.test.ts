@@ -52,7 +52,7 @@ describe('the key file', () => {
     expect(keys[0]?.stdout).toMatch(/^[0-9a-f]{64}$/)
   }, 20_000)
 
-  test('takes the key of whoever was first, even between the look and the making', () => {
+  test('takes the key of the process that was first, even between the check and the creation', () => {
     const path = newPath()
     const rival = systemRandom.bytes(32)
     // The draft has its random name when the rival's file appears.

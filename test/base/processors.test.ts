@@ -3,7 +3,7 @@ import { cpus } from 'node:os'
 import { expect, test } from 'vitest'
 import { ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
 
-test('idle processors are told of the last ten seconds, from the second look on', () => {
+test('idle processors are the average of the last ten seconds, from the second sample on', () => {
   let [idleMs, allMs] = [0, 0]
   const load = new ProcessorLoad(() => ({ processors: 4, idleMs, allMs }))
   const pass = (idle: number): void => {

@@ -14,7 +14,7 @@ describe('a throttle', () => {
     expect([0, 1, 2, 3].map(() => take(200_000))).toEqual([0, 0, 0, 20_000])
   })
 
-  test('never lets more than its budget through in a minute, nor less to whoever waits as it says', () => {
+  test('never lets more than its budget through in a minute, and the whole budget for a caller that waits as told', () => {
     const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), pauses, (perMinute, steps) => {

@@ -6,7 +6,7 @@ const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
 const due = (rows: Record<number, number>): Due[] =>
   Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), rows: count }))
 
-/** A small world: rows wait in lanes, what is claimed is under way until somebody ends it. */
+/** A simulated process: rows wait for slots, and a claimed row is in progress until the test ends it. */
 class World {
   slots: DeliverySlots = emptySlots()
   readonly waiting = new Map<number, number>()
@@ -16,15 +16,15 @@ class World {
     this.waiting.set(webhookId, (this.waiting.get(webhookId) ?? 0) + rows)
   }
 
-  /** Asks as the runner asks: for due rows of webhooks that are not saturated. */
+  /** Queries like the runner: for due rows of webhooks that are not saturated. */
   claim(): void {
     const full = new Set(saturated(this.slots))
     const rows = [...this.waiting].filter(([id, count]) => count > 0 && !full.has(id))
-    const { slots: lanes, claims } = claim(
+    const { slots, claims } = claim(
       this.slots,
       rows.map(([webhookId, rows]) => ({ webhookId, rows })),
     )
-    this.slots = lanes
+    this.slots = slots
     for (const { webhookId, take } of claims) {
       this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
       this.served.set(webhookId, (this.served.get(webhookId) ?? 0) + take)

@@ -59,13 +59,13 @@ function mayImport(room: Room, name: string, { target, isOurs, typeOnly }: Impor
   if (target.startsWith('node:')) return room.node === 'all' || typeOnly
   if (!isOurs) return typeOnly || room.packages === undefined || room.packages.includes(packageOf(target))
   if (!target.startsWith('src/')) return false
-  return [name, ...room.from].some((door) => leadsTo(door, target.slice('src/'.length), typeOnly))
+  return [name, ...room.from].some((entry) => leadsTo(entry, target.slice('src/'.length), typeOnly))
 }
 
-function leadsTo(door: string, target: string, typeOnly: boolean): boolean {
-  if (door === '*') return true
-  if (door.startsWith('type ')) return typeOnly && leadsTo(door.slice('type '.length), target, typeOnly)
-  return target === door || target.startsWith(`${door}/`)
+function leadsTo(entry: string, target: string, typeOnly: boolean): boolean {
+  if (entry === '*') return true
+  if (entry.startsWith('type ')) return typeOnly && leadsTo(entry.slice('type '.length), target, typeOnly)
+  return target === entry || target.startsWith(`${entry}/`)
 }
 
 /** `@scope/name` of `@scope/name/part`, `name` of `name/part`. */
@@ -88,5 +88,5 @@ export function wallsMarkdown(): string {
   return ['| Room | May import | Node | Packages |', '|---|---|---|---|', ...rows, ''].join('\n')
 }
 
-const named = (door: string): string =>
-  door.startsWith('type ') ? `types of \`${door.slice('type '.length)}\`` : `\`${door}\``
+const named = (entry: string): string =>
+  entry.startsWith('type ') ? `types of \`${entry.slice('type '.length)}\`` : `\`${entry}\``

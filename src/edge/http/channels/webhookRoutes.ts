@@ -28,19 +28,15 @@ const PATH = '/webhooks/:webhookId'
 /** Webhooks of the live interface, their secrets and their logs. */
 export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): void {
   const { ctx, actorOf } = api
-  const {
-    CreateChannelWebhook: body,
-    ChannelWebhookRecord: LiveWebhookRecord,
-    UpdateChannelWebhook: UpdateLiveWebhook,
-  } = schema
-  const answer = one(LiveWebhookRecord)
+  const { CreateChannelWebhook: body, ChannelWebhookRecord: record, UpdateChannelWebhook: changes } = schema
+  const answer = one(record)
   app.post('/webhooks', describe(TAG, 'Create a webhook', { body, answer }), async (request, reply) =>
     sendData(reply, await createChannelWebhook(ctx, actorOf(request), request.body)),
   )
   app.get<ById>(PATH, describe(TAG, 'Read a webhook', { answer }), async (request, reply) =>
     sendData(reply, await readChannelWebhook(ctx, readerOf(request), request.params.webhookId)),
   )
-  app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: UpdateLiveWebhook, answer }), async (request, reply) =>
+  app.patch<ById>(PATH, describe(TAG, 'Edit a webhook', { body: changes, answer }), async (request, reply) =>
     sendData(reply, await updateChannelWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
   )
   app.delete<ById>(PATH, describe(TAG, 'Delete a webhook that is not active', {}), async (request, reply) =>
