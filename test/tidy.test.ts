@@ -16,8 +16,8 @@ const ours = written.filter(({ path }) => code.test(path))
 const within = (...rooms: string[]): Module[] =>
   modules.filter(({ path }) => rooms.some((room) => path.startsWith(`src/${room}/`)))
 /**
- * The only outbound HTTP, and the sockets that it dials; the doctor, which asks this machine's own `/healthz`; and the
- * proof of the native sender, which asks a server of its own on loopback.
+ * The only outbound HTTP and its sockets; the doctor, which requests `/healthz` of this machine; and the
+ * proof of the native sender, which connects to a server of its own on loopback.
  */
 const EGRESS = ['src/net/egress.ts', 'src/net/dial.ts', 'src/cli/doctorPort.ts', 'src/edge/http/media/transferProof.ts']
 
@@ -29,7 +29,7 @@ const isShared = (paths: readonly string[]): boolean =>
     paths.some((path) => path.startsWith('src/store/tables/')))
 
 describe('the house', () => {
-  test('nobody imports through a wall', () => {
+  test('no module imports through a wall', () => {
     expect(modules.flatMap(wallsJumped)).toEqual([])
   })
 
@@ -37,7 +37,7 @@ describe('the house', () => {
     expect(circles(modules)).toEqual([])
   })
 
-  test('the table of walls in ARCHITECTURE.md is that of the test', () => {
+  test('the table of walls in ARCHITECTURE.md matches the test', () => {
     const page = written.find(({ path }) => path === 'ARCHITECTURE.md')?.text ?? ''
     expect(page).toContain(`<!-- walls: generated -->\n\n${wallsMarkdown()}\n<!-- walls: end -->`)
   })
@@ -50,27 +50,27 @@ describe('the house', () => {
     expect(within('core', 'commands').flatMap(rules.impurities)).toEqual([])
   })
 
-  test('only the guarded way leads out', () => {
+  test('only the guarded network calls out', () => {
     expect(modules.filter(({ path }) => !EGRESS.includes(path)).flatMap(rules.callsOut)).toEqual([])
   })
 
-  test('any is nowhere', () => {
+  test('no code uses any', () => {
     expect([...modules, ...readers].flatMap(rules.anys)).toEqual([])
   })
 
-  test('what is exported is used', () => {
-    // Rooms are built before they are joined; until app.ts joins them, much is there for those who come.
+  test('every export is used', () => {
+    // Folders are built before app.ts connects them. Until then many exports have no importer yet.
     const joined = modules.some(({ path }) => path === 'src/app/app.ts')
     expect(unusedExports(joined ? modules : [], readers)).toEqual([])
   })
 
-  test('functions, files and lines have a length that can be read', () => {
+  test('functions, files and lines have a readable length', () => {
     expect(modules.flatMap(rules.longFunctions)).toEqual([])
     expect(ours.flatMap(rules.longFiles)).toEqual([])
     expect(ours.flatMap(rules.longLines)).toEqual([])
   })
 
-  test('nothing written here knows one machine or puts work off', () => {
+  test('no file contains paths of one machine or postponed work', () => {
     expect(written.flatMap(rules.machinePaths)).toEqual([])
     expect(written.flatMap(rules.putOff)).toEqual([])
   })
@@ -91,11 +91,11 @@ describe('the house', () => {
   })
 })
 
-/** The rules themselves: each must see what it is there for. */
+/** The rules themselves: each must detect what it forbids. */
 describe('the rules see', () => {
   const module = (path: string, text: string) => parse({ path, text })
 
-  test('a circle, of types too, and what hangs on it is not part of it', () => {
+  test('a circle, also of types, without the modules that only import it', () => {
     const three = [
       module('src/core/a.ts', "import type { B } from './b.ts'"),
       module('src/core/b.ts', "export type { A } from './a.ts'\nimport './c.ts'"),
@@ -105,7 +105,7 @@ describe('the rules see', () => {
     expect(circles(three.slice(1))).toEqual([])
   })
 
-  test('a name that two files export, and none that is only passed on', () => {
+  test('a name that two files export, unless one only re-exports it', () => {
     const one = module('src/core/a.ts', 'export const x = 1\nexport interface Y {}')
     const passing = module('src/core/b.ts', "export { x } from './a.ts'")
     expect(sharedNames([one, passing])).toEqual(new Map())
@@ -257,9 +257,9 @@ describe('the rules see', () => {
     expect(stiltedPage({ path: 'docs/a.md', text: page })).toEqual(['docs/a.md:9: "anew" is stilted; better: again'])
   })
 
-  test('a value that is exported and not used', () => {
+  test('an export without a use', () => {
     const maker = module('src/base/a.ts', 'export const used = 1, unused = 2\nexport type T = 1')
     const reader = module('src/base/b.ts', "import { used } from './a.ts'")
-    expect(unusedExports([maker], [reader])).toEqual(['src/base/a.ts:1: unused is exported and used by nobody'])
+    expect(unusedExports([maker], [reader])).toEqual(['src/base/a.ts:1: unused is exported but unused'])
   })
 })

@@ -8,7 +8,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   secret: 'API secrets: credentials of programs that manage tokens and check access',
   credential: 'Basic credentials (key:secret) of the channels API',
   user: 'Users of the dashboard',
-  token: 'Publish and subscribe tokens: who may broadcast and who may watch',
+  token: 'Publish and subscribe tokens: the rights to broadcast and to watch',
   access: 'The access log: refusals and their reasons',
   session: 'Active publishers and viewers',
   stream: 'Streams, with their publishers and viewers',

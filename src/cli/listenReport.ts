@@ -24,7 +24,7 @@ type Reason = keyof typeof REASONS
 
 const REASONS = {
   missing_signature: 'it is not signed',
-  wrong_signature: 'it is signed with another secret, or was changed on its way',
+  wrong_signature: 'it is signed with another secret, or was changed in transit',
   too_old: 'it was signed more than five minutes ago: a repeated request, or a clock that is wrong',
   too_new: 'it was signed more than five minutes in the future: a clock is wrong',
   too_large: 'its body is larger than any callback',

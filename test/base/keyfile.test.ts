@@ -70,8 +70,8 @@ describe('a key file is refused with a sentence when', () => {
   const key = systemRandom.bytes(32).toString('base64')
 
   test.each([
-    ['everybody can read it', `${key}\n`, 0o644, 'run chmod 600'],
-    ['everybody can write it', `${key}\n`, 0o602, 'run chmod 600'],
+    ['every user can read it', `${key}\n`, 0o644, 'run chmod 600'],
+    ['every user can write it', `${key}\n`, 0o602, 'run chmod 600'],
     ['it is empty, as after a full disk', '', 0o600, 'is 0 bytes long instead of 45'],
     ['it is cut', key.slice(0, 20), 0o600, 'is 20 bytes long instead of 45'],
     ['it is too long', `${key}${key}`, 0o600, 'is 88 bytes long'],

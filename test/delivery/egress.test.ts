@@ -183,7 +183,7 @@ describe('an answer', () => {
     ['words that are no HTTP', '220 mail.example.com ESMTP\r\n', 'answer_invalid'],
     ['an endless header', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}`, 'answer_invalid'],
     [
-      'an upgrade that nobody asked for',
+      'an upgrade without a request for it',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       'reset',
     ],

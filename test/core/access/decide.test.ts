@@ -6,7 +6,7 @@ import type { AccessRequest, SelfSignedClaims, TokenSnapshot } from '../../../sr
 import { MESSAGES } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
-const NOBODY = { kind: 'none' } as const
+const ANONYMOUS = { kind: 'none' } as const
 
 const token: TokenSnapshot = {
   id: 7,
@@ -74,7 +74,7 @@ describe('decide', () => {
   })
 
   it('admits every viewer to an open stream, and says why', () => {
-    expect(ask({ credential: NOBODY, streamIsSecured: false })).toMatchObject({
+    expect(ask({ credential: ANONYMOUS, streamIsSecured: false })).toMatchObject({
       allowed: true,
       accountId: 'abc123',
       tokenId: null,
@@ -84,7 +84,7 @@ describe('decide', () => {
   })
 
   it('knows no open stream without an account', () => {
-    expect(ask({ credential: NOBODY, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
+    expect(ask({ credential: ANONYMOUS, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
   })
 
   it('explains in the trace what was wrong with an unknown token', () => {

@@ -104,7 +104,7 @@ describe('a viewer token', () => {
     ['under a claim in another case', { Streaming: { ch: ['ch_1'] } }, 'Streaming'],
     ['under a claim in another case that only counts', { OptiView: { tid: 'x' } }, 'OptiView'],
     ['under a misspelt claim', { steaming: { hw: ['tv'] } }, 'steaming'],
-    ['under the claim of somebody else', { acme: { geo: { cc: ['NZ'] } } }, 'acme'],
+    ['under the claim of another service', { acme: { geo: { cc: ['NZ'] } } }, 'acme'],
     ['under another claim, in another case', { acme: { CH: ['ch_1'] } }, 'acme'],
     ['under another claim beside ours', { streaming: { ch: ['ch_1'] }, acme: { hw: ['tv'] } }, 'acme'],
     ['under another claim, in the older spelling', { acme: { cc: ['NZ'] } }, 'acme'],
