@@ -5,6 +5,7 @@ import * as rules from './tidy/rules.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedExports } from './tidy/unused.ts'
 import { wallsJumped, wallsMarkdown } from './tidy/walls.ts'
+import { isRewritten, retiredNames, retiredPaths, stiltedCode, stiltedPage } from './tidy/words.ts'
 
 const code = /\.(ts|js|mjs)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
@@ -15,8 +16,8 @@ const ours = written.filter(({ path }) => code.test(path))
 const within = (...rooms: string[]): Module[] =>
   modules.filter(({ path }) => rooms.some((room) => path.startsWith(`src/${room}/`)))
 /**
- * The only outbound HTTP, and the sockets that it dials; the doctor, which asks this machine's own `/healthz`; and the
- * proof of the native sender, which asks a server of its own on loopback.
+ * The only outbound HTTP and its sockets; the doctor, which requests `/healthz` of this machine; and the
+ * proof of the native sender, which connects to a server of its own on loopback.
  */
 const EGRESS = ['src/net/egress.ts', 'src/net/dial.ts', 'src/cli/doctorPort.ts', 'src/edge/http/media/transferProof.ts']
 
@@ -28,7 +29,7 @@ const isShared = (paths: readonly string[]): boolean =>
     paths.some((path) => path.startsWith('src/store/tables/')))
 
 describe('the house', () => {
-  test('nobody imports through a wall', () => {
+  test('no module imports through a wall', () => {
     expect(modules.flatMap(wallsJumped)).toEqual([])
   })
 
@@ -36,7 +37,7 @@ describe('the house', () => {
     expect(circles(modules)).toEqual([])
   })
 
-  test('the table of walls in ARCHITECTURE.md is that of the test', () => {
+  test('the table of walls in ARCHITECTURE.md matches the test', () => {
     const page = written.find(({ path }) => path === 'ARCHITECTURE.md')?.text ?? ''
     expect(page).toContain(`<!-- walls: generated -->\n\n${wallsMarkdown()}\n<!-- walls: end -->`)
   })
@@ -49,16 +50,16 @@ describe('the house', () => {
     expect(within('core', 'commands').flatMap(rules.impurities)).toEqual([])
   })
 
-  test('only the guarded way leads out', () => {
+  test('only the guarded network calls out', () => {
     expect(modules.filter(({ path }) => !EGRESS.includes(path)).flatMap(rules.callsOut)).toEqual([])
   })
 
-  test('any is nowhere', () => {
+  test('no code uses any', () => {
     expect([...modules, ...readers].flatMap(rules.anys)).toEqual([])
   })
 
-  test('what is exported is used', () => {
-    // Rooms are built before they are joined; until app.ts joins them, much is there for those who come.
+  test('every export is used', () => {
+    // Folders are built before app.ts connects them. Until then many exports have no importer yet.
     const joined = modules.some(({ path }) => path === 'src/app/app.ts')
     expect(unusedExports(joined ? modules : [], readers)).toEqual([])
   })
@@ -74,23 +75,38 @@ describe('the house', () => {
     expect(writers.map(({ path }) => path)).toEqual(['src/commands/emit.ts'])
   })
 
-  test('functions, files and lines have a length that can be read', () => {
+  test('functions, files and lines have a readable length', () => {
     expect(modules.flatMap(rules.longFunctions)).toEqual([])
     expect(ours.flatMap(rules.longFiles)).toEqual([])
     expect(ours.flatMap(rules.longLines)).toEqual([])
   })
 
-  test('nothing written here knows one machine or puts work off', () => {
+  test('no file contains paths of one machine or postponed work', () => {
     expect(written.flatMap(rules.machinePaths)).toEqual([])
     expect(written.flatMap(rules.putOff)).toEqual([])
   })
+
+  test('no name, folder or file has a word that was retired', () => {
+    expect([...modules, ...readers].flatMap(retiredNames)).toEqual([])
+    expect(readSources(['src', 'test', 'docs'], /./).flatMap(retiredPaths)).toEqual([])
+  })
+
+  test('what was rewritten stays in plain English', () => {
+    expect([...modules, ...readers].filter(isRewritten).flatMap(stiltedCode)).toEqual([])
+    expect(
+      written
+        .filter(({ path }) => /\.(md|yaml)$/.test(path))
+        .filter(isRewritten)
+        .flatMap(stiltedPage),
+    ).toEqual([])
+  })
 })
 
-/** The rules themselves: each must see what it is there for. */
+/** The rules themselves: each must detect what it forbids. */
 describe('the rules see', () => {
   const module = (path: string, text: string) => parse({ path, text })
 
-  test('a circle, of types too, and what hangs on it is not part of it', () => {
+  test('a circle, also of types, without the modules that only import it', () => {
     const three = [
       module('src/core/a.ts', "import type { B } from './b.ts'"),
       module('src/core/b.ts', "export type { A } from './a.ts'\nimport './c.ts'"),
@@ -100,7 +116,7 @@ describe('the rules see', () => {
     expect(circles(three.slice(1))).toEqual([])
   })
 
-  test('a name that two files export, and none that is only passed on', () => {
+  test('a name that two files export, unless one only re-exports it', () => {
     const one = module('src/core/a.ts', 'export const x = 1\nexport interface Y {}')
     const passing = module('src/core/b.ts', "export { x } from './a.ts'")
     expect(sharedNames([one, passing])).toEqual(new Map())
@@ -193,9 +209,72 @@ describe('the rules see', () => {
     expect(rule(module('src/core/a.ts', text))).toEqual([])
   })
 
-  test('a value that is exported and not used', () => {
+  test.each([
+    ['an interface', 'interface LiveFailure {}', 'LiveFailure'],
+    ['an alias of a type', 'type StoredLife = 1', 'StoredLife'],
+    ['a class', 'class Outlet {}', 'Outlet'],
+    ['a function', 'function shownPage() {}', 'shownPage'],
+    ['a parameter', 'const a = (desertedStreams: number) => 1', 'desertedStreams'],
+    ['a private method', 'class A { #bury() {} }', 'bury'],
+    ['a member', 'interface A { readonly signOfLife: 1 }', 'signOfLife'],
+    ['a part of a pattern', 'const { a: { b: rowsBehind } } = c', 'rowsBehind'],
+    ['a word of a longer name', 'const nextLaneIndex = 1', 'nextLaneIndex'],
+  ])('the retired name of %s', (_, text, name) => {
+    expect(retiredNames(module('src/core/a.ts', text))).toEqual([
+      expect.stringMatching(new RegExp(`^src/core/a\\.ts:1: ${name} is a retired name; better: `)),
+    ])
+  })
+
+  test.each([
+    ['LiveKit', 'class LiveKitClient {}'],
+    ['a word inside of another', 'const lifetimeMs = 1, planeLanes2d = 2'],
+    ['the name that another module gave', "import { LiveFailure } from './b.ts'\nexport const a = LiveFailure"],
+  ])('no retired name in %s', (_, text) => {
+    expect(retiredNames(module('src/media/a.ts', text))).toEqual([])
+  })
+
+  test('a retired folder and a retired file', () => {
+    const paths = [
+      'src/core/live/a.ts',
+      'test/v2life/a.test.ts',
+      'src/edge/door.test.ts',
+      'src/core/alive/lifecycle.ts',
+    ]
+    expect(paths.flatMap((path) => retiredPaths({ path }))).toEqual([
+      'src/core/live/a.ts: live is a retired name; better: channels, or sessions',
+      'test/v2life/a.test.ts: v2life is a retired name; better: runs, or schedules',
+      'src/edge/door.test.ts: door.test.ts is a retired name; better: signaling, or proxy',
+    ])
+  })
+
+  test.each([
+    ['anew', '// The run begins anew.'],
+    ['whoever', '/** For whoever calls it. */'],
+    ['told of', 'const a = 1 // The listener is told of it.'],
+    ['tells of', '/* It tells of the loss. */'],
+    ['so many', '/** Takes so many, and no more. */'],
+    ['so many at an end', '/** Takes so many\n * . */\n// or so many'],
+    ['the short way', '// Requests take the short way.'],
+    ['gets narrow', '// The link gets narrow.'],
+    ['a phrase over two lines', '/**\n * A listener is told\n * of it.\n */'],
+    ['the name of a test', "test.each([1])('begins anew with %s', f)"],
+  ])('the stilted phrase: %s', (_, text) => {
+    expect(stiltedCode(module('src/core/a.ts', text))).not.toEqual([])
+    expect(stiltedPage({ path: 'docs/a.md', text })).not.toEqual([])
+  })
+
+  test('where a stilted phrase stands, and none in code', () => {
+    expect(stiltedCode(module('src/core/a.ts', 'describe(`begins ${1} anew`, f)'))).toHaveLength(1)
+    expect(
+      stiltedCode(module('src/core/a.ts', "const a = 'anew // anew'\n/** Why. */\nconst b = /\\/\\/ anew/ // anew")),
+    ).toEqual(['src/core/a.ts:3: "anew" is stilted; better: again'])
+    const page = '# A page\n\n```\nanew\n```\n\nRun `anew`. So many people watch.\n\nIt starts anew.'
+    expect(stiltedPage({ path: 'docs/a.md', text: page })).toEqual(['docs/a.md:9: "anew" is stilted; better: again'])
+  })
+
+  test('an export without a use', () => {
     const maker = module('src/base/a.ts', 'export const used = 1, unused = 2\nexport type T = 1')
     const reader = module('src/base/b.ts', "import { used } from './a.ts'")
-    expect(unusedExports([maker], [reader])).toEqual(['src/base/a.ts:1: unused is exported and used by nobody'])
+    expect(unusedExports([maker], [reader])).toEqual(['src/base/a.ts:1: unused is exported but unused'])
   })
 })

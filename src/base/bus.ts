@@ -14,6 +14,6 @@ export class Bus<Events extends object> {
   /** Calls each listener in the order in which they came. */
   emit<K extends keyof Events>(name: K, value: Events[K]): void {
     const listeners = this.#listeners.get(name) as ReadonlySet<(value: Events[K]) => void> | undefined
-    for (const listener of [...(listeners ?? [])]) listener(value)
+    for (const listener of Array.from(listeners ?? [])) listener(value)
   }
 }

@@ -57,7 +57,7 @@ function faultOf(stats: Stats): string | undefined {
   // Group permissions are allowed on purpose: orchestrators give mounted volumes to a group and add its bits to
   // every file.
   if (process.platform !== 'win32' && (stats.mode & 0o007) !== 0) {
-    return 'can be read by everybody on this machine: run chmod 600 on it, and make a new key if others had access'
+    return 'can be read by other users of this machine: run chmod 600 on it, and make a new key if others had access'
   }
   return stats.size < FILE_BYTES - 1 || stats.size > FILE_BYTES + 1 ? wrongLength(stats.size) : undefined
 }

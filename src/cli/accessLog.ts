@@ -7,23 +7,23 @@ import { withAccount } from './session.ts'
 
 const log = command({
   path: ['access', 'log'],
-  summary: 'List who was refused and why, newest first',
+  summary: 'List refused clients with the reason, newest first',
   detail:
-    'A refusal that came again within a minute is one line, with the times of the first and the last. Admissions are ' +
-    'listed too where access.log.admissionRate keeps them.',
+    'Repeats of a refusal within a minute share one line, with the times of the first and the last. The list includes ' +
+    'admissions if access.log.admissionRate records them.',
   flags: {
-    limit: wholeOr(100, 'N', 'How many of the latest.', { min: 1, max: 10_000 }),
-    stream: textFlag('NAME', 'Of this stream only.'),
-    token: textFlag('ID', 'With this token only.'),
-    ip: textFlag('ADDRESS', 'From this address only.'),
-    code: textFlag('CODE', 'For this reason only, as docs/reference/errors.md names it.'),
+    limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }),
+    stream: textFlag('NAME', 'Only this stream.'),
+    token: textFlag('ID', 'Only this token.'),
+    ip: textFlag('ADDRESS', 'Only this address.'),
+    code: textFlag('CODE', 'Only this error code; see docs/reference/errors.md.'),
   },
   examples: ['sluice access log', 'sluice access log --stream studio-1 --code token_expired --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { limit, stream: streamName, token: tokenId, ip: address, code } = call.flags
-      const asked = Object.entries({ streamName, tokenId, address, code }).filter(([, value]) => value !== undefined)
-      const found = await recentDecisions(ctx, accountId, Object.fromEntries(asked), limit)
+      const filters = Object.entries({ streamName, tokenId, address, code }).filter(([, value]) => value !== undefined)
+      const found = await recentDecisions(ctx, accountId, Object.fromEntries(filters), limit)
       return found.ok ? ok({ json: found.value, text: logTable(found.value) }) : found
     }),
 })

@@ -7,8 +7,8 @@ import { withApp } from './session.ts'
 
 const create = command({
   path: ['account', 'create'],
-  summary: 'Make an account and print its id',
-  flags: { name: required('NAME', 'A name for people.') },
+  summary: 'Create an account and print its id',
+  flags: { name: required('NAME', 'A display name.') },
   examples: ['sluice account create --name "Second studio"', 'sluice account create --name staging --json'],
   run: (call) =>
     withApp(call, async ({ ctx }) => {

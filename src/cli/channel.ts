@@ -10,7 +10,7 @@ import { required, textFlag, texts, wholeFlag, wholeOr } from './flag.ts'
 import { collectPages, given } from './pages.ts'
 import { fields, table } from './print.ts'
 import { fromChannelFailure, type CliRefusal, usage } from './refusal.ts'
-import { type Desk, withAccount } from './session.ts'
+import { type AccountScope, withAccount } from './session.ts'
 
 const SOURCE_MAX_BYTES = 4096
 
@@ -18,20 +18,20 @@ const CHANNEL_ID = required('ID', 'The id of the channel, as `sluice channel lis
 
 const create = command({
   path: ['channel', 'create'],
-  summary: 'Make a channel that an encoder can push to, and print its id, alone',
+  summary: 'Create a channel that an encoder can push to, and print only its id',
   detail:
-    'It gets one ingest, one engine and one distribution, and is stopped. `sluice channel show` tells where to push and ' +
-    'where to play. For anything else use the interface under `/v2`. A source with a key in it is better read from ' +
-    'standard input (`--source -`): arguments are seen by everybody who may list processes.',
+    'The channel has one ingest, one engine and one distribution, and is stopped. `sluice channel show` prints the ' +
+    'addresses to push to and to play. For other setups use the API under `/v2`. If the source contains a key, read it ' +
+    'from standard input (`--source -`): every user of the machine who may list processes sees arguments.',
   flags: {
-    name: required('NAME', 'A name for people.'),
+    name: required('NAME', 'A display name.'),
     source: textFlag(
       'URL',
-      'Pull from this rtmp://, rtmps:// or srt:// address instead of being pushed to; `-`: read it.',
+      'Pull from this rtmp://, rtmps:// or srt:// address; `-` reads it from standard input. Without it, encoders push.',
     ),
-    ladder: textFlag('ID', 'The ABR ladder of the engine; the default one when it is not named.'),
+    ladder: textFlag('ID', 'The ABR ladder of the engine; the default ladder if omitted.'),
     'external-id': texts('ID', 'An id of yours, unique among your channels; may be repeated.'),
-    timeout: wholeFlag('SECONDS', 'Stop by itself after so long without a source; 0: never. 3600 when it is not said.'),
+    timeout: wholeFlag('SECONDS', 'Stop after this long without a source; 0: never. Default 3600.'),
   },
   examples: [
     'sluice channel create --name "Main stage"',
@@ -84,10 +84,10 @@ const list = command({
   path: ['channel', 'list'],
   summary: 'List channels, newest first',
   flags: {
-    search: textFlag('TEXT', 'Only those with this id, or with this in their name.'),
-    status: textFlag('STATUS', 'Only those with this status, or with one of several separated by commas.'),
-    'external-id': textFlag('ID', 'Only the one with this id of yours.'),
-    most: wholeOr(100, 'N', 'The most that are listed.', { min: 1, max: 100_000 }),
+    search: textFlag('TEXT', 'Only channels with this id, or with this text in their name.'),
+    status: textFlag('STATUS', 'Only channels with one of these statuses, separated by commas.'),
+    'external-id': textFlag('ID', 'Only the channel with this external id.'),
+    most: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
   },
   examples: ['sluice channel list', 'sluice channel list --status playing,waiting --json'],
   run: (call) =>
@@ -106,7 +106,7 @@ const EVERYTHING = { include: 'ingests,engines,distributions' }
 const show = command({
   path: ['channel', 'show'],
   summary: 'Show a channel with its ingests, engines and distributions',
-  detail: 'The stream keys of its ingests are shown.',
+  detail: 'The output contains the stream keys of its ingests.',
   args: { id: CHANNEL_ID },
   examples: ['sluice channel show ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel show $CHANNEL --json'],
   run: (call) =>
@@ -124,7 +124,7 @@ const show = command({
 
 const remove = command({
   path: ['channel', 'delete'],
-  summary: 'Delete a channel that does not run, with all that belongs to it',
+  summary: 'Delete a stopped channel with all its parts',
   args: { id: CHANNEL_ID },
   examples: ['sluice channel delete ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel delete $CHANNEL --account a1b2c3'],
   run: (call) => acting(call, deleteChannel, 'was deleted'),
@@ -135,7 +135,7 @@ const start = command({
   summary: 'Start the engines of a channel; a running server does it within a second',
   args: { id: CHANNEL_ID },
   examples: ['sluice channel start ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel start $CHANNEL'],
-  run: (call) => acting(call, startChannel, 'is started by a running server'),
+  run: (call) => acting(call, startChannel, 'will be started by a running server'),
 })
 
 const stop = command({
@@ -143,12 +143,16 @@ const stop = command({
   summary: 'Stop the engines of a channel; a running server does it within a second',
   args: { id: CHANNEL_ID },
   examples: ['sluice channel stop ch_1BvTL3PCGW4dXdKwCqFkRe', 'sluice channel stop $CHANNEL'],
-  run: (call) => acting(call, stopChannel, 'is stopped by a running server'),
+  run: (call) => acting(call, stopChannel, 'will be stopped by a running server'),
 })
 
-type Verb = (ctx: Desk['ctx'], actor: Desk['actor'], id: string) => Promise<Result<true, ChannelFailure>>
+type Verb = (
+  ctx: AccountScope['ctx'],
+  actor: AccountScope['actor'],
+  id: string,
+) => Promise<Result<true, ChannelFailure>>
 
-/** Does one thing to the channel that is named. */
+/** Runs one command on the named channel. */
 function acting(call: Call & { args: { id: string } }, verb: Verb, done: string): CommandOutcome {
   const { id } = call.args
   return withAccount(call, async ({ ctx, actor }) => {

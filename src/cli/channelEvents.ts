@@ -10,12 +10,12 @@ import { withAccount } from './session.ts'
 
 export const channelEventsCommand = command({
   path: ['channel', 'events'],
-  summary: 'List what happened to channels and their parts, newest first',
+  summary: 'List the events of channels and their parts, newest first',
   flags: {
     since: textFlag('DATE', 'Only events from this moment on: YYYY-MM-DDTHH:mm:ss.sssZ.'),
     until: textFlag('DATE', 'Only events before this moment.'),
     type: textFlag('EVENT', 'Only these events, separated by commas.'),
-    most: wholeOr(20, 'N', 'The most that are listed.', { min: 1, max: 100_000 }),
+    most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }),
   },
   examples: ['sluice channel events', 'sluice channel events --type engine.error,engine.log.warn --most 100 --json'],
   run: (call) =>

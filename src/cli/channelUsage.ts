@@ -12,7 +12,7 @@ import { type CommandAnswer, command } from './command.ts'
 import { choiceFlag, required, textFlag } from './flag.ts'
 import { table } from './print.ts'
 import { fromChannelFailure } from './refusal.ts'
-import { type Desk, withAccount } from './session.ts'
+import { type AccountScope, withAccount } from './session.ts'
 
 const DAYS = 30
 const DAY_MS = 86_400_000
@@ -23,44 +23,44 @@ type Shown = Promise<Result<CommandAnswer, ChannelFailure>>
 
 export const usageCommand = command({
   path: ['channel', 'usage'],
-  summary: 'Show what a channel has served, in bytes or in minutes of media: by time, country or tracking id',
-  detail: `Without a time it shows the last ${DAYS} days. Times are UTC.`,
+  summary: 'Show the usage of a channel, in bytes or in minutes of media: by time, country or tracking id',
+  detail: `The default is the last ${DAYS} days. Times are UTC.`,
   args: { id: required('ID', 'The id of the channel, as `sluice channel list` shows it.') },
   flags: {
-    count: choiceFlag(['bytes', 'minutes'], 'bytes', 'What is counted. Minutes are those that the segments play.'),
-    by: choiceFlag(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'What is added up.'),
-    start: textFlag('TIME', 'From this day, or ISO 8601 time with a zone, on.'),
-    end: textFlag('TIME', 'Up to this day or time, which is not part of it.'),
-    resolution: choiceFlag(RESOLUTIONS, 'day', 'The steps of time, for a channel or its distributions.'),
+    count: choiceFlag(['bytes', 'minutes'], 'bytes', 'The unit: served bytes, or the play time of served segments.'),
+    by: choiceFlag(['channel', 'distribution', 'country', 'tracking-id'], 'channel', 'The grouping.'),
+    start: textFlag('TIME', 'The start: a day, or an ISO 8601 time with a zone.'),
+    end: textFlag('TIME', 'The end, exclusive: a day or time.'),
+    resolution: choiceFlag(RESOLUTIONS, 'day', 'The length of a step, for a channel or its distributions.'),
   },
   examples: [
     'sluice channel usage ch_1BvTL3PCGW4dXdKwCqFkRe --count minutes --by country',
     'sluice channel usage $CHANNEL --start 2026-01-01 --end 2026-02-01 --by distribution --json',
   ],
   run: (call) =>
-    withAccount(call, async (desk) => {
+    withAccount(call, async (scope) => {
       const { count, by, resolution } = call.flags
       const subject = { kind: 'channel', id: call.args.id, counted: count } as const
-      const time = timeOf(desk.ctx.clock.now(), call.flags)
-      const shown = await show(desk, subject, { by, resolution, time })
+      const time = timeOf(scope.ctx.clock.now(), call.flags)
+      const shown = await show(scope, subject, { by, resolution, time })
       return shown.ok ? shown : { ok: false, error: fromChannelFailure(shown.error) }
     }),
 })
 
-/** The last days, today included, where nothing is said. */
+/** The default is the last days, including today. */
 function timeOf(nowMs: number, { start, end }: { start: string | undefined; end: string | undefined }) {
   const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
   return { start: start ?? day(nowMs - (DAYS - 1) * DAY_MS), end: end ?? day(nowMs + DAY_MS) }
 }
 
-interface Asked {
+interface Query {
   readonly by: 'channel' | 'distribution' | 'country' | 'tracking-id'
   readonly resolution: string
   readonly time: { start: string; end: string }
 }
 
-async function show(desk: Desk, subject: Subject, { by, resolution, time }: Asked): Shown {
-  const of = [desk.ctx, desk.accountId, subject] as const
+async function show(scope: AccountScope, subject: Subject, { by, resolution, time }: Query): Shown {
+  const of = [scope.ctx, scope.accountId, subject] as const
   if (by === 'tracking-id') return trackingIds(of, time)
   if (by === 'country') {
     const found = await servedCountries(...of, time)
@@ -71,11 +71,11 @@ async function show(desk: Desk, subject: Subject, { by, resolution, time }: Aske
   return found.ok ? ok({ json: found.value, text: table(['from', 'id', subject.counted], rowsOf(found.value)) }) : found
 }
 
-/** Steps in which nothing was served are left out for people. */
+/** The table leaves out steps without any usage. */
 const rowsOf = (series: readonly SeriesRecord[]): string[][] =>
   series.flatMap(({ timestamp, records }) => records.map(({ id, amount }) => [timestamp, id, String(amount)]))
 
-async function trackingIds(of: readonly [Desk['ctx'], string, Subject], time: object): Shown {
+async function trackingIds(of: readonly [AccountScope['ctx'], string, Subject], time: object): Shown {
   const all: TrackedUsage[] = []
   let cursor: string | undefined
   do {

@@ -15,7 +15,7 @@ const EXAMPLE = 'wh_1BvTL3PCGW4dXdKwCqFkRe'
 
 const list = command({
   path: ['channel-webhook', 'list'],
-  summary: 'List the webhooks of channels, newest first',
+  summary: 'List channel webhooks, newest first',
   examples: ['sluice channel-webhook list', 'sluice channel-webhook list --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, reader }) => {
@@ -33,9 +33,9 @@ function stateOf({ active, disabled }: ChannelWebhookRecord): string {
 
 const log = command({
   path: ['channel-webhook', 'log'],
-  summary: 'Show what was sent to a webhook of channels, and what was skipped, newest first',
+  summary: 'Show the sent and skipped events of a channel webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { most: wholeOr(20, 'N', 'The most that are listed.', { min: 1, max: 100_000 }) },
+  flags: { most: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 100_000 }) },
   examples: [`sluice channel-webhook log ${EXAMPLE}`, 'sluice channel-webhook log $WEBHOOK --most 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
@@ -61,10 +61,10 @@ const rowOf = (entry: LogEntry): string[] => [
 
 const test = command({
   path: ['channel-webhook', 'test'],
-  summary: 'Send an example of an event to a webhook of channels and print the id of its log entry',
-  detail: 'A running server sends it once, also while the webhook is paused or not active.',
+  summary: 'Send an example event to a channel webhook and print the id of its log entry',
+  detail: 'A running server sends it once, even while the webhook is paused or inactive.',
   args: { id: WEBHOOK_ID },
-  flags: { type: textFlag('EVENT', 'Which event; the first that the webhook wants when it is not named.') },
+  flags: { type: textFlag('EVENT', 'The event; if omitted, the first event of the webhook.') },
   examples: [`sluice channel-webhook test ${EXAMPLE}`, 'sluice channel-webhook test $WEBHOOK --type engine.error'],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
@@ -76,8 +76,8 @@ const test = command({
 
 const redeliver = command({
   path: ['channel-webhook', 'redeliver'],
-  summary: 'Send an event of the log of a webhook of channels again and print the id of its log entry',
-  detail: 'The same body goes out under the same event id. A running server sends it once.',
+  summary: 'Resend an event from the log of a channel webhook and print the id of its log entry',
+  detail: 'A running server sends the same body with the same event id, once.',
   args: { id: WEBHOOK_ID, log: required('LOG', 'The id of the log entry, from `sluice channel-webhook log`.') },
   examples: [
     `sluice channel-webhook redeliver ${EXAMPLE} lg_1BvTL3PCGW4dXdKwCqFkRf`,
@@ -92,8 +92,8 @@ const redeliver = command({
 
 const rotate = command({
   path: ['channel-webhook', 'rotate-secret'],
-  summary: 'Give a webhook of channels another signing secret and print it, alone',
-  detail: 'It counts at once; what was signed with the old one before is not signed again.',
+  summary: 'Replace the signing secret of a channel webhook and print only the new one',
+  detail: 'The new secret applies at once. Deliveries that are already signed keep their signature.',
   args: { id: WEBHOOK_ID },
   examples: [
     `sluice channel-webhook rotate-secret ${EXAMPLE}`,

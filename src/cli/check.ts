@@ -7,20 +7,23 @@ import { withAccount } from './session.ts'
 
 const DEFAULT_PROTOCOL = { publish: 'whip', view: 'whep' } as const
 
-/** Asks the question that a publisher or viewer would raise, without binding, counting or opening anything. */
+/** Runs the access decision for a publisher or viewer, without binding, counting or opening anything. */
 export const checkCommand = command({
   path: ['check'],
-  summary: 'Ask whether somebody would be admitted, and why or why not; nothing is bound or counted',
+  summary: 'Check whether a client would be admitted, and why; this binds and counts nothing',
   detail: 'Exit status 0: allowed, 1: refused.',
   flags: {
-    action: requiredChoice(['publish', 'view'], 'What they want to do.'),
+    action: requiredChoice(['publish', 'view'], 'The requested action.'),
     stream: required('NAME', 'The stream, without the account id.'),
-    ip: required('ADDRESS', 'The address that they come from, IPv4 or IPv6.'),
-    token: textFlag('TOKEN', 'The token that they present, or a self-signed one; without it, none.'),
-    protocol: choiceOrNone(['whip', 'rtmp', 'whep', 'hls'], 'How; whip when they publish, whep when they view.'),
-    origin: textFlag('ORIGIN', 'The Origin header that they send; without it, none.'),
-    country: textFlag('CODE', 'Their country, instead of looking the address up.'),
-    at: textFlag('TIME', 'When, as an ISO 8601 time; without it, now.'),
+    ip: required('ADDRESS', 'The address of the client, IPv4 or IPv6.'),
+    token: textFlag('TOKEN', 'The token of the client, possibly self-signed; if omitted, none.'),
+    protocol: choiceOrNone(
+      ['whip', 'rtmp', 'whep', 'hls'],
+      'The protocol; by default whip to publish and whep to view.',
+    ),
+    origin: textFlag('ORIGIN', 'The Origin header of the client; if omitted, none.'),
+    country: textFlag('CODE', 'The country of the client, instead of a lookup of its address.'),
+    at: textFlag('TIME', 'The time of the request, in ISO 8601; if omitted, now.'),
   },
   examples: [
     'sluice check --action view --stream studio-1 --ip 203.0.113.7 --token "$TOKEN" --origin https://example.com',
@@ -29,8 +32,8 @@ export const checkCommand = command({
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
       const { action, stream, protocol = DEFAULT_PROTOCOL[action], ...rest } = call.flags
-      const asked = Object.entries(rest).filter(([, value]) => value !== undefined)
-      const body = { action, streamName: stream, protocol, ...Object.fromEntries(asked) }
+      const given = Object.entries(rest).filter(([, value]) => value !== undefined)
+      const body = { action, streamName: stream, protocol, ...Object.fromEntries(given) }
       const answer = await checkAccess(ctx, accountId, body)
       if (!answer.ok) return answer
       return ok({ json: answer.value, text: verdict(answer.value), exitCode: answer.value.allowed ? 0 : 1 })

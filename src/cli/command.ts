@@ -3,17 +3,17 @@ import type { Flags, ValuesOf } from './flag.ts'
 import type { Host } from './host.ts'
 import type { CliRefusal } from './refusal.ts'
 
-/** What a command answers when it was done. */
+/** The answer of a command that succeeded. */
 export interface CommandAnswer {
-  /** The one value that `--json` prints. */
+  /** The value that `--json` prints. */
   readonly json: unknown
-  /** What people get on standard output; '' prints nothing. */
+  /** The text for standard output; '' prints nothing. */
   readonly text: string
-  /** Beside it, on standard error, unless `--json` was asked for. */
+  /** Printed on standard error, unless `--json` is set. */
   readonly note?: string
-  /** As `note`, but only for people: scripts that merge both outputs are not surprised by it. */
+  /** Like `note`, but only for a terminal, so that scripts that merge both outputs do not get it. */
   readonly hint?: string
-  /** 1 when the answer is a "no", such as a refused check. Default 0. */
+  /** 1 when the answer is negative, such as a refused check. Default 0. */
   readonly exitCode?: 0 | 1
 }
 
@@ -35,18 +35,18 @@ export interface Call<F extends Flags = Flags, A extends Flags = Flags> {
   readonly host: Host
 }
 
-/** One command: parsing, help and the reference are made from it, so they cannot disagree. */
+/** One command. Parsing, help and the reference are generated from it, so they always agree. */
 export interface CliCommand {
   /** `['secret', 'create']` */
   readonly path: readonly string[]
-  /** One line: what it does. */
+  /** One line: its purpose. */
   readonly summary: string
-  /** More that a user must know. */
+  /** Further facts for the user. */
   readonly detail?: string
-  /** The words after the command, in order, all required. */
+  /** The positional arguments, in order, all required. */
   readonly args: Flags
   readonly flags: Flags
-  /** Two command lines as people would type them. */
+  /** Two sample command lines. */
   readonly examples: readonly [string, string]
   run(call: Call): CommandOutcome
 }
@@ -61,11 +61,11 @@ interface Definition<F extends Flags, A extends Flags> {
   run(call: Call<F, A>): CommandOutcome
 }
 
-/** Joins a command's table of flags with the code that reads them, so that the types of its flags follow the table. */
+/** Connects a command's table of flags with its code, so that the types of its flags follow from the table. */
 export function command<F extends Flags, A extends Flags>(definition: Definition<F, A>): CliCommand {
   const run = (call: Call): CommandOutcome => definition.run(call as unknown as Call<F, A>)
   return { ...definition, args: definition.args ?? {}, flags: definition.flags ?? {}, run }
 }
 
-/** The name as typed: `secret create`. */
+/** The name as the user types it: `secret create`. */
 export const commandName = ({ path }: Pick<CliCommand, 'path'>): string => path.join(' ')

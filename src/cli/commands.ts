@@ -15,7 +15,7 @@ import { tokenCommands } from './token.ts'
 import { userCommands } from './user.ts'
 import { webhookCommands } from './webhook.ts'
 
-/** Every command. Parsing, help and docs/reference/command-line.md are made from this table. */
+/** Every command. Parsing, help and docs/reference/command-line.md are generated from this table. */
 export const COMMANDS: readonly CliCommand[] = [
   serveCommand,
   ...accountCommands,

@@ -12,11 +12,11 @@ import { withAccount } from './session.ts'
 
 const create = command({
   path: ['credential', 'create'],
-  summary: 'Make a Basic credential and print it as key:secret, alone',
-  detail: 'The secret is shown this once: only its hash is kept. Use it as `curl -u KEY:SECRET`.',
+  summary: 'Create a Basic credential and print only key:secret',
+  detail: 'Sluice shows the secret only once and stores its hash. Use it as `curl -u KEY:SECRET`.',
   flags: {
-    name: required('NAME', 'A name for people.'),
-    scope: choiceFlag(['write', 'read'], 'write', 'What it may do; `read` changes nothing and reads no secret.'),
+    name: required('NAME', 'A display name.'),
+    scope: choiceFlag(['write', 'read'], 'write', 'Its rights; `read` cannot change anything or read secrets.'),
   },
   examples: [
     'sluice credential create --name support --scope read',
@@ -47,7 +47,7 @@ const list = command({
 
 const remove = command({
   path: ['credential', 'delete'],
-  summary: 'Delete a Basic credential; it is refused from then on',
+  summary: 'Delete a Basic credential; Sluice refuses it from then on',
   args: { id: id('ID', 'The id of the credential, as `sluice credential list` shows it.') },
   examples: ['sluice credential delete 2', 'sluice credential delete 2 --account a1b2c3'],
   run: (call) =>

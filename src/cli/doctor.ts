@@ -16,13 +16,13 @@ import { table } from './print.ts'
 import { readConfig } from './session.ts'
 import type { Call } from './command.ts'
 
-/** Looks at everything that keeps Sluice from running well, and says what to do. */
+/** Checks everything that could keep Sluice from running well, and suggests a remedy. */
 export const doctorCommand = command({
   path: ['doctor'],
-  summary: 'Look for what keeps Sluice from running well, and say what to do',
+  summary: 'Check the installation and suggest remedies',
   detail:
-    'Exit status 1 when a line says FAIL. It may run beside a server. Like any start it brings the tables of an older ' +
-    'version up to date; else it changes nothing.',
+    'The exit status is 1 if a line says FAIL. You can run it beside a server. Like any start it migrates the tables ' +
+    'of an older version; it changes nothing else.',
   examples: ['sluice doctor', 'sluice doctor --config /etc/sluice/config.yaml --json'],
   run: async (call) => {
     const findings = await examine(call)

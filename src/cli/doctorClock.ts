@@ -4,10 +4,10 @@ import type { Config } from '../config/schema.ts'
 import { type Finding, found } from './doctorMachine.ts'
 
 const WARN_MS = 2_000
-/** The skew that is granted to self-signed tokens. */
+/** Self-signed tokens tolerate this much skew. */
 const FAIL_MS = 60_000
 
-/** Compares the clock with that of the file system, which is another machine's when the directory is mounted. */
+/** Compares the clock with that of the file system, which is another machine's if the directory is a network mount. */
 export function checkClock(config: Config): Finding[] {
   const probe = mkdtempSync(join(config.data.dir, '.doctor-'))
   try {

@@ -14,7 +14,7 @@ import type { CliRefusal } from './refusal.ts'
 export interface Finding {
   readonly check: string
   readonly outcome: 'ok' | 'warn' | 'FAIL'
-  /** What was found and, unless it is ok, what to do. */
+  /** The finding and, unless it is ok, the remedy. */
   readonly detail: string
 }
 
@@ -36,18 +36,21 @@ export function checkNode(): Finding {
   )
 }
 
-/** One line for each problem, with where it stands. */
+/** One line per problem, with its location. */
 export function checkConfig(config: Result<Config, CliRefusal>): Finding[] {
   if (config.ok) return [found('ok', 'configuration', `read; the data is in ${config.value.data.dir}`)]
   const problems = (config.error.data['problems'] ?? []) as ConfigProblem[]
   return problems.map((problem) => found('FAIL', 'configuration', formatConfigProblem(problem)))
 }
 
-/** It must be ours to write to. One that is missing is made at the first start, which is not the doctor's business. */
+/**
+ * Checks that this user can write to it. A missing one is created at the first start, so the doctor does not create
+ * it.
+ */
 export function checkDataDirectory(config: Config): Finding[] {
   const { dir } = config.data
   const check = 'data directory'
-  if (!existsSync(dir)) return [found('warn', check, `${dir} does not exist yet; \`sluice serve\` makes it`)]
+  if (!existsSync(dir)) return [found('warn', check, `${dir} does not exist yet; \`sluice serve\` creates it`)]
   if (!statSync(dir).isDirectory()) return [found('FAIL', check, `${dir} is not a directory; set data.dir or --data`)]
   try {
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -65,12 +68,12 @@ export function checkOpenFiles(config: Config, openFiles: number | null = openFi
   const { http, rtmp } = connectionsWithin(config, openFiles)
   const check = 'open files'
   if (http >= config.server.maxConnections && rtmp >= config.rtmp.maxConnections)
-    return [found('ok', check, `${openFiles} may be open`)]
-  const taken = `${http} HTTP and ${rtmp} RTMP connections are taken`
-  return [found('warn', check, `only ${openFiles} may be open, so that ${taken}: raise it (ulimit -n, LimitNOFILE=)`)]
+    return [found('ok', check, `the limit is ${openFiles}`)]
+  const allowed = `at most ${http} HTTP and ${rtmp} RTMP connections`
+  return [found('warn', check, `the limit of ${openFiles} allows ${allowed}: raise it (ulimit -n, LimitNOFILE=)`)]
 }
 
-/** A file of certificates that cannot be read keeps the server from starting. */
+/** The server does not start with an unreadable file of certificates. */
 export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Finding[] {
   if (caFile === '') return []
   const check = 'webhook certificates'
@@ -83,23 +86,19 @@ export function checkWebhookCertificates({ webhooks: { caFile } }: Config): Find
   }
 }
 
-/** SQLite keeps its file in (or under) a directory of ours; PostgreSQL is somewhere else. */
+/** Whether the database is PostgreSQL. SQLite keeps its file in a directory of this machine. */
 export const isPostgres = (config: Config): boolean => /^postgres(ql)?:/.test(storageUrl(config))
 
 const run = promisify(execFile)
 
-/** Programs that Sluice can use. None is needed for tokens and access decisions. */
+/** External programs of Sluice. Tokens and access decisions need none of them. */
 export async function checkTools({ ffmpeg }: Config): Promise<Finding[]> {
   try {
     const { stdout } = await run(ffmpeg.path, ['-version'], { timeout: 5000, env: childEnvironment() })
     return [found('ok', 'ffmpeg', /^ffmpeg version (\S+)/.exec(stdout)?.[1] ?? 'found')]
   } catch {
     return [
-      found(
-        'warn',
-        'ffmpeg',
-        'not found; tokens and access work without it, packaging media does not: install ffmpeg, or name it with ffmpeg.path',
-      ),
+      found('warn', 'ffmpeg', 'not found: only tokens and access work without it; install ffmpeg, or set ffmpeg.path'),
     ]
   }
 }

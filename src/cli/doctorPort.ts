@@ -4,7 +4,7 @@ import { portProblem, reachableUrl } from './port.ts'
 
 const ANSWER_TIMEOUT_MS = 2000
 
-/** Free, or held by a Sluice that answers. */
+/** Whether the port is free, or in use by a Sluice that answers. */
 export async function checkPort(config: Config): Promise<Finding> {
   const { host, port } = config.server
   const problem = await portProblem(host, port)

@@ -7,13 +7,13 @@ import type { Call } from './command.ts'
 import { type Finding, found, isPostgres } from './doctorMachine.ts'
 import { quietLogger } from './session.ts'
 
-/** Opens the store as a server would: its migrations are run, it is read and written, and a sealed value is opened. */
+/** Opens the store as a server would: runs its migrations, reads and writes it, and opens a sealed value. */
 export async function checkStore(call: Call, config: Config): Promise<Finding[]> {
-  const lost = lostKey(config)
-  if (lost !== null) return [lost]
+  const finding = lostKey(config)
+  if (finding !== null) return [finding]
   const file = isPostgres(config) ? null : storageUrl(config)
   if (file !== null && !existsSync(file))
-    return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` makes it`)]
+    return [found('warn', 'store', `${file} does not exist yet; \`sluice serve\` creates it`)]
   try {
     const app = await call.host.openApp({ config, log: quietLogger(call) })
     try {
@@ -34,7 +34,7 @@ export async function checkStore(call: Call, config: Config): Promise<Finding[]>
   }
 }
 
-/** Opening would make a new key, which opens nothing that is there: say so before that happens. */
+/** Reports a missing key before the store is opened: opening would create a new key, which opens no existing value. */
 function lostKey(config: Config): Finding | null {
   const file = sealingKeyFile(config)
   if (isPostgres(config) || config.secrets.sealingKey !== '' || existsSync(file)) return null
@@ -43,7 +43,7 @@ function lostKey(config: Config): Finding | null {
   return found('FAIL', 'sealing key', what)
 }
 
-/** Reads one token of each kind and account; reading opens its value. */
+/** Reads one token of each kind and account, which opens its sealed value. */
 async function checkSealing(ctx: Context): Promise<Finding> {
   const accounts = await ctx.store.read.accounts.list()
   let opened = 0
@@ -65,7 +65,7 @@ async function openOneOfEach(ctx: Context, accountId: string): Promise<number> {
   return opened
 }
 
-/** Whether the database server has room for one more node. */
+/** Whether the database server has connections left for one more node. */
 async function checkConnections({ store }: Context): Promise<Finding[]> {
   const connections = await store.connections()
   if (connections === null) return []
@@ -78,19 +78,22 @@ async function checkConnections({ store }: Context): Promise<Finding[]> {
 
 const OFF_MS = 2_000
 
-/** Leases, dates and schedules go by the database's clock, so that a wrong one here does no harm; it may have a reason. */
+/**
+ * Leases, dates and schedules use the database's clock, so a wrong clock on this machine does no harm, but it needs
+ * attention.
+ */
 async function checkDatabaseClock({ store }: Context): Promise<Finding[]> {
   if ((await store.connections()) === null) return []
   const aheadMs = Date.now() - (await store.time())
   const check = 'clock and database'
   if (Math.abs(aheadMs) < OFF_MS) return [found('ok', check, 'the clock of this machine is that of the database')]
   const seconds = `${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
-  return [found('warn', check, `${seconds}, whose clock is used in its place; set both with NTP`)]
+  return [found('warn', check, `${seconds}; Sluice uses the clock of the database; set both with NTP`)]
 }
 
 const AHEAD_MS = 60_000
 
-/** A change that is recorded in the future was made by a clock that is ahead of ours, or ours went back. */
+/** A change recorded in the future means that another clock is ahead of ours, or that ours went back. */
 async function checkAhead(ctx: Context): Promise<Finding> {
   const accounts = await ctx.store.read.accounts.list()
   const rows = await Promise.all(accounts.slice(0, 100).map(({ id }) => ctx.store.read.audit.recent(id, 1)))

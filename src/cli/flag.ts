@@ -1,28 +1,28 @@
 import { quote } from '../base/quote.ts'
 import { err, ok, type Result } from '../base/result.ts'
 
-/** One flag, or one word after the command: everything that parsing, help and the reference need to know of it. */
+/** One flag or one positional argument: all facts for parsing, help and the reference. */
 export interface CliFlag<T> {
-  /** What stands for its value in help, such as `NAME`; empty for a switch, which has none. */
+  /** The placeholder for its value in help, such as `NAME`; empty for a switch without a value. */
   readonly placeholder: string
   readonly about: string
   readonly required: boolean
-  /** May be given more than once. */
+  /** Whether it may be repeated. */
   readonly many: boolean
-  /** What holds when it is not given, as help shows it. */
+  /** The default value, for help. */
   readonly default?: string
-  /** From the texts as typed, none when it was not given. The error follows the flag's name. */
+  /** Parses the texts as typed; there are none when it was omitted. The error is a predicate after the flag's name. */
   read(texts: readonly string[]): Result<T, string>
 }
 
 export type Flags = Readonly<Record<string, CliFlag<unknown>>>
 
-/** The values that a table of flags reads. */
+/** The parsed values of a table of flags. */
 export type ValuesOf<F extends Flags> = { readonly [name in keyof F]: F[name] extends CliFlag<infer T> ? T : never }
 
 const optional = { required: false, many: false } as const
 
-/** Text that may be left out. */
+/** Optional text. */
 export const textFlag = (placeholder: string, about: string): CliFlag<string | undefined> => ({
   ...optional,
   placeholder,
@@ -30,7 +30,7 @@ export const textFlag = (placeholder: string, about: string): CliFlag<string | u
   read: ([given]) => ok(given),
 })
 
-/** Text without which the command makes no sense. */
+/** Required text. */
 export const required = (placeholder: string, about: string): CliFlag<string> => ({
   placeholder,
   about,
@@ -39,7 +39,7 @@ export const required = (placeholder: string, about: string): CliFlag<string> =>
   read: ([given]) => (given === undefined ? err('is required') : ok(given)),
 })
 
-/** Text that may be given several times. */
+/** Text that may be repeated. */
 export const texts = (placeholder: string, about: string): CliFlag<readonly string[]> => ({
   placeholder,
   about,
@@ -48,7 +48,7 @@ export const texts = (placeholder: string, about: string): CliFlag<readonly stri
   read: ok,
 })
 
-/** On when it is there. */
+/** True when it is present. */
 export const toggleFlag = (about: string): CliFlag<boolean> => ({
   ...optional,
   placeholder: '',
@@ -61,7 +61,7 @@ interface Bounds {
   max?: number
 }
 
-/** A whole number that may be left out. */
+/** An optional whole number. */
 export const wholeFlag = (placeholder: string, about: string, bounds: Bounds = {}): CliFlag<number | undefined> => ({
   ...optional,
   placeholder,
@@ -92,7 +92,7 @@ export const id = (placeholder: string, about: string): CliFlag<number> => ({
   read: ([given]) => (given === undefined ? err('is required') : readWhole(given, { min: 1 })),
 })
 
-/** One word out of a few, with a default. */
+/** One of several words, with a default. */
 export const choiceFlag = <const W extends string>(words: readonly W[], fallback: W, about: string): CliFlag<W> => ({
   ...optional,
   placeholder: words.join('|'),
@@ -101,7 +101,7 @@ export const choiceFlag = <const W extends string>(words: readonly W[], fallback
   read: ([given]) => (given === undefined ? ok(fallback) : oneOf(words, given)),
 })
 
-/** One word out of a few, or nothing. */
+/** One of several words, optional. */
 export const choiceOrNone = <const W extends string>(words: readonly W[], about: string): CliFlag<W | undefined> => ({
   ...optional,
   placeholder: words.join('|'),
@@ -109,7 +109,7 @@ export const choiceOrNone = <const W extends string>(words: readonly W[], about:
   read: ([given]) => (given === undefined ? ok(undefined) : oneOf(words, given)),
 })
 
-/** One word out of a few, and it must be said. */
+/** One of several words, required. */
 export const requiredChoice = <const W extends string>(words: readonly W[], about: string): CliFlag<W> => ({
   placeholder: words.join('|'),
   about,

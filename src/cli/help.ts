@@ -2,23 +2,23 @@ import { type CliCommand, commandName } from './command.ts'
 import type { CliFlag, Flags } from './flag.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 
-/** What each group is about, and where its names go. */
+/** The purpose of each group. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  account: 'Owners of tokens and streams; one is made at first start',
-  secret: 'API secrets: what a program sends to manage tokens and to ask for decisions',
-  credential: 'Basic credentials (key:secret) of the live management interface',
-  user: 'People who sign in to the dashboard',
-  token: 'Publish and subscribe tokens: who may broadcast and who may watch',
-  access: 'Who was refused, and why',
-  session: 'Who publishes and views now',
-  stream: 'Streams, with everybody who publishes or views them',
-  channel: 'Channels: from an encoder over renditions to viewers, and what they have served',
-  'channel-webhook': 'Webhooks of channels: whether they get what they want, and sending by hand',
-  ingest: 'Ingests: where the media of channels comes from',
-  webhook: 'Webhooks: which server is told what happens, and the log of what it was told',
+  account: 'Accounts: the owners of tokens and streams; the first start creates one',
+  secret: 'API secrets: credentials of programs that manage tokens and check access',
+  credential: 'Basic credentials (key:secret) of the channels API',
+  user: 'Users of the dashboard',
+  token: 'Publish and subscribe tokens: the rights to broadcast and to watch',
+  access: 'The access log: refusals and their reasons',
+  session: 'Active publishers and viewers',
+  stream: 'Streams, with their publishers and viewers',
+  channel: 'Channels: from an encoder through renditions to viewers, and their usage',
+  'channel-webhook': 'Channel webhooks: their deliveries, tests and redeliveries',
+  ingest: 'Ingests: the sources of channels',
+  webhook: 'Webhooks: the receivers of events, and the log of deliveries',
 }
 
-/** Help on what `path` names: everything, a group, or one command. */
+/** The help for `path`: everything, a group, or one command. */
 export function helpText(commands: readonly CliCommand[], path: readonly string[]): string {
   const under = commands.filter((command) => path.every((word, index) => command.path[index] === word))
   const [only] = under
@@ -62,7 +62,7 @@ function groupHelp(group: string, commands: readonly CliCommand[]): string {
     'Examples:',
     ...examples,
     '',
-    `More on one of them: sluice ${group} COMMAND --help`,
+    `More on one command: sluice ${group} COMMAND --help`,
   ].join('\n')
 }
 
@@ -84,7 +84,7 @@ function commandHelp(command: CliCommand): string {
   ].join('\n')
 }
 
-/** The command with its words and the flags that it cannot do without. */
+/** The command with its arguments and its required flags. */
 export function usageOf(command: CliCommand): string {
   const words = Object.values(command.args).map((arg) => arg.placeholder)
   const needed = Object.entries(command.flags).filter(([, flag]) => flag.required)
@@ -95,7 +95,7 @@ export function usageOf(command: CliCommand): string {
 export const flagUsage = (name: string, flag: CliFlag<unknown>): string =>
   flag.placeholder === '' ? `--${name}` : `--${name} ${flag.placeholder}`
 
-/** What a flag does, and what holds without it. */
+/** The purpose of a flag, and its default. */
 export function flagAbout(flag: CliFlag<unknown>): string {
   const remarks = [
     ...(flag.required ? ['required'] : []),
@@ -112,7 +112,7 @@ const flagLines = (flags: Flags): [string, string][] =>
 
 const LEFT_MAX = 34
 
-/** Two columns; a left side that is too long gets a line of its own. */
+/** Two columns. A left side that is too long gets a line of its own. */
 function columns(lines: readonly (readonly [string, string])[]): string[] {
   const width = Math.min(LEFT_MAX, Math.max(0, ...lines.map(([left]) => left.length)))
   return lines.flatMap(([left, right]) =>

@@ -22,9 +22,9 @@ const show = command({
 
 const rotate = command({
   path: ['ingest', 'rotate-key'],
-  summary: 'Give a push ingest another stream key and print it, alone',
+  summary: 'Replace the stream key of a push ingest and print only the new one',
   detail:
-    'The old key is refused from then on. Who publishes with it is cut off when this is asked of a server, over `/v2`.',
+    'Sluice refuses the old key from then on. A publisher with the old key stays connected; to disconnect it, rotate the key over `/v2`.',
   args: { id: INGEST_ID },
   examples: ['sluice ingest rotate-key in_1BvTL3PCGW4dXdKwCqFkRe', 'KEY=$(sluice ingest rotate-key $INGEST)'],
   run: (call) =>

@@ -12,7 +12,7 @@ import { type CliRefusal, usage } from './refusal.ts'
 
 const LOOPBACK = '127.0.0.1'
 const HEADER_PREFIX = 'X-Service-'
-/** A thumbnail is the largest thing that a webhook gets; this is far above any. */
+/** A thumbnail is the largest callback. This is far above any. */
 const BODY_MAX_BYTES = 8 * 1024 * 1024
 const CONNECTIONS_MAX = 64
 const REQUEST_TIMEOUT_MS = 30_000
@@ -20,20 +20,20 @@ const SECRET_MAX_BYTES = 1024
 
 const FLAGS = {
   port: wholeOr(8000, 'N', 'The TCP port; 0 takes any free one.', { max: 65_535 }),
-  host: textFlag('ADDRESS', `The address to listen on; without it ${LOOPBACK}, so that only this machine can send.`),
-  secret: textFlag('SECRET', "The webhook's secret, as its record has it."),
-  'secret-stdin': toggleFlag('Read the secret from standard input, so that no list of processes shows it.'),
+  host: textFlag('ADDRESS', `The address to listen on; by default ${LOOPBACK}, which only this machine can reach.`),
+  secret: textFlag('SECRET', "The webhook's secret, as in its record."),
+  'secret-stdin': toggleFlag('Read the secret from standard input, so that no process list shows it.'),
   'header-prefix': textFlag('PREFIX', `\`webhooks.headerPrefix\` of the sender, when it is not ${HEADER_PREFIX}`),
 }
 
-/** A receiver for trying webhooks out. It needs neither a configuration nor a store. */
+/** A receiver to test webhooks. It needs neither a configuration nor a store. */
 export const listenCommand = command({
   path: ['listen'],
   summary: 'Receive callbacks, verify and print them, until Ctrl+C',
   detail: [
-    'What is signed with the secret is answered with 204 and printed; anything else is answered with 400, and the reason',
-    'is printed. With --json every line is one JSON value; the first says where it listens. A server sends to this',
-    'machine only when its `webhooks.allowPrivateTargets` is true.',
+    'It prints callbacks that are signed with the secret and answers 204. It answers 400 to others and prints the reason.',
+    'With --json every line is one JSON value; the first contains the URL of the receiver. A server sends to this',
+    'machine only if its `webhooks.allowPrivateTargets` is true.',
   ].join('\n'),
   flags: FLAGS,
   examples: ['sluice listen --port 8000 --secret "$WEBHOOK_SECRET"', 'sluice listen --port 0 --secret-stdin --json'],
@@ -65,7 +65,7 @@ async function readSecret({ flags, host }: ListenCall): Promise<Result<string, C
   return isBase64 ? ok(secret) : err(usage("the secret must be base64, as in the webhook's record"))
 }
 
-/** Listens, and answers the URL under which this machine reaches it. */
+/** Listens, and returns the URL of the receiver on this machine. */
 async function listen(server: Server, flags: ValuesOf<typeof FLAGS>): Promise<Result<string, CliRefusal>> {
   const host = flags.host ?? LOOPBACK
   const problem = await portProblem(host, flags.port)
@@ -79,7 +79,7 @@ function receiver(call: ListenCall, secret: string): Server {
   const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }
   const server = createServer(timeouts, (request, response) => {
     receive(call, secret, request, response).catch((error: unknown) => {
-      // The sender went away in the middle of its request: there is nothing to show and nobody to answer.
+      // The sender disconnected in the middle of its request, so there is nothing to show or to answer.
       response.destroy(error as Error)
     })
   })
@@ -103,7 +103,7 @@ async function receive(call: ListenCall, secret: string, request: IncomingMessag
   return answer(response, verified.ok ? 204 : 400)
 }
 
-/** The whole body, or null when it is too long to be kept. */
+/** The whole body, or null when it is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -122,7 +122,7 @@ function answer(response: ServerResponse, status: number): void {
 
 const show = (call: ListenCall, callback: Callback): void => say(call, reported(callback), reportText(callback))
 
-/** On one line for programs, as text for people. */
+/** One line of JSON, or text for a terminal. */
 function say({ globals, host }: ListenCall, json: object, people: string): void {
   host.stdout(`${globals.json ? JSON.stringify(json) : people}\n`)
 }

@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isoDate, jsonText, printable } from './print.ts'
 
-/** A callback that was verified, whole, or one that was not, and why. */
+/** A verified callback, or an invalid one with the reason. */
 export type Callback = Verified | ListenRefusal
 
 interface Verified {
-  /** When it came, epoch milliseconds. */
+  /** When it was received, epoch milliseconds. */
   readonly at: number
-  /** `webhook-id`; null when the sender signs in the old way only. */
+  /** `webhook-id`; null when the sender uses only the older signature. */
   readonly id: string | null
   readonly headers: IncomingHttpHeaders
   readonly headerPrefix: string
@@ -24,13 +24,13 @@ type Reason = keyof typeof REASONS
 
 const REASONS = {
   missing_signature: 'it is not signed',
-  wrong_signature: 'it is signed with another secret, or was changed on its way',
+  wrong_signature: 'it is signed with another secret, or was changed in transit',
   too_old: 'it was signed more than five minutes ago: a repeated request, or a clock that is wrong',
   too_new: 'it was signed more than five minutes in the future: a clock is wrong',
   too_large: 'its body is larger than any callback',
 } as const
 
-/** As `--json` prints it. */
+/** The form for `--json`. */
 export function reported(callback: Callback): object {
   const at = isoDate(callback.at)
   if ('reason' in callback) return { at, verified: false, reason: callback.reason, bytes: callback.bytes }
@@ -39,7 +39,7 @@ export function reported(callback: Callback): object {
   return { at, verified: true, ...id, ...(payload === undefined ? { thumbnail: thumbnailOf(callback) } : { payload }) }
 }
 
-/** For people: a line that says what it is, then its content. */
+/** The form for a terminal: a title line, then the content. */
 export function reportText(callback: Callback): string {
   const at = isoDate(callback.at)
   if ('reason' in callback) return `${at}  refused (${callback.bytes} bytes): ${REASONS[callback.reason]}`
@@ -65,7 +65,7 @@ function payloadOf({ body, headers }: Verified): unknown {
   }
 }
 
-/** An image is not printed: its size is, and what the headers say of it. */
+/** Describes an image: its size and its headers. */
 function thumbnailOf({ body, headers, headerPrefix }: Verified): object {
   const ours = Object.entries(headers).filter(([name]) => name.startsWith(headerPrefix.toLowerCase()))
   return { bytes: body.length, contentType: headers['content-type'], headers: Object.fromEntries(ours) }

@@ -6,7 +6,7 @@ const PAGE = 100
 
 type Query = Record<string, string>
 
-/** Reads a list page after page, until there are enough. */
+/** Reads a list page by page, until there are enough items. */
 export async function collectPages<T>(
   read: (query: Query) => Promise<Result<KeysetPage<T>, ChannelFailure>>,
   query: Query,
@@ -25,6 +25,6 @@ export async function collectPages<T>(
   return ok(all)
 }
 
-/** The filters that were given. */
+/** The filters that were set. */
 export const given = (filters: Record<string, string | undefined>): Query =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)) as Query

@@ -6,10 +6,10 @@ import { type Flags } from './flag.ts'
 import { quote } from '../base/quote.ts'
 import { GLOBAL_FLAGS } from './globals.ts'
 
-/** What was asked for. */
+/** A parsed command line. */
 export type Request =
   | { kind: 'version'; json: boolean }
-  /** Help on what `path` names: everything, a group, or one command. `asked` is false when a command was missing. */
+  /** Help on `path`: everything, a group, or one command. `asked` is false when a command was missing. */
   | { kind: 'help'; path: readonly string[]; asked: boolean; json: boolean }
   | {
       kind: 'run'
@@ -23,13 +23,13 @@ type Typed = ReadonlyMap<string, readonly string[]>
 
 const MAX_ARGUMENTS = 4096
 
-/** What was wrong with a command line, and whose help says how it is done right. */
+/** The error in a command line, and the path of the help that explains the right usage. */
 export interface Misuse {
   readonly message: string
   readonly path: readonly string[]
 }
 
-/** Reads a command line. Flags may stand anywhere. The error is a sentence for people. */
+/** Parses a command line. Flags may stand anywhere. The error is a sentence for the user. */
 export function parse(commands: readonly CliCommand[], argv: readonly string[]): Result<Request, Misuse> {
   if (argv.length > MAX_ARGUMENTS) return err({ message: `more than ${MAX_ARGUMENTS} arguments`, path: [] })
   const { words, typed, problem } = split(commands, argv)
@@ -49,7 +49,7 @@ export function parse(commands: readonly CliCommand[], argv: readonly string[]):
     : err(unknown(commands, words))
 }
 
-/** A problem with a flag is told in the light of the command that was meant. */
+/** The message about a flag depends on the flags of the command. */
 type Problem = (known: Flags) => string
 
 interface Split {
@@ -58,7 +58,10 @@ interface Split {
   problem: Problem | null
 }
 
-/** Separates the words from the flags. A flag takes a value in every command or in none, so this needs no command. */
+/**
+ * Separates the words from the flags. A flag takes a value in every command or in none, so this does not need the
+ * command.
+ */
 function split(commands: readonly CliCommand[], argv: readonly string[]): Split {
   const known = allFlags(commands)
   const entries = Object.entries(known).map(([name, flag]) => {
@@ -122,7 +125,7 @@ function helpOn(commands: readonly CliCommand[], path: readonly string[], json: 
   return err(unknown(commands, path))
 }
 
-/** Names what was not understood, with the nearest command or the verbs that the group has. */
+/** Names the unknown word, with the nearest command or the verbs of the group. */
 function unknown(commands: readonly CliCommand[], words: readonly string[]): Misuse {
   const [group = '', verb] = words
   const verbs = commands.filter(({ path }) => path[0] === group && path.length > 1).map(({ path }) => path[1] ?? '')

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 
 /**
- * Why nobody could listen there now, or null. Asked before anything is opened, so that a start that cannot succeed
- * writes nothing.
+ * Why nothing can listen there now, or null. Called before anything is opened, so that a start that must fail writes
+ * nothing.
  */
 export function portProblem(
   host: string,
@@ -18,24 +18,24 @@ export function portProblem(
   })
 }
 
-/** What to change when it does not work. */
+/** The settings to change in case of an error. */
 interface Instead {
   readonly port: string
   readonly host: string
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number, instead: Instead): string {
-  const place = `${host} port ${port}`
+  const endpoint = `${host} port ${port}`
   if (error.code === 'EADDRINUSE')
-    return `${place} is in use by another process; stop it, or choose another with ${instead.port}`
+    return `${endpoint} is in use by another process; stop it, or choose another with ${instead.port}`
   if (error.code === 'EACCES')
-    return `this user may not listen on ${place}; choose a port from 1024 up with ${instead.port}`
+    return `this user may not listen on ${endpoint}; choose a port from 1024 up with ${instead.port}`
   if (error.code === 'EADDRNOTAVAIL')
-    return `${host} is no address of this machine; choose another with ${instead.host}`
-  return `cannot listen on ${place}: ${error.message}`
+    return `${host} is not an address of this machine; choose another with ${instead.host}`
+  return `cannot listen on ${endpoint}: ${error.message}`
 }
 
-/** Where a client on this machine reaches a server that listens on `host`. */
+/** The URL for a client on this machine, of a server that listens on `host`. */
 export function reachableUrl(host: string, port: number): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`

@@ -1,4 +1,4 @@
-/** Rows under their headings, in columns as wide as their content. */
+/** A table with headings. Columns are as wide as their content. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows.map((row) => row.map(printable))]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
@@ -12,7 +12,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     .join('\n')
 }
 
-/** A record as `name  value` lines, without what is empty. */
+/** A record as `name  value` lines, without empty values. */
 export function fields(record: object): string {
   const shown = Object.entries(record).map(([name, value]) => [name, show(value)] as const)
   const filled = shown.filter(([, value]) => value !== '')
@@ -26,11 +26,11 @@ function show(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** One JSON value, readable. */
+/** One JSON value, indented. */
 export const jsonText = (value: unknown): string => JSON.stringify(value, null, 2)
 
-/** What others named must not move the cursor of whoever lists it. */
+/** Text that others chose must not control the terminal of the reader. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 
-/** ISO 8601 UTC, as everywhere in the interface. */
+/** ISO 8601 UTC, as in the API. */
 export const isoDate = (ms: number): string => new Date(ms).toISOString()

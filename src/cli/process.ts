@@ -3,9 +3,9 @@ import type { Host } from './host.ts'
 
 type World = Pick<Host, 'env' | 'stdout' | 'stderr' | 'stderrIsTerminal' | 'readStdin' | 'stopRequested'>
 
-/** This process as the world of a command. */
+/** This process as the environment of a command. */
 export function processWorld(): World {
-  leaveQuietlyWhenNobodyReads()
+  exitOnClosedPipe()
   return {
     env: process.env,
     stdout: (text) => void process.stdout.write(text),
@@ -16,8 +16,8 @@ export function processWorld(): World {
   }
 }
 
-/** `sluice token list | head` closes the pipe early; that is no error. */
-function leaveQuietlyWhenNobodyReads(): void {
+/** Exits quietly when the reader closes the pipe early, as in `sluice token list | head`. */
+function exitOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     process.exit(0)
@@ -35,24 +35,24 @@ const readStdin: Host['readStdin'] = async (maxBytes) => {
   return ok(Buffer.concat(chunks).toString('utf8'))
 }
 
-/** SIGHUP comes when the terminal is closed. */
+/** A terminal that closes sends SIGHUP. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 /** 128 + SIGINT, as shells report it. */
 const INTERRUPTED = 130
 /**
- * Ctrl+C reaches every process of the terminal, and npm and the wrapper in bin/ pass it on besides: signals this close
- * together are one request.
+ * Ctrl+C reaches every process of the terminal, and npm and the wrapper in bin/ forward it too. So signals this
+ * close together count as one request.
  */
 const ONE_REQUEST_MS = 1000
 
 function stopRequested(): Promise<string> {
   return new Promise((resolve) => {
-    let asked: number | null = null
+    let requestedAtMs: number | null = null
     for (const signal of SIGNALS) {
       process.on(signal, () => {
         const now = performance.now()
-        if (asked !== null && now - asked > ONE_REQUEST_MS) process.exit(INTERRUPTED)
-        asked ??= now
+        if (requestedAtMs !== null && now - requestedAtMs > ONE_REQUEST_MS) process.exit(INTERRUPTED)
+        requestedAtMs ??= now
         resolve(signal)
       })
     }

@@ -53,5 +53,5 @@ function flagTable(args: Flags, flags: Flags): string {
   return ['| | |', '|---|---|', ...lines].join('\n')
 }
 
-/** A bar ends a cell, even inside of code; an asterisk before a host is no emphasis. */
+/** A bar ends a table cell, even inside of code. An asterisk before a host is not emphasis. */
 const escaped = (text: string): string => text.replaceAll('|', '\\|').replaceAll('*.', '\\*.')

@@ -3,14 +3,15 @@ import type { ErrorCode } from '../core/errors.ts'
 import type { ChannelErrorCode, ChannelFailure } from '../core/channels/errors.ts'
 
 /**
- * Why a command was not done. `usage` is for what was typed, `configuration` for the settings, all else as over HTTP.
+ * Why a command was refused. `usage` is for the command line, `configuration` for the settings, all others as over
+ * HTTP.
  */
 export interface CliRefusal {
   readonly code: ErrorCode | ChannelErrorCode | 'usage' | 'configuration'
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A refusal of the live interface in the words of the command line. */
+/** A refusal of the channels API as a refusal of the command line. */
 export function fromChannelFailure({ code, message, details = [] }: ChannelFailure): CliRefusal {
   const errors: Record<string, string[]> = {}
   for (const { path, message: sentence } of details) errors[path] = [...(errors[path] ?? []), sentence]
@@ -25,16 +26,16 @@ export const misconfigured = (problems: readonly ConfigProblem[]): CliRefusal =>
   data: { message: 'The configuration is wrong', problems },
 })
 
-/** 2 for wrong usage, 1 for everything else that was refused. */
+/** 2 for wrong usage, 1 for every other refusal. */
 export const exitCodeOf = ({ code }: CliRefusal): 1 | 2 => (code === 'usage' ? 2 : 1)
 
-/** As one object for `--json`: always a code and a message, then whatever else is known. */
+/** One object for `--json`: always a code and a message, plus further fields. */
 export function refusalJson(refusal: CliRefusal): Record<string, unknown> {
   const { message = firstText(refusal.data), ...rest } = refusal.data
   return { code: refusal.code, message, ...rest }
 }
 
-/** For people: one line, then one for each field or key that is wrong. */
+/** For a terminal: one line, then one per invalid field or key. */
 export function refusalText(refusal: CliRefusal): string {
   const { message = firstText(refusal.data), errors = {}, problems = [] } = refusal.data
   const fields = Object.entries(errors as Record<string, string[]>)

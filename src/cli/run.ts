@@ -6,14 +6,14 @@ import { parse, type Request } from './parse.ts'
 import { jsonText } from './print.ts'
 import { exitCodeOf, type CliRefusal, refusalJson, refusalText, usage } from './refusal.ts'
 
-/** Runs one command line. Answers the exit status: 0 done, 1 refused or failed, 2 wrong usage. Never rejects. */
+/** Runs one command line. Returns the exit status: 0 done, 1 refused or failed, 2 wrong usage. Never rejects. */
 export async function runCli(
   argv: readonly string[],
   host: Host,
   commands: readonly CliCommand[] = COMMANDS,
 ): Promise<number> {
   const request = parse(commands, argv)
-  // What cannot be parsed may still ask for JSON.
+  // A command line that cannot be parsed may still request JSON.
   if (!request.ok) {
     const { message, path } = request.error
     return refuse(host, argv.includes('--json'), usage(message), ['sluice', ...path, '--help'].join(' '))
@@ -46,7 +46,7 @@ async function runCommand(request: Extract<Request, { kind: 'run' }>, host: Host
 }
 
 function print(host: Host, json: boolean, answer: CommandAnswer): number {
-  // `serve` has no answer: it stays until it is stopped.
+  // `serve` has no answer: it runs until it is stopped.
   if (json) host.stdout(answer.json === null ? '' : `${jsonText(answer.json)}\n`)
   else {
     if (answer.text !== '') host.stdout(`${answer.text}\n`)
@@ -65,7 +65,7 @@ function refuse(host: Host, json: boolean, refusal: CliRefusal, help?: string): 
   return exitCodeOf(refusal)
 }
 
-/** Something is broken or cannot be reached. One line; where it came from only for those who ask. */
+/** A fault or an unreachable resource. Prints one line; the stack only with --verbose. */
 function fail(host: Host, { json, verbose }: { json: boolean; verbose: boolean }, error: unknown): number {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   const line = message.split('\n')[0] || 'failed without a message'

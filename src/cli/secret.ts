@@ -15,9 +15,9 @@ const SECRET_ID = id('ID', 'The id of the secret, as `sluice secret list` shows 
 
 const create = command({
   path: ['secret', 'create'],
-  summary: 'Make an API secret and print it, alone',
-  detail: 'It is shown this once: only its hash is kept. A program sends it as `Authorization: Bearer SECRET`.',
-  flags: { name: required('NAME', 'A name for people, unique in the account.') },
+  summary: 'Create an API secret and print only the secret',
+  detail: 'Sluice shows the secret only once and stores its hash. Programs send it as `Authorization: Bearer SECRET`.',
+  flags: { name: required('NAME', 'A display name, unique in the account.') },
   examples: ['sluice secret create --name ci', 'SECRET=$(sluice secret create --name backend)'],
   run: (call) =>
     withAccount(call, async ({ ctx, actor }) => {
@@ -40,8 +40,8 @@ const list = command({
 
 const refresh = command({
   path: ['secret', 'refresh'],
-  summary: 'Give an API secret a new value and print it, alone',
-  detail: 'The old value is refused from then on, by running servers too.',
+  summary: 'Replace the value of an API secret and print only the new one',
+  detail: 'Sluice refuses the old value from then on, on running servers too.',
   args: { id: SECRET_ID },
   examples: ['sluice secret refresh 1', 'SECRET=$(sluice secret refresh 1)'],
   run: (call) =>
@@ -53,7 +53,7 @@ const refresh = command({
 
 const remove = command({
   path: ['secret', 'delete'],
-  summary: 'Delete an API secret; it is refused from then on',
+  summary: 'Delete an API secret; Sluice refuses it from then on',
   args: { id: SECRET_ID },
   examples: ['sluice secret delete 1', 'sluice secret delete 1 --account a1b2c3'],
   run: (call) =>

@@ -10,18 +10,18 @@ import { portProblem, reachableUrl } from './port.ts'
 import type { CliRefusal } from './refusal.ts'
 import { readConfig } from './session.ts'
 
-/** Starts the server and stays until it is asked to stop. */
+/** Starts the server and runs until it is asked to stop. */
 export const serveCommand = command({
   path: ['serve'],
   summary: 'Start the server; it runs until SIGTERM, SIGINT (Ctrl+C) or SIGHUP (a closed terminal)',
   detail: [
-    'It logs to standard output; `ready` comes with its address once it listens. On a signal it stops accepting, lets',
+    'It logs to standard output, and logs `ready` with its address once it listens. On a signal it stops accepting, lets',
     'requests in progress end (server.shutdownGraceSeconds) and closes the store; another signal, a second or more later,',
     'ends it at once.',
   ].join('\n'),
   flags: {
-    port: wholeFlag('N', 'The TCP port; stands above `server.port`. 0 takes any free one.', { max: 65_535 }),
-    host: textFlag('ADDRESS', 'The address to listen on; stands above `server.host`.'),
+    port: wholeFlag('N', 'The TCP port; overrides `server.port`. 0 takes any free one.', { max: 65_535 }),
+    host: textFlag('ADDRESS', 'The address to listen on; overrides `server.host`.'),
   },
   examples: ['sluice serve --data /var/lib/sluice --port 8080', 'sluice serve --config /etc/sluice/config.yaml'],
   run: async (call) => {
@@ -51,8 +51,8 @@ async function serve(
   const app = await host.openApp({ config, log })
   try {
     const serving = await host.startServing(app)
-    await announce(app, log, host, serving.port)
-    forgetTheStart()
+    await logReady(app, log, host, serving.port)
+    freeStartMemory()
     log.info({ signal: await stopRequested }, 'stopping')
     await serving.stop()
   } finally {
@@ -62,13 +62,16 @@ async function serve(
   return ok({ json: null, text: '' })
 }
 
-/** What only the start needed is a quarter of the heap; an idle server would keep it for hours. Once, and before there is work. */
-function forgetTheStart(): void {
+/**
+ * Frees memory that only the start needed, a quarter of the heap, which an idle server would keep for hours. Runs
+ * once, before there are requests.
+ */
+function freeStartMemory(): void {
   void globalThis.gc?.({ type: 'major', execution: 'async', flavor: 'last-resort' })
 }
 
-/** One line for machines and people: where it is, whose it is. Then, on a fresh installation, what to do next. */
-async function announce({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
+/** Logs one line with the server's URL and account. On a fresh installation, a second line says what to do next. */
+async function logReady({ ctx, config }: OpenedApp, log: Logger, host: Host, port: number): Promise<void> {
   const accounts = await ctx.store.read.accounts.list()
   const accountIds = accounts.map((account) => account.id)
   const url = reachableUrl(config.server.host, port)

@@ -7,26 +7,26 @@ import type { Call } from './command.ts'
 import type { OpenedApp } from './host.ts'
 import { misconfigured, type CliRefusal } from './refusal.ts'
 
-/** The account that a command works for, and in whose name its changes are recorded. */
-export interface Desk {
+/** The account of a command, and the actor that its changes are recorded under. */
+export interface AccountScope {
   readonly ctx: Context
   readonly accountId: string
   readonly actor: Actor
-  /** Who can run commands on the data may see all of it. */
+  /** A user who can run commands on the data may see all of it. */
   readonly reader: { readonly accountId: string; readonly seesSecrets: true }
 }
 
-type Answered<T> = Promise<Result<T, CliRefusal>>
+type CommandResult<T> = Promise<Result<T, CliRefusal>>
 
-/** The configuration for this call: what the flags say stands above environment and file. */
+/** The configuration for this call. Flags override environment and file. */
 export function readConfig({ globals, host }: Call, flags: PartialConfig = {}): Result<Config, CliRefusal> {
   const data = globals.data === undefined ? {} : { data: { dir: globals.data } }
   const config = host.loadConfig({ file: globals.config, env: host.env, flags: { ...flags, ...data } })
   return config.ok ? config : err(misconfigured(config.error))
 }
 
-/** Opens Sluice on the configured data for as long as `work` takes. Fine while a server runs on the same data. */
-export async function withApp<T>(call: Call, work: (app: OpenedApp) => Answered<T>): Answered<T> {
+/** Opens Sluice on the configured data while `work` runs. A server may run on the same data. */
+export async function withApp<T>(call: Call, work: (app: OpenedApp) => CommandResult<T>): CommandResult<T> {
   const config = readConfig(call)
   if (!config.ok) return config
   const app = await call.host.openApp({ config: config.value, log: quietLogger(call) })
@@ -37,8 +37,8 @@ export async function withApp<T>(call: Call, work: (app: OpenedApp) => Answered<
   }
 }
 
-/** As `withApp`, for the account that `--account` names or the only one there is. */
-export function withAccount<T>(call: Call, work: (desk: Desk) => Answered<T>): Answered<T> {
+/** Like `withApp`, for the account of `--account` or the only one. */
+export function withAccount<T>(call: Call, work: (desk: AccountScope) => CommandResult<T>): CommandResult<T> {
   return withApp(call, async ({ ctx }) => {
     const account = await pickAccount(ctx, call.globals.account)
     if (!account.ok) return account
@@ -47,7 +47,7 @@ export function withAccount<T>(call: Call, work: (desk: Desk) => Answered<T>): A
   })
 }
 
-/** Standard output belongs to the answer, so the log goes beside it, and only what matters. */
+/** Standard output is for the answer, so log lines go to standard error, and only important ones. */
 export function quietLogger({ globals, host }: Call): ReturnType<typeof createLogger> {
   const destination = { write: (line: string) => host.stderr(line) }
   return createLogger({

@@ -7,8 +7,8 @@ import { withAccount } from './session.ts'
 
 const list = command({
   path: ['session', 'list'],
-  summary: 'List who publishes and views now, newest first',
-  flags: { limit: wholeOr(100, 'N', 'How many of the latest.', { min: 1, max: 10_000 }) },
+  summary: 'List active publishers and viewers, newest first',
+  flags: { limit: wholeOr(100, 'N', 'The most entries to list.', { min: 1, max: 10_000 }) },
   examples: ['sluice session list', 'sluice session list --limit 1000 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
@@ -35,7 +35,7 @@ const sessionTable = (sessions: readonly SessionEntry[]): string =>
 
 const end = command({
   path: ['session', 'end'],
-  summary: 'End a session; the server that holds it does so within a second',
+  summary: 'End a session; its server does so within a second',
   args: { id: required('ID', 'The id of the session, as `sluice session list` shows it.') },
   examples: ['sluice session end 1Cv2nDq8PzUeZ5oYyZ3kQw', 'sluice session end 1Cv2nDq8PzUeZ5oYyZ3kQw --json'],
   run: (call) =>
@@ -47,15 +47,19 @@ const end = command({
 
 const stop = command({
   path: ['stream', 'stop'],
-  summary: 'End everybody who publishes or views a stream',
+  summary: 'End all publishers and viewers of a stream',
   args: { stream: required('NAME', 'The name of the stream.') },
   examples: ['sluice stream stop show', 'sluice stream stop show --account a1b2c3'],
   run: (call) =>
     withAccount(call, async ({ ctx, actor, accountId }) => {
       const done = await stopStream(ctx, actor, { streamId: `${accountId}/${call.args.stream}` })
       if (!done.ok) return done
-      const nobody = done.value.stoppingLevel === 'None'
-      return ok({ json: done.value, text: '', hint: nobody ? 'Nobody was there.' : 'The stream is being stopped.' })
+      const wasIdle = done.value.stoppingLevel === 'None'
+      return ok({
+        json: done.value,
+        text: '',
+        hint: wasIdle ? 'The stream had no publishers or viewers.' : 'The stream is being stopped.',
+      })
     }),
 })
 

@@ -10,11 +10,11 @@ import { command } from './command.ts'
 import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
 import { fields, table } from './print.ts'
 import { type CliRefusal, usage } from './refusal.ts'
-import { type Desk, withAccount } from './session.ts'
+import { type AccountScope, withAccount } from './session.ts'
 import { BODY_FLAGS, readBody } from './tokenBody.ts'
 import { signCommand } from './tokenSign.ts'
 
-const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'Which kind of token.')
+const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'The kind of token.')
 const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
 
 type Kind = 'publish' | 'subscribe'
@@ -22,8 +22,8 @@ type TokenRecord = PublishTokenRecord | SubscribeTokenRecord
 
 const create = command({
   path: ['token', 'create'],
-  summary: 'Make a token and print its value, alone',
-  detail: 'Its id goes to standard error; with --json the whole record is printed.',
+  summary: 'Create a token and print only its value',
+  detail: 'Its id goes to standard error; --json prints the whole record.',
   flags: { kind: KIND, ...BODY_FLAGS },
   examples: [
     'sluice token create --label "Studio 1" --stream studio-1 --secure',
@@ -46,14 +46,14 @@ const list = command({
   summary: 'List tokens; their values are only in --json',
   flags: {
     kind: KIND,
-    name: textFlag('TEXT', 'Only those with this in the label or in an exact stream name.'),
-    page: wholeFlag('N', 'Only this page of 100; without it, all of them.', { min: 1, max: 2_147_483_647 }),
+    name: textFlag('TEXT', 'Only tokens with this text in the label or in an exact stream name.'),
+    page: wholeFlag('N', 'Only this page of 100; if omitted, all of them.', { min: 1, max: 2_147_483_647 }),
   },
   examples: ['sluice token list', 'sluice token list --kind subscribe --name studio --json'],
   run: (call) =>
-    withAccount(call, async (desk) => {
+    withAccount(call, async (scope) => {
       const { kind, name, page } = call.flags
-      const found = page === undefined ? await everyPage(desk, kind, name) : await onePage(desk, kind, name, page)
+      const found = page === undefined ? await everyPage(scope, kind, name) : await onePage(scope, kind, name, page)
       if (!found.ok) return found
       return ok({ json: found.value, text: tokenTable(found.value) })
     }),
@@ -63,7 +63,7 @@ const ITEMS_ON_PAGE = 100
 const PAGES_MAX = 1000
 
 async function onePage(
-  { ctx, accountId }: Desk,
+  { ctx, accountId }: AccountScope,
   kind: Kind,
   name: string | undefined,
   page: number,
@@ -76,10 +76,14 @@ async function onePage(
   return found.ok ? ok(found.value.records) : found
 }
 
-async function everyPage(desk: Desk, kind: Kind, name: string | undefined): Promise<Result<TokenRecord[], CliRefusal>> {
+async function everyPage(
+  scope: AccountScope,
+  kind: Kind,
+  name: string | undefined,
+): Promise<Result<TokenRecord[], CliRefusal>> {
   const all: TokenRecord[] = []
   for (let page = 1; page <= PAGES_MAX; page++) {
-    const found = await onePage(desk, kind, name, page)
+    const found = await onePage(scope, kind, name, page)
     if (!found.ok) return found
     all.push(...found.value)
     if (found.value.length < ITEMS_ON_PAGE) return ok(all)
@@ -116,7 +120,7 @@ const show = command({
 
 const remove = command({
   path: ['token', 'delete'],
-  summary: 'Delete a token; it admits nobody from then on',
+  summary: 'Delete a token; Sluice refuses it from then on',
   args: { id: TOKEN_ID },
   flags: { kind: KIND },
   examples: ['sluice token delete 7', 'sluice token delete 8 --kind subscribe'],
@@ -131,11 +135,11 @@ const remove = command({
 const revoke = command({
   path: ['token', 'revoke'],
   summary: 'Refuse self-signed tokens of a subscribe token from now on',
-  detail: 'One by its jti, or all that were issued before a time. A revocation is never taken back.',
-  args: { id: id('ID', 'The id of the parent: the subscribe token that they were signed with.') },
+  detail: 'Revokes one by its jti, or all that were issued before a time. A revocation is final.',
+  args: { id: id('ID', 'The id of the parent, the subscribe token that signed them.') },
   flags: {
-    jti: textFlag('JTI', 'Refuse the one with this jti.'),
-    'issued-before': textFlag('TIME', 'Refuse all that were issued before this ISO 8601 time, or `now`.'),
+    jti: textFlag('JTI', 'Refuse the token with this jti.'),
+    'issued-before': textFlag('TIME', 'Refuse all tokens issued before this ISO 8601 time, or `now`.'),
   },
   examples: ['sluice token revoke 8 --jti viewer-4711', 'sluice token revoke 8 --issued-before now'],
   run: async (call) => {

@@ -5,12 +5,12 @@ import type { Call } from './command.ts'
 import { textFlag, texts, toggleFlag, type ValuesOf, wholeFlag } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-/** The flags of `token create`, each a field of the body that the HTTP interface takes. */
+/** The flags of `token create`, each a field of the body of the HTTP API. */
 export const BODY_FLAGS = {
-  label: textFlag('LABEL', 'A name for people; needed unless --body is given.'),
+  label: textFlag('LABEL', 'A display name; required without --body.'),
   stream: texts('NAME', 'A stream that the token covers, by its exact name.'),
   regex: texts('PATTERN', 'Streams that the token covers, by an RE2 pattern that must match the whole name.'),
-  expires: wholeFlag('SECONDS', 'Seconds from now until the token expires; without it, never.', {
+  expires: wholeFlag('SECONDS', 'Seconds until the token expires; if omitted, never.', {
     min: 1,
     max: 2_147_483_647,
   }),
@@ -23,17 +23,14 @@ export const BODY_FLAGS = {
   'deny-country': texts('CODE', 'A country that may not use it.'),
   secure: toggleFlag('Viewers of the streams need a subscribe token (publish tokens).'),
   'tracking-id': textFlag('ID', 'Count the bytes of its viewers under this id (subscribe tokens).'),
-  body: textFlag(
-    'JSON',
-    'The whole body as the HTTP interface takes it, instead of the flags above; - reads standard input.',
-  ),
+  body: textFlag('JSON', 'The whole body as for the HTTP API, instead of the flags above; - reads standard input.'),
 }
 
 type Values = ValuesOf<typeof BODY_FLAGS>
 
 const BODY_MAX_BYTES = 1_048_576
 
-/** The body for `createToken`, from the friendly flags or as given whole. What is wrong inside, the command tells. */
+/** The body for `createToken`, from the flags or from `--body`. The command validates its content. */
 export async function readBody(call: Call, flags: Values): Promise<Result<unknown, CliRefusal>> {
   if (flags.body === undefined) return fromFlags(flags)
   const beside = givenBeside(flags)
@@ -69,7 +66,7 @@ function fromFlags(flags: Values): Result<unknown, CliRefusal> {
 
 const filled = (list: readonly string[]): readonly string[] | undefined => (list.length === 0 ? undefined : list)
 
-/** The first other flag of the body that was given. */
+/** The first other flag of the body that was set. */
 function givenBeside(flags: Values): string | undefined {
   const others = Object.keys(BODY_FLAGS).filter((name) => name !== 'body') as (keyof Values)[]
   return others.find((name) => isGiven(flags[name]))

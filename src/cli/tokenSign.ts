@@ -9,19 +9,20 @@ import { withAccount } from './session.ts'
 
 const KEY_MAX_BYTES = 1024
 
-/** Signs on this machine: with the parent from the store, or with its value and no store at all. */
+/** Signs on this machine: with the parent from the store, or with its value and without a store. */
 export const signCommand = command({
   path: ['token', 'sign'],
-  summary: 'Sign a short-lived subscribe token with its parent and print the JWT, alone',
-  detail: 'The parent is a subscribe token. What is signed can narrow it, never widen it, and dies with it.',
+  summary: 'Sign a short-lived subscribe token with its parent and print only the JWT',
+  detail:
+    'The parent is a subscribe token. The signed token can restrict it further, never extend it, and ends with it.',
   flags: {
     'parent-id': id('ID', 'The id of the parent token.'),
-    stream: required('NAME', 'The one stream that it admits to.'),
-    'expires-in': wholeOr(60, 'SECONDS', 'Seconds that it is valid for.', { min: 1, max: 2_147_483_647 }),
-    origin: texts('ORIGIN', 'An origin that may use it, beside what the parent asks for.'),
-    ip: texts('ADDRESS', 'An IPv4 address or CIDR block that may use it, beside what the parent asks for.'),
+    stream: required('NAME', 'The stream that the token admits to.'),
+    'expires-in': wholeOr(60, 'SECONDS', 'How many seconds the token is valid.', { min: 1, max: 2_147_483_647 }),
+    origin: texts('ORIGIN', 'An allowed origin, in addition to the rules of the parent.'),
+    ip: texts('ADDRESS', 'An allowed IPv4 address or CIDR block, in addition to the rules of the parent.'),
     'tracking-id': textFlag('ID', 'Count the bytes of the viewer under this id.'),
-    jti: textFlag('JTI', 'A name under which `sluice token revoke` can refuse it.'),
+    jti: textFlag('JTI', 'An id by which `sluice token revoke` can refuse it.'),
     alg: choiceFlag(ALGORITHMS, 'HS256', 'The algorithm.'),
     key: textFlag('VALUE', "The parent's value, instead of reading it from the store; - reads standard input."),
   },

@@ -11,7 +11,7 @@ const INPUT_MAX_BYTES = 1024
 
 const create = command({
   path: ['user', 'create'],
-  summary: 'Make a person who may sign in; a generated password is printed, alone',
+  summary: 'Create a user who may sign in, and print only the generated password',
   flags: {
     email: required('ADDRESS', 'The address to sign in with.'),
     'password-stdin': toggleFlag('Read the password from standard input, one line, instead of generating one.'),
@@ -34,7 +34,7 @@ const create = command({
   },
 })
 
-/** The first line: editors and `echo` end it with a line feed that is no part of the password. */
+/** The first line. Editors and `echo` end it with a line feed that is not part of the password. */
 async function readPassword({ host }: Call): Promise<Result<string, CliRefusal>> {
   const input = await host.readStdin(INPUT_MAX_BYTES)
   if (!input.ok) return err(usage(`--password-stdin: ${input.error}`))

@@ -21,10 +21,10 @@ const FILTER_ABOUT = 'Only streams (or transcoders) whose whole name matches thi
 
 const create = command({
   path: ['webhook', 'create'],
-  summary: 'Make a webhook and print its secret, alone',
-  detail: 'Its id goes to standard error; with --json the whole record is printed.',
+  summary: 'Create a webhook and print only its secret',
+  detail: 'Its id goes to standard error; --json prints the whole record.',
   flags: {
-    url: required('URL', 'Where events are sent: https, to a public address.'),
+    url: required('URL', 'The target of events: https, to a public address.'),
     event: EVENTS_FLAG,
     filter: textFlag('PATTERN', `${FILTER_ABOUT}.`),
   },
@@ -95,14 +95,14 @@ const show = command({
 const update = command({
   path: ['webhook', 'update'],
   summary: 'Change a webhook and show it',
-  detail: 'What is not named stays as it is.',
+  detail: 'Omitted settings stay as they are.',
   args: { id: WEBHOOK_ID },
   flags: {
-    url: textFlag('URL', 'Another target; this also ends a pause.'),
+    url: textFlag('URL', 'The new target; this also ends a pause.'),
     event: EVENTS_FLAG,
     filter: textFlag('PATTERN', `${FILTER_ABOUT}; an empty one removes the filter.`),
-    'refresh-secret': toggleFlag('Make another secret, which counts at once.'),
-    're-enable': toggleFlag('End a pause that failures have caused.'),
+    'refresh-secret': toggleFlag('Create a new secret, which applies at once.'),
+    're-enable': toggleFlag('End a pause after failures.'),
   },
   examples: ['sluice webhook update 1 --refresh-secret', 'sluice webhook update 1 --event feeds --event transcoder'],
   run: async (call) => {
@@ -116,14 +116,14 @@ const update = command({
       ...(refreshSecret ? { refreshSecret } : {}),
       ...(reEnable ? { reEnable } : {}),
     }
-    if (Object.keys(body).length === 0) return err(usage('nothing is named that could be changed'))
+    if (Object.keys(body).length === 0) return err(usage('there is nothing to change'))
     return withAccount(call, async ({ ctx, actor }) => answered(await updateWebhook(ctx, actor, call.args.id, body)))
   },
 })
 
 const remove = command({
   path: ['webhook', 'delete'],
-  summary: 'Delete a webhook; what waits to be sent to it is dropped',
+  summary: 'Delete a webhook and its waiting deliveries',
   args: { id: WEBHOOK_ID },
   examples: ['sluice webhook delete 1', 'sluice webhook delete 1 --account a1b2c3'],
   run: (call) =>
@@ -135,12 +135,12 @@ const remove = command({
 
 const test = command({
   path: ['webhook', 'test'],
-  summary: 'Send an example event to every webhook that wants its type',
-  detail: 'A running server sends it. `sluice webhook deliveries` shows what became of it.',
+  summary: 'Send an example event to every webhook of its type',
+  detail: 'A running server sends it. `sluice webhook deliveries` shows the result.',
   flags: {
-    type: requiredChoice(TEST_TYPES, 'What kind of event.'),
-    stream: textFlag('NAME', 'The stream that it is about.'),
-    transcoder: textFlag('NAME', 'The transcoder that it is about.'),
+    type: requiredChoice(TEST_TYPES, 'The type of the event.'),
+    stream: textFlag('NAME', 'The stream in the event.'),
+    transcoder: textFlag('NAME', 'The transcoder in the event.'),
   },
   examples: ['sluice webhook test --type Feeds', 'sluice webhook test --type Recordings --stream prod-7'],
   run: (call) =>
@@ -151,7 +151,7 @@ const test = command({
         ...(transcoderName === undefined ? {} : { transcoderName }),
       }
       const done = await testWebhooks(ctx, actor, type, body)
-      return done.ok ? ok({ json: true, text: '', hint: 'The event waits to be sent.' }) : done
+      return done.ok ? ok({ json: true, text: '', hint: 'A running server will send the event.' }) : done
     }),
 })
 

@@ -3,7 +3,7 @@ import type { WebhookFlag, WebhookRecord } from '../core/webhooks/schema.ts'
 import { texts } from './flag.ts'
 import { type CliRefusal, usage } from './refusal.ts'
 
-/** The types of events as the payload names them, and the switch of each. */
+/** The types of events in payloads, each with its switch. */
 const SWITCHES = {
   feeds: 'isFeedHooks',
   recording: 'isRecordingHooks',
@@ -15,9 +15,9 @@ const SWITCHES = {
 type EventType = keyof typeof SWITCHES
 const TYPES = Object.keys(SWITCHES) as readonly EventType[]
 
-export const EVENTS_FLAG = texts('TYPE', `A type of events that it gets: ${TYPES.join(', ')}, or all.`)
+export const EVENTS_FLAG = texts('TYPE', `A type of events to send: ${TYPES.join(', ')}, or all.`)
 
-/** Every switch: on for the types that are named, off for the others. */
+/** Every switch: on for the named types, off for the others. */
 export function switchesFor(named: readonly string[]): Result<Partial<Record<WebhookFlag, boolean>>, CliRefusal> {
   const wrong = named.find((name) => name !== 'all' && !TYPES.some((type) => type === name))
   if (wrong !== undefined) return err(usage(`--event must be ${TYPES.join(', ')} or all`))
@@ -25,5 +25,5 @@ export function switchesFor(named: readonly string[]): Result<Partial<Record<Web
   return ok(Object.fromEntries(TYPES.map((type) => [SWITCHES[type], isOn(type)])))
 }
 
-/** The types that a webhook gets. */
+/** The types of a webhook. */
 export const eventsOf = (webhook: WebhookRecord): EventType[] => TYPES.filter((type) => webhook[SWITCHES[type]])

@@ -9,9 +9,9 @@ export const WEBHOOK_ID = id('ID', 'The id of the webhook, as `sluice webhook li
 
 export const deliveriesCommand = command({
   path: ['webhook', 'deliveries'],
-  summary: 'Show what was sent to a webhook, newest first',
+  summary: 'Show the deliveries to a webhook, newest first',
   args: { id: WEBHOOK_ID },
-  flags: { limit: wholeOr(20, 'N', 'How many of the latest.', { min: 1, max: 1000 }) },
+  flags: { limit: wholeOr(20, 'N', 'The most entries to list.', { min: 1, max: 1000 }) },
   examples: ['sluice webhook deliveries 1', 'sluice webhook deliveries 1 --limit 100 --json'],
   run: (call) =>
     withAccount(call, async ({ ctx, accountId }) => {
@@ -37,8 +37,8 @@ const deliveryTable = (deliveries: readonly DeliveryEntry[]): string =>
 
 export const redeliverCommand = command({
   path: ['webhook', 'redeliver'],
-  summary: 'Send an event again: the same bytes under the same webhook-id',
-  detail: 'A running server sends it. It prints the id of the new delivery.',
+  summary: 'Resend an event: the same bytes with the same webhook-id',
+  detail: 'A running server sends it. The command prints the id of the new delivery.',
   args: { id: WEBHOOK_ID, delivery: required('DELIVERY', 'The id of the delivery, from `sluice webhook deliveries`.') },
   examples: [
     'sluice webhook redeliver 1 1Cv2nDq8PzUeZ5oYyZ3kQw',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Batches } from '../../src/base/batches.ts'
 
-/** Work that lasts until the test lets it end, one batch after the other. */
+/** Work that lasts until the test ends it, one batch after the other. */
 function held() {
   const batches: number[][] = []
   const ends: PromiseWithResolvers<void>[] = []
@@ -17,7 +17,7 @@ function held() {
   return { batches, ends, work, begun }
 }
 
-test('what comes together is one batch, what comes meanwhile is the next, and none is larger than allowed', async () => {
+test('items that arrive together are one batch, later ones the next, and no batch exceeds the limit', async () => {
   const { batches, ends, work, begun } = held()
   const queue = new Batches<number>(3)
   const first = [1, 2].map((item) => queue.add(item, work))
@@ -33,7 +33,7 @@ test('what comes together is one batch, what comes meanwhile is the next, and no
   expect(batches).toEqual([[1, 2], [3, 4, 5], [6]])
 })
 
-test('an item that waits is not taken twice, and one that is worked on is taken once more', async () => {
+test('a waiting item is not added twice, and an item in progress can be added again', async () => {
   const { batches, ends, work, begun } = held()
   const queue = new Batches<number>(3)
   const both = [queue.add(1, work), queue.add(1, work)]
@@ -47,7 +47,7 @@ test('an item that waits is not taken twice, and one that is worked on is taken 
   expect(batches).toEqual([[1], [1]])
 })
 
-test('a batch that fails fails all who wait, each is told, and the next one is tried', async () => {
+test('a failed batch rejects every waiting item, and the next batch is tried', async () => {
   const { batches, ends, work, begun } = held()
   const queue = new Batches<number>(2)
   const failing = [1, 2, 3, 4, 5].map((item) => queue.add(item, work))

@@ -28,7 +28,7 @@ test('a new secret is 64 lower-case hexadecimal digits and never the same', () =
 
 /** Hashing is slow by design, and the machine may be busy with other tests. */
 describe('a password', { timeout: 60_000 }, () => {
-  test('is verified by its hash, which says how it was made', async () => {
+  test('is verified by its hash, which contains the parameters', async () => {
     const stored = await hashPassword('café', systemRandom)
     expect(stored).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/)
     expect(await verifyPassword('café', stored)).toBe(true)
@@ -36,7 +36,7 @@ describe('a password', { timeout: 60_000 }, () => {
     expect(await verifyPassword('cafe', stored)).toBe(false)
   })
 
-  test('is hashed by scrypt as RFC 7914 has it', async () => {
+  test('is hashed with scrypt as in RFC 7914', async () => {
     // Computed by another implementation (Python's hashlib.scrypt): the vectors of section 12 have shorter salts than
     // a stored hash may have.
     const salt = Buffer.from('SodiumChloride16').toString('base64url')
@@ -44,7 +44,7 @@ describe('a password', { timeout: 60_000 }, () => {
     expect(await verifyPassword('pleaseletmein', `$scrypt$ln=14,r=8,p=1$${salt}$${digest}`)).toBe(true)
   })
 
-  test('hash that costs too much, or is none, is refused before any work', async () => {
+  test('hash that is invalid or too costly is refused before any work', async () => {
     const tail = `$${'A'.repeat(22)}$${'A'.repeat(43)}`
     for (const cost of ['ln=30,r=8,p=1', 'ln=15,r=99,p=1', 'ln=15,r=8,p=9', 'ln=0,r=8,p=1', 'ln=15,r=0,p=1']) {
       expect(await verifyPassword('x', `$scrypt$${cost}${tail}`)).toBe(false)

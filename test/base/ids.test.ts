@@ -58,7 +58,7 @@ describe('an account id', () => {
     for (const count of counts) expect(Math.abs(count - 20_000 / 36)).toBeLessThan(230)
   })
 
-  test('gives up on a source that never says anything usable', () => {
+  test('fails on a random source that never returns a usable byte', () => {
     expect(() => accountId(always(255))).toThrow('randomness is broken')
   })
 })

@@ -21,7 +21,7 @@ function fileWith(text: string, mode = 0o600): string {
 }
 
 describe('the key file', () => {
-  test('is made once, for the owner alone, and read from then on', () => {
+  test('is created once, readable by its owner only, and then reused', () => {
     const path = newPath()
     const first = load(path)
     expect(first).toMatchObject({ ok: true })
@@ -30,14 +30,14 @@ describe('the key file', () => {
     expect(readdirSync(join(path, '..'))).toEqual(['sealing.key'])
   })
 
-  test('holds what can be pasted into the configuration', () => {
+  test('contains text that can be pasted into the configuration', () => {
     const path = newPath()
     const key = load(path)
     expect(key.ok && key.value.toString('base64')).toBe(readFileSync(path, 'utf8').trim())
     expect(load(fileWith(readFileSync(path, 'utf8').trim()))).toEqual(key)
   })
 
-  test('is the same for processes that start at the same time', async () => {
+  test('is the same for processes that start at once', async () => {
     const path = newPath()
     const module = new URL('../../src/base/keyfile.ts', import.meta.url).href
     const random = new URL('../../src/base/random.ts', import.meta.url).href
@@ -52,10 +52,10 @@ describe('the key file', () => {
     expect(keys[0]?.stdout).toMatch(/^[0-9a-f]{64}$/)
   }, 20_000)
 
-  test('takes the key of whoever was first, even between the look and the making', () => {
+  test('takes the key of the process that was first, even between the check and the creation', () => {
     const path = newPath()
     const rival = systemRandom.bytes(32)
-    // The draft has its random name when the rival's file appears.
+    // The draft already has its random name when the file of the other process appears.
     const random = { bytes: (count: number) => (writeRival(path, rival), systemRandom.bytes(count)) }
     expect(loadOrCreateKeyFile(path, random)).toEqual({ ok: true, value: rival })
   })
@@ -70,8 +70,8 @@ describe('a key file is refused with a sentence when', () => {
   const key = systemRandom.bytes(32).toString('base64')
 
   test.each([
-    ['everybody can read it', `${key}\n`, 0o644, 'run chmod 600'],
-    ['everybody can write it', `${key}\n`, 0o602, 'run chmod 600'],
+    ['every user can read it', `${key}\n`, 0o644, 'run chmod 600'],
+    ['every user can write it', `${key}\n`, 0o602, 'run chmod 600'],
     ['it is empty, as after a full disk', '', 0o600, 'is 0 bytes long instead of 45'],
     ['it is cut', key.slice(0, 20), 0o600, 'is 20 bytes long instead of 45'],
     ['it is too long', `${key}${key}`, 0o600, 'is 88 bytes long'],
@@ -89,7 +89,7 @@ describe('a key file is refused with a sentence when', () => {
     expect(load(directory)).toMatchObject({ ok: false, error: expect.stringContaining('not a regular file') as string })
   })
 
-  test('its directory cannot be made', () => {
+  test('its directory cannot be created', () => {
     const path = join(fileWith('x'), 'sealing.key')
     expect(load(path)).toMatchObject({ ok: false, error: expect.stringContaining('cannot be used') as string })
   })

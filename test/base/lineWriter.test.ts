@@ -20,7 +20,7 @@ const OPTIONS = { maxBytes: 1000, droppedLine: (count: number) => `dropped ${cou
 const written = () => readFileSync(join(folder, 'log'), 'utf8')
 
 describe('lines', () => {
-  test('come out in order, whatever is written while others are on their way', async () => {
+  test('are written in order, also while earlier writes are in progress', async () => {
     const writer = new LineWriter(fd, OPTIONS)
     const lines = Array.from({ length: 60 }, (_, at) => `line ${at} ${'x'.repeat(at % 7)}\n`)
     for (const line of lines) {
@@ -30,7 +30,7 @@ describe('lines', () => {
     await vi.waitUntil(() => written() === lines.join(''))
   })
 
-  test('that find no room are counted, and the count comes before the next line', async () => {
+  test('without room are counted, and the count precedes the next line', async () => {
     const writer = new LineWriter(fd, { ...OPTIONS, maxBytes: 10 })
     for (const line of ['12345\n', '123\n', 'too much\n', 'too much\n']) writer.write(line)
     await vi.waitUntil(() => written() === '12345\n123\n')
@@ -38,7 +38,7 @@ describe('lines', () => {
     await vi.waitUntil(() => written() === '12345\n123\ndropped 2\nlater\n')
   })
 
-  test('that wait are written at the exit', () => {
+  test('that wait are written at exit', () => {
     const writer = new LineWriter(fd, OPTIONS)
     writer.write('one\n')
     writer.write('two\n')
@@ -60,12 +60,12 @@ describe('lines', () => {
       return counts.some((count) => count >= 5)
     })
     writer.flush()
-    // A write may be on its way still: a descriptor that is closed under it could by then be that of another file.
+    // A write may still be in progress: if its descriptor is closed now, the number may already belong to another file.
     await new Promise((resolve) => setTimeout(resolve, 50))
     closeSync(full)
   })
 
-  test('to nobody are forgotten', async () => {
+  test('to a closed descriptor are dropped', async () => {
     const writer = new LineWriter(fd, OPTIONS)
     closeSync(fd)
     writer.write('line\n')
@@ -76,7 +76,7 @@ describe('lines', () => {
   })
 })
 
-test('a process whose log goes to a full disk works, and ends when it wants to', async () => {
+test('a process that logs to a full disk keeps working and exits normally', async () => {
   const log = new URL('../../src/base/log.ts', import.meta.url).href
   const program = `
     const { createLogger } = await import(${JSON.stringify(log)})

@@ -34,7 +34,7 @@ describe('a line', () => {
     expect(last()).toMatchObject({ requestId: 'r1', part: 'store', n: 1 })
   })
 
-  test('tells an error with its code and its causes', () => {
+  test('contains an error with its code and its causes', () => {
     const { log, last } = capture()
     const cause = Object.assign(new Error('disk full'), { code: 'ENOSPC' })
     log.error({ error: new TypeError('cannot write', { cause }) }, 'x')
@@ -92,14 +92,14 @@ describe('a secret never appears', () => {
     expect(lines.join('')).not.toContain(Buffer.from(SECRET).toString('base64'))
   })
 
-  test('when it looks like one of ours, wherever it stands', () => {
+  test('when it looks like one of ours, anywhere in a text', () => {
     const { log, lines } = capture()
     const value = 'ab'.repeat(32)
     log.info({ note: `is ${value}.`, other: { list: [value] } }, value)
     expect(lines.join('')).not.toContain(value)
   })
 
-  test('but ids and what is empty do', () => {
+  test('but ids and empty values do', () => {
     const { log, last } = capture()
     const fields = { tokenId: 1, secretId: 2, tokenKind: 'publish', password: '', token: null, streamName: 'show' }
     log.info(fields, 'x')
@@ -114,7 +114,7 @@ describe('the pretty format', () => {
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}slow store {2}requestId=r1 {2}count=2\n$/)
   })
 
-  test('lets nobody forge a line or drive the terminal', () => {
+  test('prevents forged lines and terminal control sequences', () => {
     const { log, lines } = capture({ format: 'pretty' })
     log.info({ name: 'a\n12:00 ERROR forged' }, 'x\u001b[2J\r\ny')
     expect(lines.join('').split('\n')).toHaveLength(2)

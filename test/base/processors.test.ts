@@ -3,7 +3,7 @@ import { cpus } from 'node:os'
 import { expect, test } from 'vitest'
 import { ProcessorLoad, processorTimeOf } from '../../src/base/processors.ts'
 
-test('idle processors are told of the last ten seconds, from the second look on', () => {
+test('idle processors are the average of the last ten seconds, from the second sample on', () => {
   let [idleMs, allMs] = [0, 0]
   const load = new ProcessorLoad(() => ({ processors: 4, idleMs, allMs }))
   const pass = (idle: number): void => {
@@ -19,7 +19,7 @@ test('idle processors are told of the last ten seconds, from the second look on'
   expect(load.idle).toBe(3)
 })
 
-test('this machine has some idle processors, and a clock that stands still tells nothing', async () => {
+test('this machine has some idle processors, and without elapsed time there is no answer', async () => {
   const load = new ProcessorLoad()
   load.look()
   await new Promise((done) => setTimeout(done, 50))
@@ -33,7 +33,7 @@ test('this machine has some idle processors, and a clock that stands still tells
 })
 
 test.runIf(process.platform === 'linux')(
-  'the time of a process is that of its children too, and null when it is gone',
+  'the time of a process includes its children, and is null when it is gone',
   async () => {
     const busy = 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; echo done; sleep 60'
     const shell = spawn('sh', ['-c', `sh -c '${busy}' & wait`], { stdio: ['ignore', 'pipe', 'ignore'], detached: true })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Recent } from '../../src/base/recent.ts'
 
-test('what is recent is the end of all that came, within the time and the number', () => {
+test('recent samples are the last ones, within the time window and the maximum number', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 60 })
   const bounds = fc.record({ keptMs: fc.integer({ min: 1, max: 200 }), most: fc.integer({ min: 1, max: 20 }) })
   fc.assert(

@@ -9,16 +9,16 @@ const runtime = (await import(new URL('../../bin/runtime.js', import.meta.url).h
 }
 
 describe('the Node that runs Sluice', () => {
-  test.each(['v24.15.0', '24.21.0', 'v25.0.0', 'v26.10.0'])('%s will do', (version) => {
+  test.each(['v24.15.0', '24.21.0', 'v25.0.0', 'v26.10.0'])('%s is supported', (version) => {
     expect(runtime.isNewEnough(version)).toBe(true)
   })
 
-  test.each(['v24.14.9', 'v20.20.2', 'v9.99.0', '', 'nonsense'])('%s will not', (version) => {
+  test.each(['v24.14.9', 'v20.20.2', 'v9.99.0', '', 'nonsense'])('%s is not supported', (version) => {
     expect(runtime.isNewEnough(version)).toBe(false)
   })
 })
 
-test('a child stops as if asked to when its parent is gone', async () => {
+test('a child stops gracefully when its parent is gone', async () => {
   const guard = new URL('../../bin/follow-parent.js', import.meta.url).href
   const script = "process.on('SIGTERM', () => process.exit(42)); setInterval(() => {}, 1000); console.log('up')"
   const child = spawn(process.execPath, ['--import', guard, '--eval', script], { stdio: ['ignore', 'pipe', 2, 'pipe'] })

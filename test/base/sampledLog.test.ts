@@ -16,7 +16,7 @@ function lines(): { log: Logger; written: [string, Fields, string][] } {
   return { log, written }
 }
 
-test('so many lines a minute are written, and the next one says how many were left out', () => {
+test('a limited number of lines a minute is written, and the next one says how many were dropped', () => {
   const clock = new ManualClock()
   const { log, written } = lines()
   const sampled = new SampledLog(log, clock, 60)

@@ -52,12 +52,12 @@ describe('several keys', () => {
     expect(during.keyId).not.toBe(before.keyId)
   })
 
-  test('a key that is gone is told apart from damage', () => {
+  test('a missing key is distinguished from damage', () => {
     const sealed = new Sealer([old], systemRandom).seal('a', 'c')
     expect(new Sealer([fresh], systemRandom).open(sealed, 'c')).toEqual({ ok: false, error: 'unknown-key' })
   })
 
-  test('no key, or a key of another length, is a mistake of ours', () => {
+  test('no key, or a key of another length, throws', () => {
     expect(() => new Sealer([], systemRandom)).toThrow('needs a key')
     expect(() => new Sealer([systemRandom.bytes(16)], systemRandom)).toThrow('32 bytes')
   })

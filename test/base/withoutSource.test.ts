@@ -19,7 +19,7 @@ test.each([
 
 const part = fc.stringMatching(/^[A-Za-z0-9_.~-]{6,30}$/)
 
-test('whatever is said of a source, its key and its passphrase are not in it', () => {
+test('no text about a source contains its key or its passphrase', () => {
   fc.assert(
     fc.property(part, part, fc.array(fc.constantFrom('0', '1', '2', '3', ' ', ': ', '"')), (key, secret, order) => {
       const source = `srt://far.example.com:9000/${key}?passphrase=${secret}`

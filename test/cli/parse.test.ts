@@ -43,7 +43,7 @@ describe('parse', () => {
     })
   })
 
-  it('takes a value that begins with a dash only where it cannot be a forgotten one', () => {
+  it('accepts a value that begins with a dash only where the value cannot be missing', () => {
     expect(call('secret create --name=-x').flags).toEqual({ name: '-x' })
     expect(call('token create --body -').flags).toMatchObject({ body: '-' })
     expect(misuse('secret create --name --json')).toContain('--name needs a value')
@@ -71,7 +71,7 @@ describe('parse', () => {
     expect(misuse(line)).toBe(message)
   })
 
-  it('does not echo what would move a terminal, nor all of something long', () => {
+  it('does not echo terminal control characters, nor the whole of a long text', () => {
     const parsed = parse(COMMANDS, ['secret', `\u001b[2J${'x'.repeat(500)}`])
     expect(parsed).toMatchObject({ ok: false, error: { message: expect.not.stringContaining('\u001b') } })
     expect(parsed.ok ? '' : parsed.error.message.length).toBeLessThan(200)
@@ -79,7 +79,7 @@ describe('parse', () => {
 })
 
 describe('the table of commands', () => {
-  it('gives a flag of one name a value in every command or in none, as parsing relies on', () => {
+  it('gives a flag of one name a value in every command or in none, which parsing relies on', () => {
     const kinds = new Map<string, boolean>()
     for (const { flags } of COMMANDS) {
       for (const [name, flag] of Object.entries({ ...flags, ...GLOBAL_FLAGS })) {
@@ -89,13 +89,13 @@ describe('the table of commands', () => {
     }
   })
 
-  it('has no command whose name begins that of another, so that the first that fits is the one', () => {
+  it('has no command whose name is a prefix of another, so that the first match is the only one', () => {
     const names = COMMANDS.map(({ path }) => `${path.join(' ')} `)
     const clashes = names.filter((name) => names.some((other) => other !== name && other.startsWith(name)))
     expect(clashes).toEqual([])
   })
 
-  it('has examples that are right: each is parsed as the command that it explains', () => {
+  it('has valid examples: each parses as the command that it explains', () => {
     for (const { path, examples } of COMMANDS) {
       for (const example of examples) {
         const words = example.match(/sluice ([^|<)]*)/)?.[1] ?? ''

@@ -21,7 +21,7 @@ describe('table', () => {
 })
 
 describe('fields', () => {
-  it('leaves out what is empty and joins lists', () => {
+  it('leaves out empty values and joins lists', () => {
     expect(fields({ id: 7, none: [], gone: undefined, origins: ['a', 'b'] })).toBe('id       7\norigins  a, b')
   })
 })

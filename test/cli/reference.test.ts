@@ -7,7 +7,7 @@ const file = new URL('../../docs/reference/command-line.md', import.meta.url)
 const MARK = '<!-- Made from src/cli/commands.ts; after a change: vitest -u on test/cli/reference.test.ts. -->\n\n'
 const document = readFileSync(file, 'utf8')
 
-it('docs/reference/command-line.md holds the reference as the command table has it now', async () => {
+it('docs/reference/command-line.md contains the reference that the command table generates', async () => {
   const [prose = ''] = document.split(MARK)
   await expect(`${prose}${MARK}${referenceMarkdown(COMMANDS)}`).toMatchFileSnapshot(file.pathname)
 })

@@ -5,14 +5,14 @@ import { GROUPS } from '../../src/cli/help.ts'
 import { run } from './fakeHost.ts'
 
 describe('help', () => {
-  it('lists every group with what it is for', async () => {
+  it('lists every group with its purpose', async () => {
     const { status, stdout, stderr } = await run(['--help'])
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const { path } of COMMANDS) expect(stdout).toContain(`  ${path[0]} `)
   })
 
   it.each(COMMANDS.map((command) => [command.path.join(' '), command] as const))(
-    'teaches `%s`: what it does, each flag, two examples',
+    'explains `%s`: its purpose, each flag, two examples',
     async (_name, { path, summary, flags, examples }) => {
       const { status, stdout } = await run([...path, '--help'])
       expect(status).toBe(0)
@@ -26,12 +26,12 @@ describe('help', () => {
     },
   )
 
-  it('says of each group what it is about', () => {
+  it('states the purpose of each group', () => {
     const groups = new Set(COMMANDS.filter(({ path }) => path.length > 1).map(({ path }) => path[0]))
     expect(new Set(Object.keys(GROUPS))).toEqual(groups)
   })
 
-  it('shows a group when its command is missing, and says so with status 2', async () => {
+  it('shows a group when its command is missing, with status 2', async () => {
     const asked = await run(['token', '--help'])
     const missing = await run(['token'])
     expect(asked).toMatchObject({ status: 0, stderr: '' })
@@ -46,13 +46,13 @@ describe('help', () => {
 })
 
 describe('refusals', () => {
-  it('go to standard error with status 2 for wrong usage, and say where to read on', async () => {
+  it('go to standard error with status 2 for wrong usage, and name the help', async () => {
     const { status, stdout, stderr } = await run(['secret', 'create'])
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toBe('sluice: --name is required\nSee: sluice secret create --help\n')
   })
 
-  it('are one JSON object with --json, also when the command line cannot be read', async () => {
+  it('are one JSON object with --json, also when the command line cannot be parsed', async () => {
     const { status, stdout, stderr } = await run(['secret', 'crate', '--json'])
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(JSON.parse(stderr)).toEqual({
@@ -61,7 +61,7 @@ describe('refusals', () => {
     })
   })
 
-  it('name every problem of the configuration with its place, its reason and what is allowed', async () => {
+  it('name every problem of the configuration with its location, its reason and the allowed values', async () => {
     const problems = [
       { key: 'server.port', source: 'config.yaml:3', reason: '"x" is not a number', allowed: 'a whole number' },
       { key: 'log.level', source: 'SLUICE_LOG_LEVEL', reason: '"loud" is not known', allowed: 'debug, info' },
@@ -75,7 +75,7 @@ describe('refusals', () => {
     expect(JSON.parse(stderr)).toMatchObject({ code: 'configuration', problems })
   })
 
-  it('are one line without a stack when something is broken, and --verbose shows where', async () => {
+  it('are one line without a stack for a fault, and --verbose shows the stack', async () => {
     const { status, stderr } = await run(['secret', 'list'])
     expect({ status, stderr }).toEqual({ status: 1, stderr: 'sluice: no store here\n' })
     expect((await run(['secret', 'list', '--verbose'])).stderr).toContain('fakeHost.ts')
@@ -100,13 +100,13 @@ describe('refusals', () => {
     expect(stderr).toContain(message)
   })
 
-  it('name a property of --body that comes twice, before the store is opened', async () => {
+  it('name a repeated property of --body, before the store is opened', async () => {
     const body = '{"label":"a","allowedIpAddresses":["192.0.2.1"],"allowedIpAddresses":[]}'
     const { status, stderr } = await run(['token', 'create', '--body', body])
     expect([status, stderr]).toEqual([1, expect.stringContaining('allowedIpAddresses: comes twice')])
   })
 
-  it('refuse a password of several lines, which would be cut in silence', async () => {
+  it('refuse a password of several lines, which would be truncated silently', async () => {
     const argv = ['user', 'create', '--email', 'a@example.com', '--password-stdin']
     expect(await run(argv, { input: 'first line\nsecond line\n' })).toMatchObject({ status: 2 })
   })
@@ -124,7 +124,7 @@ describe('token sign --key', () => {
     expect(JSON.parse(fromInput.stdout)).toEqual({ token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) as string })
   })
 
-  it('says what is wrong with a key that is none', async () => {
+  it('explains what is wrong with an invalid key', async () => {
     const { status, stderr } = await run(['token', 'sign', '--parent-id', '8', '--stream', 's', '--key', 'short'])
     expect(status).toBe(1)
     expect(stderr).toContain('token must be the 64 lower-case hexadecimal characters of the parent')

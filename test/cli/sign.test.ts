@@ -43,7 +43,7 @@ describe('signSubscribeToken', () => {
     })
   })
 
-  it('makes, byte for byte, what was computed elsewhere (HMAC-SHA-256 with the value as ASCII)', () => {
+  it('makes, byte for byte, the token that Python computes (HMAC-SHA-256 with the value as ASCII)', () => {
     const jwt = signSubscribeToken({ ...basics, now })
     expect(jwt).toBe(KNOWN)
   })
@@ -122,7 +122,7 @@ describe('signSubscribeToken', () => {
   })
 })
 
-it('comes as a package entry that any Node from 20 on can import, without types to strip', async () => {
+it('has a package entry that any Node from 20 on can import, without types to strip', async () => {
   const entry = import.meta.resolve('sluice/sign')
   expect(entry).toMatch(/\/dist\/sign\.js$/)
   const built = (await import(entry)) as typeof import('../../src/sign.ts')

@@ -50,7 +50,7 @@ describe('precedence', () => {
     expect(load({ file: other, env: { SLUICE_CONFIG: file() } }).server.port).toBe(7)
   })
 
-  test('config.yaml is read when it is there and no other file is named', () => {
+  test('config.yaml is read if it exists and no other file is named', () => {
     const home = mkdtempSync(join(directory, 'home-'))
     expect(load({ directory: home }).server.port).toBe(8080)
     writeFileSync(join(home, 'config.yaml'), 'server: {port: 8}')
@@ -72,14 +72,14 @@ describe('the configuration', () => {
     expect(() => Object.assign(config.server, { port: 1 })).toThrow(TypeError)
   })
 
-  test('keeps no tie to a list it was given', () => {
+  test('does not share a list with its source', () => {
     const trustedProxies = ['10.0.0.0/8']
     const config = load({ flags: { server: { trustedProxies } } })
     trustedProxies.push('0.0.0.0/0')
     expect(config.server.trustedProxies).toEqual(['10.0.0.0/8'])
   })
 
-  test('puts the database and the sealing key into the data directory unless told otherwise', () => {
+  test('puts the database and the sealing key into the data directory by default', () => {
     const config = load({ flags: { data: { dir: '/srv/sluice' } } })
     expect(storageUrl(config)).toBe('/srv/sluice/sluice.db')
     expect(sealingKeyFile(config)).toBe('/srv/sluice/sealing.key')
@@ -88,7 +88,7 @@ describe('the configuration', () => {
 })
 
 describe('problems', () => {
-  test('all come at once, each with its place', () => {
+  test('are all reported at once, each with its location', () => {
     const file = fileWith('server:\n  port: 99999\n  hots: a\nlog:\n  level: loud\n')
     const found = problems({ file, env: { SLUICE_AUDIT_RETENTION_DAYS: '0' }, flags: { data: { dir: '' } } })
     expect(found.map(({ key, source }) => [key, source.replace(file, 'file')])).toEqual([
@@ -100,14 +100,14 @@ describe('problems', () => {
     ])
   })
 
-  test('say what is allowed', () => {
+  test('name the allowed values', () => {
     expect(problemOf('server: {port: 70000}').allowed).toBe('a whole number from 0 to 65535')
     expect(formatConfigProblem(problemOf('log: {format: xml}'))).toMatch(
       /"xml" is not known \(allowed: json, pretty\)$/,
     )
   })
 
-  test('suggest the name that was meant', () => {
+  test('suggest the intended name', () => {
     expect(problemOf('sever: {}').reason).toBe('is not known; did you mean server?')
     expect(problemOf('server: {prot: 1}').reason).toBe('is not known; did you mean port?')
     const [problem] = problems({ env: { SLUICE_SERVER_TRUSTED_PROXY: '::1' } })
@@ -178,7 +178,7 @@ describe('problems', () => {
   })
 })
 
-describe('what is fine', () => {
+describe('valid input', () => {
   test.each([
     ['nothing', ''],
     ['comments', '# server:\n'],
@@ -193,7 +193,7 @@ describe('what is fine', () => {
     expect(proxies('')).toEqual([])
   })
 
-  test('variables that describe a service called sluice are not ours', () => {
+  test('variables that describe a service called sluice are ignored', () => {
     const env = {
       SLUICE_SERVICE_HOST: '10.0.0.7',
       SLUICE_SERVICE_PORT_HTTP: '80',

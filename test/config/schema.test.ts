@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 
 describe('every key', () => {
   test.each(allKeys())(
-    '%s has a default within its bounds, one sentence with a full stop, and words for what is allowed',
+    '%s has a default within its bounds, one sentence with a full stop, and a text of the allowed values',
     (_, key) => {
       expect(key.check(key.default)).toEqual({ ok: true, value: key.default })
       expect(key.about).toMatch(/^[A-Z].*\.$/)
@@ -23,11 +23,11 @@ describe('every key', () => {
 })
 
 describe('written files (node scripts/generate.ts writes them)', () => {
-  test('config.default.yaml is what the schema says', () => {
+  test('config.default.yaml matches the schema', () => {
     expect(read('config.default.yaml')).toBe(renderDefaultFile())
   })
 
-  test('docs/reference/configuration.md is what the schema says', () => {
+  test('docs/reference/configuration.md matches the schema', () => {
     expect(read('docs/reference/configuration.md')).toBe(renderDocument())
   })
 })

@@ -10,7 +10,7 @@ import { createEgress } from '../../src/net/egress.ts'
 import { headerProfile, signatureHeaders } from '../../src/delivery/signature.ts'
 import { httpReceiver } from './support/receivers.ts'
 
-/** The receivers of docs/guides/webhook-receiver.md are run as they stand there and get a real callback. */
+/** Runs the receivers of docs/guides/webhook-receiver.md unchanged and sends them a real callback. */
 const page = readFileSync(new URL('../../docs/guides/webhook-receiver.md', import.meta.url), 'utf8')
 const dir = mkdtempSync(join(tmpdir(), 'sluice-docs-'))
 const SECRET = Buffer.alloc(32, 7).toString('base64')
@@ -50,7 +50,7 @@ async function start(command: string, file: string, language: string): Promise<n
   return port
 }
 
-/** The status of a callback, signed with `secret`; null when nobody answered. */
+/** The status of a callback signed with `secret`; null without an answer. */
 async function send(port: number, secret: string, type: 'Feeds' | 'Thumbnail' = 'Feeds'): Promise<number | null> {
   const made = exampleEvent(type, { accountId: 'a1b2c3', nowMs: Date.now() })
   const body = made.kind === 'event' ? renderPayload(made.event, Date.now()) : Buffer.from(made.image)
@@ -71,7 +71,7 @@ describe('the receiver of the documentation', () => {
     await takesThumbnails(port)
   })
 
-  test.skipIf(!hasPython)('in Python does so too', { timeout: 30_000 }, async () => {
+  test.skipIf(!hasPython)('in Python does the same', { timeout: 30_000 }, async () => {
     const port = await start('python3', 'receiver.py', 'python')
     expect(await send(port, SECRET)).toBe(204)
     expect(await send(port, Buffer.alloc(32, 8).toString('base64'))).toBe(400)
@@ -79,7 +79,7 @@ describe('the receiver of the documentation', () => {
   })
 })
 
-/** An image is no JSON: it is verified all the same, and the next event is taken. */
+/** An image is not JSON: it is verified too, and the next event is accepted. */
 async function takesThumbnails(port: number): Promise<void> {
   expect(await send(port, SECRET, 'Thumbnail')).toBe(204)
   expect(await send(port, Buffer.alloc(32, 8).toString('base64'), 'Thumbnail')).toBe(400)

@@ -27,7 +27,7 @@ const post = (from: Egress, port: number, path = '/', body: Uint8Array = BODY) =
   from.send({ url: `http://127.0.0.1:${port}${path}`, method: 'POST', headers: { 'x-service-kind': 'test' }, body })
 
 describe('an exchange', () => {
-  test('sends exactly the bytes, with the headers given, and keeps the answer', async () => {
+  test('sends exactly these bytes and headers, and returns the answer', async () => {
     const receiver = await opened(httpReceiver())
     const outcome = await post(egress(), receiver.port, '/hook?key=1')
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, answer: 'thank you', truncated: false })
@@ -39,7 +39,7 @@ describe('an exchange', () => {
     })
   })
 
-  test('has a connection of its own, so that a receiver which closes kept ones can lose nothing', async () => {
+  test('has a connection of its own, so that a receiver that closes idle connections loses nothing', async () => {
     const receiver = await opened(httpReceiver())
     const from = egress()
     for (let i = 0; i < 3; i++) expect(await post(from, receiver.port)).toMatchObject({ kind: 'answered' })
@@ -65,19 +65,19 @@ describe('an exchange', () => {
     [204, null],
     [400, 'the receiver answered with status 400'],
     [503, 'the receiver answered with status 503'],
-  ])('with status %i is judged: %s', async (status, failure) => {
+  ])('with status %i counts as: %s', async (status, failure) => {
     const receiver = await opened(httpReceiver((_request, response) => response.writeHead(status).end()))
     expect(egressFailureOf(await post(egress(), receiver.port))).toBe(failure)
   })
 
-  test('that nobody accepts fails while connecting', async () => {
+  test('without a listener fails while connecting', async () => {
     const receiver = await httpReceiver()
     await receiver.stop()
     const outcome = await post(egress(), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'connect', code: 'connection_refused', status: null })
   })
 
-  test('to a receiver whose disk is full fails with what it answers, and the next receiver gets its own', async () => {
+  test('to a receiver with a full disk fails with its answer, and the next receiver still gets its event', async () => {
     const full = await opened(
       httpReceiver((_request, response) => {
         // A device that is always full: the write fails as it does on a real one.
@@ -110,7 +110,7 @@ describe('an exchange', () => {
 })
 
 describe('an answer', () => {
-  test('of a gigabyte is cut after 16 KiB and the receiver is left alone', async () => {
+  test('of a gigabyte is cut after 16 KiB and the connection is closed', async () => {
     const [chunk, total] = [Buffer.alloc(65_536, 'x'), 1_073_741_824]
     let written = 0
     const receiver = await opened(
@@ -130,13 +130,13 @@ describe('an answer', () => {
     expect(written).toBeLessThan(total / 16)
   })
 
-  test('of exactly 16 KiB is kept whole', async () => {
+  test('of exactly 16 KiB is complete', async () => {
     const receiver = await opened(httpReceiver((_request, response) => response.end('y'.repeat(16_384))))
     const outcome = await post(egress(), receiver.port)
     expect(outcome).toMatchObject({ truncated: false, answer: 'y'.repeat(16_384) })
   })
 
-  test('that is cut inside a letter loses that letter only, and NUL does not pass', async () => {
+  test('that is cut inside a character loses only that character, and NUL is replaced', async () => {
     const receiver = await opened(httpReceiver((_request, response) => response.end('\0é€€')))
     expect(await post(egress({ maxAnswerBytes: 5 }), receiver.port)).toMatchObject({
       answer: '\uFFFDé',
@@ -168,7 +168,7 @@ describe('an answer', () => {
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'answer', code: 'timeout', status: null })
   })
 
-  test('that never comes is a timeout of the answer; an unread request is one of the sending', async () => {
+  test('that never arrives is a timeout of the answer; an unread request is one of sending', async () => {
     const silent = await opened(tcpReceiver((socket) => void socket.resume()))
     const deaf = await opened(tcpReceiver((socket) => void socket.pause()))
     const from = egress({ totalTimeoutMs: 200 })
@@ -183,7 +183,7 @@ describe('an answer', () => {
     ['words that are no HTTP', '220 mail.example.com ESMTP\r\n', 'answer_invalid'],
     ['an endless header', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}`, 'answer_invalid'],
     [
-      'an upgrade that nobody asked for',
+      'an upgrade without a request for it',
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       'reset',
     ],
@@ -196,7 +196,7 @@ describe('an answer', () => {
     expect(await post(egress(), receiver.port)).toMatchObject({ kind: 'failed', stage: 'answer', code })
   })
 
-  test('given by a receiver that hangs up at once is a reset', async () => {
+  test('from a receiver that closes at once is a reset', async () => {
     const receiver = await opened(tcpReceiver((socket) => void socket.end()))
     const outcome = await post(egress({ totalTimeoutMs: 2000 }), receiver.port)
     expect(outcome).toMatchObject({ kind: 'failed', code: 'reset' })
@@ -227,7 +227,7 @@ describe('time', () => {
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code: 'timeout' })
   })
 
-  test('is left for the second address when the first is dead', async () => {
+  test('remains for the second address when the first is dead', async () => {
     const receiver = await opened(httpReceiver(undefined, { address: '127.0.0.2', port: usedPort }))
     const from = egress({ resolver: async () => ['127.0.0.1', '127.0.0.2'] })
     const url = `http://two.test:${receiver.port}/`

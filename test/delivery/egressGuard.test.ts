@@ -27,11 +27,11 @@ async function post(url: string, options: Partial<EgressOptions>) {
   return egress.send({ url, method: 'POST', headers: {}, body: Buffer.from('{}') })
 }
 
-/** Plain http to names, and 127.0.0.2 in the part of a public address; 127.0.0.1 stays private. */
+/** Plain http to names, with 127.0.0.2 in the role of a public address; 127.0.0.1 stays private. */
 const STAGED = { allowPrivateTargets: true, allowAddress: (address: string) => address === '127.0.0.2' }
 
 describe('a name', () => {
-  test('that answers with a public address first and with loopback then reaches only the first', async () => {
+  test('that resolves to a public address first and to loopback later reaches only the first', async () => {
     const honest = await receiverAt('127.0.0.2')
     const victim = await receiverAt('127.0.0.1', honest.port)
     const { server, resolver } = await namesFrom(['127.0.0.2'], ['127.0.0.1'])
@@ -46,7 +46,7 @@ describe('a name', () => {
     expect(victim.connections).toBe(0)
   })
 
-  test('that mixes a public address with a private one is refused whole, in either order', async () => {
+  test('with a public and a private address is refused as a whole, in either order', async () => {
     const honest = await receiverAt('127.0.0.2')
     for (const answer of [
       ['127.0.0.2', '127.0.0.1'],
@@ -59,7 +59,7 @@ describe('a name', () => {
     expect(honest.connections).toBe(0)
   })
 
-  test('is judged on the socket too, should an address lead elsewhere', async () => {
+  test('is checked on the socket too, in case the connection has another peer', async () => {
     const victim = await receiverAt('127.0.0.1')
     let asked = 0
     const outcome = await post(`http://odd.example.com:${victim.port}/`, {
@@ -79,7 +79,7 @@ describe('a name', () => {
   })
 })
 
-describe('by the rules of production, nothing is dialled when a name leads to', () => {
+describe('with production rules, nothing is dialled when a name resolves to', () => {
   test.each([
     '127.0.0.1',
     '0.0.0.0',

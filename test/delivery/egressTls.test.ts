@@ -25,7 +25,7 @@ async function sendTo(identity: Identity, trust = true): Promise<{ outcome: Egre
   return { outcome: await sendToPort(receiver.port, trust), receiver }
 }
 
-/** All rules in force, except that the receiver may be on loopback. */
+/** All rules apply, except that the receiver may be on loopback. */
 async function sendToPort(port: number, trust = true): Promise<EgressOutcome> {
   const egress = createEgress({
     allowPrivateTargets: false,
@@ -46,7 +46,7 @@ describe('TLS', () => {
     expect(receiver.requests[0]?.headers.host).toBe(`${HOST}:${receiver.port}`)
   })
 
-  test('with an authority that nobody named is refused before anything is sent', async () => {
+  test('with an unknown authority is refused before anything is sent', async () => {
     const { outcome, receiver } = await sendTo(authority.issue(HOST), false)
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code: 'certificate_untrusted' })
     expect(receiver.requests).toEqual([])
@@ -72,14 +72,14 @@ describe('TLS', () => {
       'certificate_self_signed',
       'the certificate is self-signed and not trusted',
     ],
-  ])('with a certificate that is %s is refused in clear words', async (_what, identity, code, words) => {
+  ])('with a certificate that is %s is refused with a clear message', async (_what, identity, code, words) => {
     const { outcome, receiver } = await sendTo(identity())
     expect(outcome).toMatchObject({ kind: 'failed', stage: 'tls', code })
     expect(egressFailureOf(outcome)).toBe(words)
     expect(receiver.requests).toEqual([])
   })
 
-  test('is verified whatever the environment says', async () => {
+  test('is verified whatever the environment contains', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
     try {
       const { outcome } = await sendTo(authority.selfSigned(HOST))
@@ -89,7 +89,7 @@ describe('TLS', () => {
     }
   })
 
-  test('to a server that speaks plain HTTP, or hangs up, fails as a value', async () => {
+  test('to a server that speaks plain HTTP, or disconnects, fails as a value', async () => {
     const plain = await httpReceiver()
     const rude = await tcpReceiver((socket) => socket.resetAndDestroy())
     open.push(plain, rude)
@@ -97,7 +97,7 @@ describe('TLS', () => {
     expect(await sendToPort(rude.port)).toMatchObject({ kind: 'failed', code: 'reset' })
   })
 
-  test('authorities are read when the egress is made, and a file without any is refused then', () => {
+  test('authorities are read at creation, and a file without any is refused then', () => {
     const make = (caFile: string) => createEgress({ allowPrivateTargets: false, caFile })
     expect(() => make('/nowhere/ca.pem')).toThrow('ENOENT')
     expect(() => make(import.meta.filename)).toThrow('no certificate')

@@ -24,20 +24,20 @@ const verify = (headers: Record<string, string | undefined>, body: Uint8Array = 
   verifySignature({ body, headers, secret: SECRET, nowMs })
 
 describe('the signature of a callback', () => {
-  test('is what RFC 2202 says for HMAC-SHA1', () => {
+  test('matches RFC 2202 for HMAC-SHA1', () => {
     expect(signBody(Buffer.from('Hi There'), Buffer.alloc(20, 0x0b))).toBe(
       'sha1=b617318655057264e28bc0b6fb378c8ef146be00',
     )
   })
 
-  test('is what openssl makes of the same bytes and the decoded secret', () => {
+  test('matches openssl for the same bytes and the decoded secret', () => {
     const hex = Buffer.from(webhookKeyOf(SECRET)).toString('hex')
     const args = ['dgst', '-sha1', '-mac', 'HMAC', '-macopt', `hexkey:${hex}`, '-r']
     const [digest] = execFileSync('openssl', args, { input: BODY }).toString().split(' ')
     expect(sign(BODY)['X-Service-Signature']).toBe(`sha1=${digest}`)
   })
 
-  test('has names that the operator chooses, the thumbnail headers among them', () => {
+  test('has header names that the operator chooses, including the thumbnail headers', () => {
     const other = headerProfile('X-Acme-')
     expect(
       Object.keys(signatureHeaders({ profile: other, secret: SECRET, id: 'e', timestampMs: 0, body: BODY })),
@@ -60,7 +60,7 @@ describe('the signature of a callback', () => {
 })
 
 describe('a receiver', () => {
-  test('accepts what was signed, by either way', () => {
+  test('accepts a signed callback, with either signature', () => {
     const headers = lower(sign(BODY))
     expect(verify(headers)).toEqual({ ok: true, value: { id: 'evt_1' } })
     expect(verify({ 'x-service-signature': headers['x-service-signature'] })).toEqual({ ok: true, value: { id: null } })
@@ -79,7 +79,7 @@ describe('a receiver', () => {
     expect(verify({ ...headers, 'webhook-signature': other })).toEqual({ ok: false, error: 'wrong_signature' })
   })
 
-  test('is not fooled by an old callback, one from the future, or a time that was changed', () => {
+  test('refuses an old callback, one from the future, and a changed time', () => {
     const headers = lower(sign(BODY))
     expect(verify(headers, BODY, NOW + 299_000)).toMatchObject({ ok: true })
     expect(verify(headers, BODY, NOW + 302_000)).toEqual({ ok: false, error: 'too_old' })
@@ -90,7 +90,7 @@ describe('a receiver', () => {
     expect(verify({ ...headers, 'webhook-id': 'evt_2' })).toEqual({ ok: false, error: 'wrong_signature' })
   })
 
-  test('finds every change of a single bit in the body, and every other text as signature', () => {
+  test('detects every changed bit in the body, and every other signature', () => {
     const headers = lower(sign(BODY))
     const plain = { 'x-service-signature': headers['x-service-signature'] }
     for (const sent of [headers, plain]) {

@@ -6,7 +6,7 @@ const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
 const due = (rows: Record<number, number>): Due[] =>
   Object.entries(rows).map(([webhookId, count]) => ({ webhookId: Number(webhookId), rows: count }))
 
-/** A small world: rows wait in lanes, what is claimed is under way until somebody ends it. */
+/** A simulated process: rows wait for slots, and a claimed row is in progress until the test ends it. */
 class World {
   slots: DeliverySlots = emptySlots()
   readonly waiting = new Map<number, number>()
@@ -16,15 +16,15 @@ class World {
     this.waiting.set(webhookId, (this.waiting.get(webhookId) ?? 0) + rows)
   }
 
-  /** Asks as the runner asks: for due rows of webhooks that are not saturated. */
+  /** Queries like the runner: for due rows of webhooks that are not saturated. */
   claim(): void {
     const full = new Set(saturated(this.slots))
     const rows = [...this.waiting].filter(([id, count]) => count > 0 && !full.has(id))
-    const { slots: lanes, claims } = claim(
+    const { slots, claims } = claim(
       this.slots,
       rows.map(([webhookId, rows]) => ({ webhookId, rows })),
     )
-    this.slots = lanes
+    this.slots = slots
     for (const { webhookId, take } of claims) {
       this.waiting.set(webhookId, this.waiting.get(webhookId)! - take)
       this.served.set(webhookId, (this.served.get(webhookId) ?? 0) + take)
@@ -52,8 +52,8 @@ const action = fc.oneof(
   fc.record({ do: fc.constant('claim' as const) }),
 )
 
-describe('lanes', () => {
-  test('never exceed what one webhook or the process may have, and the books are right, whatever happens', () => {
+describe('delivery slots', () => {
+  test('never exceed the limits of a webhook or the process, and the counts stay correct', () => {
     fc.assert(
       fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
         const world = new World()
@@ -71,7 +71,7 @@ describe('lanes', () => {
     )
   })
 
-  test('leave no place unused that somebody waiting could have', () => {
+  test('leave no slot unused that a waiting webhook could have', () => {
     fc.assert(
       fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
         const world = new World()
@@ -89,7 +89,7 @@ describe('lanes', () => {
     )
   })
 
-  test('starve nobody: while places come back, each webhook is served at least once in a round of all', () => {
+  test('starve no webhook: while slots are released, each is served at least once per round', () => {
     fc.assert(
       fc.property(fc.integer({ min: 65, max: 200 }), (webhooks) => {
         const world = new World()
@@ -104,7 +104,7 @@ describe('lanes', () => {
     )
   })
 
-  test('give a lone webhook all of its places, and several the same share', () => {
+  test('give a single webhook all of its slots, and several the same share', () => {
     expect(claim(emptySlots(), due({ 7: 100 })).claims).toEqual([{ webhookId: 7, take: 4 }])
     const { claims } = claim(emptySlots(), due({ 1: 9, 2: 1, 3: 9 }))
     expect(claims).toEqual([
@@ -114,7 +114,7 @@ describe('lanes', () => {
     ])
   })
 
-  test('go on behind the webhook that was served last', () => {
+  test('continue after the webhook that was served last', () => {
     const one = emptySlots({ perWebhook: 1, total: 1 })
     const order: number[] = []
     let slots = one
@@ -127,7 +127,7 @@ describe('lanes', () => {
     expect(order).toEqual([3, 5, 9, 3, 5])
   })
 
-  test('hold what hangs: healthy webhooks get as much with a hanging one as without', () => {
+  test('contain hanging receivers: healthy webhooks get as many slots as without them', () => {
     const rowsServed = (hanging: number) => {
       const world = new World()
       for (let id = 1; id <= hanging; id++) world.add(id, 1000)
@@ -143,7 +143,7 @@ describe('lanes', () => {
     expect(rowsServed(0)).toEqual(Array(10).fill(40))
   })
 
-  test('keep places for the healthy when many hang, and saturated ones are left out of the question', () => {
+  test('keep slots for healthy webhooks when many hang, and leave saturated ones out of the query', () => {
     const world = new World()
     for (let id = 1; id <= 40; id++) world.add(id, 1000)
     for (let i = 0; i < 20; i++) world.claim()
@@ -158,7 +158,7 @@ describe('lanes', () => {
     expect(world.served.get(99)).toBe(50)
   })
 
-  test('refuse to end what never began', () => {
+  test('throw when a delivery ends that never started', () => {
     expect(() => finish(emptySlots(), 1)).toThrow('nothing was in progress')
   })
 })

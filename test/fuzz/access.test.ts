@@ -13,13 +13,13 @@ import type { AccessRequest, Credential, TokenSnapshot } from '../../src/core/ac
 type Crashers = Record<'patterns' | 'origins' | 'addresses' | 'jwts', string[]>
 const crashers = JSON.parse(readFileSync(new URL('crashers/access.json', import.meta.url), 'utf8')) as Crashers
 
-/** SLUICE_FUZZ_RUNS=100000 for a long night. */
+/** Set SLUICE_FUZZ_RUNS=100000 for a long run. */
 const numRuns = Number(process.env.SLUICE_FUZZ_RUNS ?? 300)
 
-/** Far above what a shared machine needs; what it catches is a hang. */
+/** Far above the time that a shared machine needs: this detects a hang. */
 const HANG_MS = 2_000
 
-/** Texts of the alphabet, arbitrary Unicode, and the kept ones with a small change. */
+/** Texts of the alphabet, arbitrary Unicode, and saved texts with a small change. */
 function texts(kept: string[], alphabet: string): fc.Arbitrary<string> {
   const unit = fc.oneof(
     fc.constantFrom(...Array.from(alphabet)),
@@ -35,7 +35,7 @@ function texts(kept: string[], alphabet: string): fc.Arbitrary<string> {
   )
 }
 
-/** Every kept text, then generated ones. */
+/** Every saved text, then generated ones. */
 function forAll(kept: string[], alphabet: string, check: (text: string) => void): void {
   for (const text of kept) check(text)
   fc.assert(
@@ -49,7 +49,7 @@ function forAll(kept: string[], alphabet: string, check: (text: string) => void)
 }
 
 describe('whatever is sent', () => {
-  it('patterns never throw, and match names without hanging', () => {
+  it('patterns never throw, and match names in bounded time', () => {
     forAll(crashers.patterns, 'ab()|*+?{}[]^$.\\Qd,01:<>=!i', (text) => {
       const pattern = compilePattern(text)
       if (!pattern.ok) return expect(pattern.error).not.toBe('')
@@ -57,7 +57,7 @@ describe('whatever is sent', () => {
     })
   })
 
-  it('an address rule that is accepted is a fixed point, and holds its own ends', () => {
+  it('an accepted address rule is a fixed point, and contains its own first and last address', () => {
     forAll(crashers.addresses, '0123456789./:abf%-*', (text) => {
       const rule = parseAddressRule(text)
       if (!rule.ok) return
@@ -67,14 +67,14 @@ describe('whatever is sent', () => {
     })
   })
 
-  it('an address that is accepted is a fixed point', () => {
+  it('an accepted address is a fixed point', () => {
     forAll(crashers.addresses, '0123456789.:abf%', (text) => {
       const address = parseAddress(text)
       if (address !== null) expect(parseAddress(address.text)).toEqual(address)
     })
   })
 
-  it('an origin rule that is accepted is a fixed point, and matches no header that is not one origin', () => {
+  it('an accepted origin rule is a fixed point, and matches only headers with one origin', () => {
     forAll(crashers.origins, 'ab.*:/@[]0123xn-%_\u00ad。ßé', (text) => {
       const rule = parseOriginRule(text)
       if (rule.ok) expect(parseOriginRule(rule.value.text)).toEqual(rule)
@@ -144,7 +144,7 @@ const requests = fc.record({
 })
 
 describe('a self-signed token', () => {
-  it('that is admitted is one whose parent would be admitted, by the same address', () => {
+  it('that is admitted has a parent that would be admitted from the same address', () => {
     let admitted = 0
     fc.assert(
       fc.property(

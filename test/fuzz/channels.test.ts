@@ -94,7 +94,7 @@ const leaf = fc.oneof(
   fc.constant(null),
 )
 
-/** Bodies that know our words and use them at random. */
+/** Bodies with our property names and random values. */
 const { body } = fc.letrec((tie) => ({
   body: fc.dictionary(fc.constantFrom(...FIELDS), fc.oneof({ maxDepth: 5 }, leaf, tie('body'), tie('list')), {
     maxKeys: 8,
@@ -102,8 +102,8 @@ const { body } = fc.letrec((tie) => ({
   list: fc.array(fc.oneof({ maxDepth: 5 }, leaf, tie('body')), { maxLength: 3 }),
 }))
 
-describe('whatever a body holds', () => {
-  it.each(Object.keys(READERS))('%s answers with a value or with sentences', (name) => {
+describe('any body', () => {
+  it.each(Object.keys(READERS))('%s returns a value or sentences', (name) => {
     fc.assert(
       fc.property(fc.oneof(body, fc.anything()), (value) => {
         expect(typeof READERS[name]?.(value).ok).toBe('boolean')
@@ -112,7 +112,7 @@ describe('whatever a body holds', () => {
     )
   })
 
-  it('a question for a report is read or refused, and what is read has an end', () => {
+  it('a query for a report is parsed or refused, and a parsed one is bounded', () => {
     const value = fc.oneof(
       fc.constantFrom('2026-01-01', '2026-01-02T00:00:00Z', '9999-12-31', '0000-01-01', 'day', 'month', '15min', '60'),
       fc.string({ unit: 'binary' }),
@@ -130,7 +130,7 @@ describe('whatever a body holds', () => {
     )
   })
 
-  it('a query of the list of channels is read or refused', () => {
+  it('a query of the list of channels is parsed or refused', () => {
     const value = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string()))
     const names = fc.oneof(
       fc.constantFrom('name', 'search', 'status', 'id', 'limit', 'cursor', 'toString'),
@@ -145,7 +145,7 @@ describe('whatever a body holds', () => {
 })
 
 describe('a source', () => {
-  it('is never let through to an address that is not public, however it is written', () => {
+  it('is never accepted with an address that is not public, in any spelling', () => {
     const hosts = fc.oneof(
       fc.ipV4Extended(),
       fc.ipV6().map((text) => `[${text}]`),
@@ -155,7 +155,7 @@ describe('a source', () => {
       fc.property(hosts, fc.constantFrom('rtmp', 'rtmps'), (host, scheme) => {
         const url = `${scheme}://${host}/live/a`
         if (refuseSource('rtmp-pull', url, false) !== null) return
-        // What is let through is an address in its usual form, outside of the private ranges.
+        // An accepted host is an address in its usual form, outside of the private ranges.
         expect(host).toMatch(/^(\d+\.){3}\d+$|^\[[23]/)
         expect(host).not.toMatch(/^(0|10|127|192\.168|169\.254)\./)
       }),
@@ -163,7 +163,7 @@ describe('a source', () => {
     )
   })
 
-  it('that is let through is dialled at the address that was judged, and nowhere else', () => {
+  it('that is accepted is dialled at the checked address only', () => {
     const part = (...texts: string[]) => fc.constantFrom('', ...texts)
     const sources = fc
       .tuple(
@@ -181,7 +181,7 @@ describe('a source', () => {
         const type = source.startsWith('srt') ? 'srt-pull' : 'rtmp-pull'
         if (refuseSource(type, source, true) !== null) return
         const { url } = dialledAt(source, at)
-        // As ffmpeg reads it: up to the first of these is the authority, in which what is before the last @ is a user.
+        // As ffmpeg parses it: the authority ends at the first of these, and the user ends at its last @.
         const [, authority = ''] = /^[a-zA-Z]+:\/\/([^/?#]*)/.exec(url) ?? []
         const host = at.includes('::') ? `[${at}]` : (at.split('#', 1)[0] ?? '')
         expect(authority).not.toContain('@')
@@ -191,7 +191,7 @@ describe('a source', () => {
     )
   })
 
-  it('is any text, and the answer is a sentence or none', () => {
+  it('may be any text, and the result is a sentence or null', () => {
     fc.assert(
       fc.property(fc.oneof(fc.webUrl(), fc.string({ unit: 'binary' })), (text) => {
         expect(typeof (refuseSource('srt-pull', text, true) ?? '')).toBe('string')
@@ -203,7 +203,7 @@ describe('a source', () => {
 describe('a network', () => {
   const address = fc.oneof(fc.ipV4(), fc.ipV6())
 
-  it('is read back from its own text, and holds the address it was made of', () => {
+  it('parses from its own text, and contains the address that it was made of', () => {
     fc.assert(
       fc.property(address, fc.nat(128), (text, bits) => {
         const network = parseNetwork(`${text}/${bits}`)
@@ -217,7 +217,7 @@ describe('a network', () => {
     )
   })
 
-  it('is read from nothing else', () => {
+  it('is parsed from no other text', () => {
     fc.assert(fc.property(fc.string(), (text) => void parseNetwork(text)))
     for (const text of ['', '/', '1.2.3.4/', '1.2.3.4/8/8', '1.2.3.4/08', 'fe80::1%eth0', '::1/129', '1.2.3/8']) {
       expect(parseNetwork(text).ok).toBe(false)
@@ -233,7 +233,7 @@ describe('a network', () => {
     ['2001:db8::/33', '2001:db8:7fff::', true],
     ['2001:db8::/33', '2001:db8:8000::', false],
     ['2001:db8::1', '2001:db8:0:0::1', true],
-  ])('%s holds %s: %s', (network, address, isIn) => {
+  ])('%s contains %s: %s', (network, address, isIn) => {
     const parsed = parseNetwork(network)
     const peer = parseAddress(address)
     expect(parsed.ok && peer !== null && isInNetwork(parsed.value, peer)).toBe(isIn)
@@ -241,7 +241,7 @@ describe('a network', () => {
 })
 
 describe('a referer', () => {
-  it('is compared by host and port as the allowed domain is written', () => {
+  it('is compared by host and port in the form of the allowed domain', () => {
     const same = (entry: string, header: string) => {
       const domain = parseDomain(entry)
       return domain.ok && domain.value === refererHost(header)
@@ -255,7 +255,7 @@ describe('a referer', () => {
     for (const header of ['', 'example.com', 'about:blank', 'data:,x']) expect(same('example.com', header)).toBe(false)
   })
 
-  it('and an allowed domain are any text', () => {
+  it('and an allowed domain may be any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         parseDomain(text)

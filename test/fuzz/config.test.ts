@@ -6,13 +6,13 @@ import { loadConfig } from '../../src/config/load.ts'
 import { renderDefaultFile } from '../../src/config/render.ts'
 import { allKeys, environmentName, type PartialConfig } from '../../src/config/schema.ts'
 
-/** A place without a config.yaml. */
+/** A directory without a config.yaml. */
 const directory = '/nonexistent'
 
 const keys = allKeys()
 const names = keys.flatMap(([path]) => path.split('.'))
 
-/** Pieces of YAML, likely to be put together into something nearly right. */
+/** Pieces of YAML that often combine into nearly valid files. */
 const yaml = fc
   .array(
     fc.oneof(
@@ -45,9 +45,9 @@ const acceptable = fc.oneof(
   fc.array(fc.oneof(fc.ipV4(), fc.ipV6()), { maxLength: 3 }),
 )
 
-/** Much is tried, and the machine may be busy with other tests. */
+/** These are many runs, and the machine may be busy with other tests. */
 describe('reading configuration', { timeout: 60_000 }, () => {
-  test('never throws, whatever the file says', () => {
+  test('never throws for any file', () => {
     fc.assert(
       fc.property(yaml, (text) => {
         for (const { reason } of readYaml(text, 'f').problems) expect(reason).not.toBe('')
@@ -56,7 +56,7 @@ describe('reading configuration', { timeout: 60_000 }, () => {
     )
   })
 
-  test('never throws, whatever is in the environment and on the command line', () => {
+  test('never throws for any environment and command line', () => {
     const variable = fc.oneof(
       fc.constantFrom(...keys.map(([path]) => environmentName(path))),
       fc.string().map((s) => `SLUICE_${s}`),

@@ -25,7 +25,7 @@ const filters = fc.dictionary(
 const scopes = fc.record({ list: fc.string({ maxLength: 12 }), filters })
 
 describe('cursors', () => {
-  it('give back every key under their own scope', () => {
+  it('return every key under their own scope', () => {
     fc.assert(
       fc.property(scopes, keys, (scope, key) => {
         expect(decodeCursor(encodeCursor(scope, key, mac), scope, mac)).toEqual({ ok: true, value: key })
@@ -56,7 +56,7 @@ describe('cursors', () => {
     )
   })
 
-  it('are not found by chance, and no text makes the reader throw', () => {
+  it('are not guessed, and no text makes the parser throw', () => {
     const anything = fc.oneof(
       fc.anything(),
       fc.string(),
@@ -71,7 +71,7 @@ describe('cursors', () => {
     )
   })
 
-  it('are read safely even when the signature is right and the rest is rubbish', () => {
+  it('are parsed safely even when the signature is valid and the rest is garbage', () => {
     fc.assert(
       fc.property(scopes, fc.uint8Array({ maxLength: 60 }), (scope, rubbish) => {
         const signed = Buffer.from([1, ...rubbish])
@@ -84,7 +84,7 @@ describe('cursors', () => {
 })
 
 describe('limits', () => {
-  it('are whole numbers from 1 to 100 or refused, whatever is sent', () => {
+  it('are whole numbers from 1 to 100 or refused', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.integer().map(String)), (text) => {
         const limit = readLimit(text)

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { isPublicAddress, parseV4, parseV6 } from '../../src/core/validation/publicAddress.ts'
 import { checkTarget } from '../../src/core/webhooks/target.ts'
 
-/** The same knowledge written a second time, for another machine: Node's block list, one for each family. */
+/** The same ranges a second time, for another implementation: Node's block list, one per family. */
 const blocked4 = new BlockList()
 const blocked6 = new BlockList()
 for (const [base, bits] of [
@@ -62,7 +62,7 @@ const spellings = fc
   })
 
 describe('addresses', () => {
-  test('of IPv4 are judged as the block list judges them, however they are written', () => {
+  test('of IPv4 are classified like the block list, in any spelling', () => {
     fc.assert(
       fc.property(spellings, fc.constantFrom('', '.'), ({ host, address }, dot) => {
         const expected = !blocked4.check(address, 'ipv4')
@@ -73,7 +73,7 @@ describe('addresses', () => {
     )
   })
 
-  test('of IPv6 are judged as the block list judges them, and parsed as Node parses them', () => {
+  test('of IPv6 are classified like the block list, and parsed like Node', () => {
     const near = fc.tuple(fc.constantFrom('2001:', '2002:', '3fff:', '64:ff9b:', '::ffff:', 'fe80:', ''), fc.ipV6())
     const texts = fc.oneof(
       fc.ipV6(),
@@ -108,7 +108,7 @@ describe('addresses', () => {
     )
   })
 
-  test('are what Node takes for one: nothing else passes for public', () => {
+  test('are those that Node accepts: no other text is public', () => {
     const odd = fc.string({ unit: fc.constantFrom(...'0123456789abcdefx.:%[]/ -'.split('')), maxLength: 24 })
     fc.assert(
       fc.property(fc.oneof(odd, fc.string()), (text) => {
@@ -121,7 +121,7 @@ describe('addresses', () => {
 })
 
 describe('targets', () => {
-  test('of any text give an answer, and one that is accepted is https to a host that is not private', () => {
+  test('of any text give a result, and an accepted one is https to a host that is not private', () => {
     const pieces = fc.constantFrom(
       'https:',
       'http:',

@@ -22,7 +22,7 @@ import { packetsOf } from '../media/relay/wire/captures/read.ts'
 const RUNS = { numRuns: 2000 }
 const bytes = fc.uint8Array({ maxLength: 200 }).map((data) => Buffer.from(data))
 
-/** Something good with some bytes changed, and perhaps cut. */
+/** Valid bytes with some of them changed, and perhaps truncated. */
 const mutated = (...good: readonly Buffer[]) =>
   fc
     .tuple(
@@ -142,7 +142,7 @@ describe('no text makes it throw:', () => {
       'a=simulcast:send ;;~,',
     ),
   )
-  /** Lines dropped, doubled, moved or replaced. */
+  /** Lines dropped, duplicated, moved or replaced. */
   const hostile = fc
     .tuple(fc.constantFrom(...offers), fc.array(fc.tuple(fc.nat(), fc.nat(3), odd), { maxLength: 6 }))
     .map(([lines, changes]) => {
@@ -165,7 +165,7 @@ describe('no text makes it throw:', () => {
     transportCc: true,
   } as const
 
-  it('offers, and what is answered has the m-lines of the offer in their order', () => {
+  it('offers, and the answer has the m-lines of the offer in their order', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string()), (text) => {
         const offer = parseOffer(text)

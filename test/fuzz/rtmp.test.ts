@@ -16,7 +16,7 @@ import { AVC_CONFIG } from '../media/rtmp/media.ts'
 const RUNS = { numRuns: 2000 }
 const bytes = (maxLength = 300) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array))
 
-/** Something valid with a few of its bytes changed, and cut somewhere. */
+/** Valid bytes with a few of them changed, and truncated somewhere. */
 const damaged = (valid: Buffer) =>
   fc
     .tuple(fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { maxLength: 6 }), fc.nat(valid.length))
@@ -28,8 +28,8 @@ const damaged = (valid: Buffer) =>
 
 const commands = opening('v2/pub', 'show?token=x').subarray(3073)
 
-describe('whatever is sent', () => {
-  test('chunks give messages within the limits or a sentence, the same for any cut', () => {
+describe('any bytes', () => {
+  test('chunks give messages within the limits or a sentence, however they are split', () => {
     const limits = { maxMessageBytes: 1000, maxChunkStreams: 4 }
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(commands)), fc.nat(300), (sent, cut) => {
@@ -47,7 +47,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('AMF0 gives values or a sentence, and never more values than its bytes can hold', () => {
+  test('AMF0 gives values or a sentence, and never more values than its bytes can encode', () => {
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(commands.subarray(12))), (sent) => {
         const result = decodeAmf(sent)
@@ -58,7 +58,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('commands and their addresses are read or refused', () => {
+  test('commands and their addresses are parsed or refused', () => {
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(commands.subarray(12))), (payload) => {
         for (const type of [MESSAGE.command, MESSAGE.commandAmf3]) {
@@ -77,7 +77,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('audio and video messages are media, nothing, or refused with a sentence', () => {
+  test('audio and video messages give media, give nothing, or are refused with a sentence', () => {
     const configured = Buffer.concat([Buffer.from([0x17, 0, 0, 0, 0]), AVC_CONFIG])
     fc.assert(
       fc.property(fc.oneof(bytes(), damaged(configured)), (payload) => {
@@ -120,7 +120,7 @@ describe('whatever is sent', () => {
     )
   })
 
-  test('what a converter writes never breaks its readers', () => {
+  test('the output of a converter never breaks its readers', () => {
     fc.assert(
       fc.property(
         fc.array(

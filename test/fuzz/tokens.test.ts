@@ -17,7 +17,7 @@ import { aToken, plainBody, value } from '../core/tokens/samples.ts'
 const RUNS = { numRuns: 1000 }
 const kinds = fc.constantFrom<TokenKind>('publish', 'subscribe')
 
-/** Any JSON, but with our own names often enough to get past the first check. */
+/** Any JSON, but with our own property names often enough to pass the first check. */
 const names = fc.constantFrom(
   ...Object.keys({ ...CreatePublishToken.properties, ...UpdatePublishToken.properties }),
   'streamName',
@@ -46,7 +46,7 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   ),
 }))
 
-/** Bodies that are right. */
+/** Valid bodies. */
 const entries = fc.uniqueArray(
   fc.record({ streamName: fc.stringMatching(/^[a-z0-9]{1,12}$/), isRegex: fc.boolean() }),
   { minLength: 1, maxLength: 6, selector: (entry) => entry.streamName },
@@ -90,7 +90,7 @@ const goodBodies: fc.Arbitrary<[TokenKind, object]> = fc.oneof(
   subscribeBodies.map((body): [TokenKind, object] => ['subscribe', body]),
 )
 
-/** What a person would send to make a copy of a token: its record without what the server gave it. */
+/** The body that copies a token: its record without the fields that the server sets. */
 function copyOf(record: object): unknown {
   const {
     id: _i,
@@ -105,7 +105,7 @@ function copyOf(record: object): unknown {
 }
 
 describe('any JSON', () => {
-  it('is answered by every reader, with errors that are bounded and fit to be shown', () => {
+  it('gets a result from every reader, with bounded and printable errors', () => {
     fc.assert(
       fc.property(kinds, json, (kind, body) => {
         const results = [readCreate(kind, body), readUpdate(kind, body), readRevoke(body, 0), readDisable(body)]
@@ -125,7 +125,7 @@ describe('any JSON', () => {
     )
   })
 
-  it('as one field of a good body is refused at that field, or gives rules that an update takes', () => {
+  it('as one field of a valid body is refused at that field, or gives rules that an update accepts', () => {
     fc.assert(
       fc.property(kinds, names, json, (kind, name, sent) => {
         const body = plainBody(Object.fromEntries([[name, sent]]))
@@ -137,7 +137,7 @@ describe('any JSON', () => {
     )
   })
 
-  it('is answered by the list queries', () => {
+  it('gets a result from the list queries', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.oneof(names, texts), fc.oneof(texts, fc.array(texts))), (query) => {
         for (const result of [readListQuery(query), readListByNameQuery(query)]) {
@@ -151,7 +151,7 @@ describe('any JSON', () => {
 
 const noChange = { set: {}, addStreams: [], removeStreams: [], refreshToken: false }
 
-describe('a good body', () => {
+describe('a valid body', () => {
   it('becomes rules whose record, sent again, gives the same rules', () => {
     fc.assert(
       fc.property(goodBodies, ([kind, body]) => {

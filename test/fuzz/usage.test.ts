@@ -8,8 +8,8 @@ const EPOCH = Date.parse('2000-01-01T00:00:00Z')
 const value = fc.oneof(fc.string(), fc.array(fc.string()), fc.constant(undefined), fc.integer())
 const day = (days: number) => new Date(EPOCH + days * DAY_MS).toISOString().slice(0, 10)
 
-describe('whatever is asked', () => {
-  it('of analytics is a question within its bounds or errors by field', () => {
+describe('any query', () => {
+  it('of analytics gives a bounded query or errors by field', () => {
     const names = fc.constantFrom('startDate', 'stopDate', 'trackingIds', 'streamNames', 'resolution', '__proto__', 'x')
     fc.assert(
       fc.property(fc.dictionary(fc.oneof(names, fc.string()), value), (query) => {
@@ -20,7 +20,7 @@ describe('whatever is asked', () => {
     )
   })
 
-  it('of sessions and streams is a question or errors by field', () => {
+  it('of sessions and streams gives a query or errors by field', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), value), (query) => {
         const read = readSessionQuery(query)

@@ -1,15 +1,15 @@
 import { posix } from 'node:path'
 import { isNode, type Module, nameOf, type SyntaxNode } from './source.ts'
 
-/** One module that another one names. */
+/** One import of a module. */
 export interface Import {
   readonly start: number
-  /** A path from the root of the repository for our own, else as it is written: `node:fs`, `fastify`. */
+  /** A path from the root of the repository for our own files, otherwise as written: `node:fs`, `fastify`. */
   readonly target: string
   readonly isOurs: boolean
-  /** Only types cross, so nothing is left of it when the program runs. */
+  /** Only types are imported, so nothing remains of it at run time. */
   readonly typeOnly: boolean
-  /** What is taken, by its name in the other module; `*` for everything. */
+  /** The imported names, as in the other module; `*` for everything. */
   readonly names: readonly string[]
 }
 
@@ -37,7 +37,7 @@ function describeImport(from: string, node: SyntaxNode, written: string): Import
   return { start: node.start, target, isOurs, typeOnly: isTypeOnly(node), names: namesOf(node) }
 }
 
-/** A computed import stays visible as one that no wall has a door for. */
+/** A computed import remains visible, as one that no wall allows. */
 const writtenTarget = (source: unknown): string =>
   isNode(source) && typeof source['value'] === 'string' ? source['value'] : COMPUTED
 
@@ -59,7 +59,7 @@ function namesOf(node: SyntaxNode): string[] {
 const specifiersOf = (node: SyntaxNode): SyntaxNode[] =>
   Array.isArray(node['specifiers']) ? (node['specifiers'] as unknown[]).filter(isNode) : []
 
-/** The values (not types) that a module exports, with their places. */
+/** The values (not types) that a module exports, with their offsets. */
 export function exportsOf(module: Module): { name: string; start: number }[] {
   return module.nodes
     .filter(

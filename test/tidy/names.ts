@@ -1,6 +1,6 @@
 import { isNode, type Module, nameOf, type SyntaxNode } from './source.ts'
 
-/** What a module declares and exports under a name; what it passes on from others is not its own. */
+/** The names that a module declares and exports. Re-exports of other modules do not count. */
 export function exportedNames(module: Module): string[] {
   return module.nodes
     .filter((node) => node.type === 'ExportNamedDeclaration')

@@ -5,7 +5,7 @@ export const MAX_FILE_LINES = 400
 export const MAX_FUNCTION_LINES = 70
 export const MAX_LINE_LENGTH = 150
 
-/** Names that bring a clock, chance, timers or the outside into a room that must do without. */
+/** Globals that bring a clock, randomness, timers or input and output into a pure folder. */
 const IMPURE = new Set([
   'Date.now',
   'Math.random',
@@ -19,7 +19,7 @@ const IMPURE = new Set([
   'console',
 ])
 
-/** What core and commands must be given instead of taking it: time, chance, timers. */
+/** Uses of time, randomness and timers, which core and commands must get as arguments. */
 export function impurities(module: Module): string[] {
   const named = module.nodes
     .filter((node) => IMPURE.has(dotted(node)) && !isOnlyAName(module, node))
@@ -32,7 +32,7 @@ export function impurities(module: Module): string[] {
   return [...named, ...dates]
 }
 
-/** `a` of a variable, `a.b` of a plain member, '' of everything else. */
+/** `a` for a variable, `a.b` for a plain member, '' for everything else. */
 function dotted(node: unknown): string {
   if (!isNode(node)) return ''
   if (node.type === 'Identifier') return nameOf(node)
@@ -51,7 +51,7 @@ function isOnlyAName(module: Module, node: SyntaxNode): boolean {
   )
 }
 
-/** How a program calls out. Servers and sockets that others open are fine. */
+/** Functions that open outbound connections. Servers and accepted sockets are allowed. */
 const CALLS_OUT: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['request', 'get', 'Agent'],
   'node:https': ['request', 'get', 'Agent'],
@@ -60,7 +60,7 @@ const CALLS_OUT: Readonly<Record<string, readonly string[]>> = {
   'node:tls': ['connect'],
 }
 
-/** Calls to the outside that do not go through the one file that guards them. */
+/** Outbound calls outside of the guarded network. */
 export function callsOut(module: Module): string[] {
   const found = [...fetches(module), ...namedCalls(module), ...memberCalls(module)]
   return found.map(({ start, what }) => finding(module, start, `${what} belongs into src/net/egress.ts`))
@@ -86,7 +86,7 @@ const namedCalls = (module: Module): Found[] =>
 
 const intersects = (a: readonly string[], b: readonly string[] = []): boolean => a.some((item) => b.includes(item))
 
-/** `http.request(…)` after `import http from 'node:http'`, whatever the local name is written as. */
+/** `http.request(…)` after `import http from 'node:http'`, under any local name. */
 function memberCalls(module: Module): Found[] {
   const members = Object.entries(CALLS_OUT).flatMap(([target, names]) =>
     names.map((name) => `${target.slice('node:'.length)}.${name}`),
@@ -137,7 +137,7 @@ export function longFiles(source: Source): string[] {
 export const longLines = (source: Source): string[] =>
   matches(source, new RegExp(`^.{${MAX_LINE_LENGTH + 1},}$`, 'gm'), () => `longer than ${MAX_LINE_LENGTH} characters`)
 
-/** Places that exist on one machine only. */
+/** Paths that exist on one machine only. */
 export const machinePaths = (source: Source): string[] =>
   matches(
     source,
@@ -145,7 +145,7 @@ export const machinePaths = (source: Source): string[] =>
     (path) => `${path} is a place on one machine`,
   )
 
-/** Work that was put off belongs where work is planned. */
+/** Postponed work belongs into the plan, not into the code. */
 export const putOff = (source: Source): string[] =>
   matches(source, /\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b/g, (word) => `${word}: do it or plan it`)
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseAst } from 'vitest/node'
 
-/** A node of the syntax tree (ESTree with TypeScript), as far as the rules look into it. */
+/** A node of the syntax tree (ESTree with TypeScript), with the properties that the rules use. */
 export interface SyntaxNode {
   readonly type: string
   readonly start: number
@@ -26,7 +26,7 @@ const repository = fileURLToPath(new URL('../../', import.meta.url))
 
 const NOT_OURS = new Set(['node_modules', '.git', 'data', 'build', 'dist', 'coverage'])
 
-/** Every text file below the given folders and files that exists, in a fixed order. */
+/** Every existing text file in the given folders and files, in a fixed order. */
 export function readSources(places: readonly string[], names: RegExp): Source[] {
   const paths = places.flatMap((place) => (existsSync(repository + place) ? filesBelow(place) : []))
   return paths
@@ -60,11 +60,11 @@ export const isNode = (value: unknown): value is SyntaxNode =>
 
 export const lineAt = (text: string, offset: number): number => text.slice(0, offset).split('\n').length
 
-/** How a finding is shown, so that an editor can jump to it. */
+/** The form of a finding, so that an editor can jump to it. */
 export const finding = (source: Source, offset: number, what: string): string =>
   `${source.path}:${lineAt(source.text, offset)}: ${what}`
 
-/** The name of an identifier, or of a property that is written out. */
+/** The name of an identifier, or of a literal property. */
 export function nameOf(node: unknown): string {
   const name = isNode(node) ? (node['name'] ?? node['value']) : undefined
   return typeof name === 'string' ? name : ''

@@ -1,10 +1,10 @@
 import { exportsOf, importsOf } from './imports.ts'
 import { finding, type Module } from './source.ts'
 
-/** Exported for others than us: the package's own exports, and what Node starts. */
+/** Files with other users: the exports of the package, and the file that Node starts. */
 const PUBLISHED = new Set(['src/sign.ts', 'src/main.ts'])
 
-/** Values that `modules` export and that nobody, tests included, imports. Types may be exported as documentation. */
+/** Values that `modules` export and that no module, tests included, imports. Types may be exported as documentation. */
 export function unusedExports(modules: readonly Module[], readers: readonly Module[]): string[] {
   const used = new Set(
     [...modules, ...readers].flatMap((reader) =>
@@ -16,6 +16,6 @@ export function unusedExports(modules: readonly Module[], readers: readonly Modu
     .flatMap((module) =>
       exportsOf(module)
         .filter(({ name }) => !used.has(`${module.path} ${name}`))
-        .map(({ name, start }) => finding(module, start, `${name} is exported and used by nobody`)),
+        .map(({ name, start }) => finding(module, start, `${name} is exported but unused`)),
     )
 }

@@ -2,15 +2,15 @@ import { COMPUTED, type Import, importsOf } from './imports.ts'
 import { finding, type Module } from './source.ts'
 
 interface Room {
-  /** Folders and files of src that it may import; `type x` when only types may cross. Its own files it always may. */
+  /** Folders and files of src that it may import; `type x` allows only types. A folder may always import itself. */
   readonly from: readonly string[]
   /** Built-in modules of Node: `all`, or only their `types`. */
   readonly node: 'all' | 'types'
-  /** Packages, where not every one will do. */
+  /** The allowed packages, if they are restricted. */
   readonly packages?: readonly string[]
 }
 
-/** The house: who may import whom. ARCHITECTURE.md says why. What is missing here belongs to no room. */
+/** Which folder may import which. ARCHITECTURE.md explains why. A folder that is missing here is not allowed. */
 export const WALLS: Readonly<Record<string, Room>> = {
   'main.ts': { from: ['*'], node: 'all' },
   app: { from: ['*'], node: 'all' },
@@ -41,10 +41,10 @@ export const WALLS: Readonly<Record<string, Room>> = {
   cli: { from: ['base', 'core', 'config', 'commands', 'sign.ts'], node: 'all' },
 }
 
-/** The room of a file of src: the folder right below src, or the file itself. */
+/** The room of a file: its folder directly below src, or the file itself. */
 const roomOf = (path: string): string => path.split('/')[1] ?? ''
 
-/** Every import of a module of src that goes through a wall. */
+/** Every forbidden import of a module of src. */
 export function wallsJumped(module: Module): string[] {
   const name = roomOf(module.path)
   const room = WALLS[name]
@@ -59,13 +59,13 @@ function mayImport(room: Room, name: string, { target, isOurs, typeOnly }: Impor
   if (target.startsWith('node:')) return room.node === 'all' || typeOnly
   if (!isOurs) return typeOnly || room.packages === undefined || room.packages.includes(packageOf(target))
   if (!target.startsWith('src/')) return false
-  return [name, ...room.from].some((door) => leadsTo(door, target.slice('src/'.length), typeOnly))
+  return [name, ...room.from].some((entry) => leadsTo(entry, target.slice('src/'.length), typeOnly))
 }
 
-function leadsTo(door: string, target: string, typeOnly: boolean): boolean {
-  if (door === '*') return true
-  if (door.startsWith('type ')) return typeOnly && leadsTo(door.slice('type '.length), target, typeOnly)
-  return target === door || target.startsWith(`${door}/`)
+function leadsTo(entry: string, target: string, typeOnly: boolean): boolean {
+  if (entry === '*') return true
+  if (entry.startsWith('type ')) return typeOnly && leadsTo(entry.slice('type '.length), target, typeOnly)
+  return target === entry || target.startsWith(`${entry}/`)
 }
 
 /** `@scope/name` of `@scope/name/part`, `name` of `name/part`. */
@@ -88,5 +88,5 @@ export function wallsMarkdown(): string {
   return ['| Room | May import | Node | Packages |', '|---|---|---|---|', ...rows, ''].join('\n')
 }
 
-const named = (door: string): string =>
-  door.startsWith('type ') ? `types of \`${door.slice('type '.length)}\`` : `\`${door}\``
+const named = (entry: string): string =>
+  entry.startsWith('type ') ? `types of \`${entry.slice('type '.length)}\`` : `\`${entry}\``

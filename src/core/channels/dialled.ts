@@ -32,9 +32,9 @@ function partsOf(source: string): Parts {
  */
 export function dialledAt(source: string, at: string): Dialled {
   const parts = partsOf(source)
-  const [, address = at, door] = /^(.*)#(\d+)$/.exec(at) ?? []
+  const [, address = at, port] = /^(.*)#(\d+)$/.exec(at) ?? []
   const host = address.includes(':') ? `[${address}]` : address
-  const authority = `${host}${door === undefined ? parts.port : `:${door}`}`
+  const authority = `${host}${port === undefined ? parts.port : `:${port}`}`
   if (!parts.scheme.toLowerCase().startsWith('rtmp')) {
     return { url: `${parts.scheme}://${authority}${parts.path}`, options: {} }
   }

@@ -97,7 +97,7 @@ const createSecurity = () =>
   optional(
     Type.Object(
       { ...securityFields(), keys: optional(Type.Array(CreateKey, { maxItems: KEYS_MAX })) },
-      { ...closed, description: 'Default: everybody may play.' },
+      { ...closed, description: 'Default: every viewer may play.' },
     ),
   )
 
@@ -125,7 +125,7 @@ export const UpdateDistribution = Type.Object(
     ),
     endpoints: endpoints(),
   },
-  { $id: 'UpdateDistribution', ...closed, description: 'Counts at once, for those who watch too.' },
+  { $id: 'UpdateDistribution', ...closed, description: 'Applies at once, also to current viewers.' },
 )
 export type UpdateDistribution = Static<typeof UpdateDistribution>
 

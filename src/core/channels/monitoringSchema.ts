@@ -113,7 +113,7 @@ export const EngineMonitoring = Type.Object(
         metrics: Type.Array(
           Type.Object({
             time,
-            framerate: Type.Union([Type.Number(), Type.Null()], { description: 'Pictures a second, as counted.' }),
+            framerate: Type.Union([Type.Number(), Type.Null()], { description: 'Frames per second, as counted.' }),
             bitrate: Type.Integer({ description: 'Bits per second, including audio.' }),
           }),
           { description: 'One of each segment, oldest first.' },

@@ -42,7 +42,7 @@ const SILENT_MAX = 1000
  * begin with the number of their process. Each change of process is a discontinuity, one for every process in
  * between (section 4.3.2.3). The discontinuity sequence is the process number of the first segment, so it counts the
  * removed ones, and is equal in all renditions (4.3.3.3, 6.2.4). Segments use the init segment of their own process
- * (4.3.2.5). ffmpeg alone marks the changes, but names the last init segment for all.
+ * (4.3.2.5). ffmpeg by itself marks the changes, but names the last init segment for all.
  */
 function joinLaunches(playlist: string): string[] {
   const lines = playlist.split('\n')

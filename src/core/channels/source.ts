@@ -37,7 +37,7 @@ export function refuseSource(type: PullType, text: string, allowPrivate: boolean
 /** The parser does not normalize hosts of unknown schemes, so unusual hosts are refused here. */
 function refuseAuthority(url: URL, allowPrivate: boolean): string | null {
   const host = hostOf(url)
-  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, and nobody writes them as a host.
+  // 0x7f.1, 2130706433 and 127.1 are addresses to a resolver, but no user writes a host like that.
   if (!isAddress(host) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(host)) return 'must name a valid host'
   if (!isAddress(host) && /(^|\.)(0x[0-9a-f]*|\d+)$/i.test(host)) return 'must name a valid host'
   return url.port === '0' ? 'must not use port 0' : refuseHost(url, allowPrivate)

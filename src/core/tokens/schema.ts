@@ -106,7 +106,7 @@ const createCommon = () => ({
 const publishFlags = () => ({
   subscribeRequiresAuth: flag('Viewers of the streams need a subscribe token. Default false.'),
   record: flag('Record what is published. Default false.'),
-  enableThumbnails: flag('Take a still picture of what is published, periodically. Default false.'),
+  enableThumbnails: flag('Take a thumbnail of the published video periodically. Default false.'),
   multisource: flag('Several sources may publish under one stream name. Default true.'),
   priority: Type.Optional(
     nullable(int32(), 'Default priority of feeds; higher wins. On update null clears it. Default: none.'),

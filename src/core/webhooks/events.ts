@@ -88,7 +88,7 @@ export const EVENTS = {
   },
   viewerConnection: {
     ViewerAttempt: {
-      when: 'Somebody tried to view a stream that is not being published; at most once per 10 s and stream.',
+      when: 'A client tried to view a stream that is not being published; at most once per 10 s and stream.',
       data: Viewing,
     },
     FirstViewerConnection: { when: 'A stream without viewers got one.', data: Viewing },

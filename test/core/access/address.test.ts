@@ -60,7 +60,7 @@ describe('parseAddress', () => {
     ['64:ff9b::1.2.3.4', '64:ff9b::102:304'],
   ])('reads %s as %s', (input, canonical) => expect(text(input)).toBe(canonical))
 
-  it('agrees with the runtime on what is an address', () => {
+  it('agrees with the runtime on which texts are addresses', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -86,7 +86,7 @@ describe('parseAddress', () => {
     )
   })
 
-  it('takes a mapped address for the IPv4 address in it', () => {
+  it('reads a mapped address as the IPv4 address in it', () => {
     fc.assert(
       fc.property(fc.ipV4(), (s) => {
         expect(parseAddress(`::ffff:${s}`)).toEqual(parseAddress(s))
@@ -125,7 +125,7 @@ describe('parseAddressRule', () => {
     expect(rule.ok ? '' : rule.error).toMatch(why)
   })
 
-  it('covers exactly what the network covers', () => {
+  it('covers exactly the addresses of the network', () => {
     fc.assert(
       fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4(), (base, prefix, peer) => {
         const rule = parseAddressRule(`${base}/${prefix}`)

@@ -4,7 +4,7 @@ import { COUNTRIES, parseCountry } from '../../../src/core/access/country.ts'
 describe('parseCountry', () => {
   it('knows the 249 assigned codes and XK', () => expect(COUNTRIES.size).toBe(250))
 
-  it('gives a name to each of them', () => {
+  it('has a name for each of them', () => {
     const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
     expect([...COUNTRIES].filter((code) => names.of(code) === undefined)).toEqual([])
   })
@@ -19,6 +19,6 @@ describe('parseCountry', () => {
     expect(parseCountry(text).ok).toBe(false),
   )
 
-  it('tells people from the United Kingdom which code they want', () =>
+  it('suggests GB to users from the United Kingdom', () =>
     expect(parseCountry('UK')).toMatchObject({ error: expect.stringContaining('GB') as string }))
 })

@@ -6,7 +6,7 @@ import type { AccessRequest, SelfSignedClaims, TokenSnapshot } from '../../../sr
 import { MESSAGES } from '../../support/decisions.ts'
 
 const NOW_MS = 1_750_000_000_000
-const NOBODY = { kind: 'none' } as const
+const ANONYMOUS = { kind: 'none' } as const
 
 const token: TokenSnapshot = {
   id: 7,
@@ -64,7 +64,7 @@ function ask(changes: Partial<AccessRequest>) {
 }
 
 describe('decide', () => {
-  it('asks for a binding against the version that it has decided on', () => {
+  it('requests a binding against the version of the decision', () => {
     expect(ask({})).toMatchObject({
       allowed: true,
       accountId: 'abc123',
@@ -73,8 +73,8 @@ describe('decide', () => {
     })
   })
 
-  it('admits anybody to an open stream, and says why', () => {
-    expect(ask({ credential: NOBODY, streamIsSecured: false })).toMatchObject({
+  it('admits every viewer to an open stream, and says why', () => {
+    expect(ask({ credential: ANONYMOUS, streamIsSecured: false })).toMatchObject({
       allowed: true,
       accountId: 'abc123',
       tokenId: null,
@@ -83,11 +83,11 @@ describe('decide', () => {
     })
   })
 
-  it('has no open stream to offer where no account is named', () => {
-    expect(ask({ credential: NOBODY, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
+  it('knows no open stream without an account', () => {
+    expect(ask({ credential: ANONYMOUS, streamIsSecured: false, accountId: null })).toMatchObject({ allowed: false })
   })
 
-  it('says in the trace what was wrong with an unknown token', () => {
+  it('explains in the trace what was wrong with an unknown token', () => {
     expect(ask({ credential: { kind: 'unknown', why: 'wrongly signed' } })).toMatchObject({
       tokenId: null,
       trace: [{ check: 'token', outcome: 'fail', detail: 'wrongly signed' }],
@@ -109,7 +109,7 @@ describe('decide', () => {
 })
 
 describe('refusals', () => {
-  it('have the texts that were promised, and 401 except where nothing is wrong with the token', () => {
+  it('have the documented texts, and status 401 unless the token itself is valid', () => {
     for (const [code, { status, text }] of Object.entries(REFUSALS)) {
       expect(text).toBe(MESSAGES[code as keyof typeof MESSAGES])
       expect(status).toBe(code === 'stream_not_published' ? 409 : 401)

@@ -64,7 +64,7 @@ function outcomeOf(decision: Decision): object {
   return { allowed: false, code, message, failedCheck: trace.at(-1)?.check }
 }
 
-/** One step per check reached, in order; a failure is the last one; token values never appear. */
+/** One step per evaluated check, in order. A failure is the last one. Token values never appear. */
 function checkTrace(decision: Decision, { credential }: AccessRequest): void {
   const { trace } = decision
   expect(trace.map((step) => step.check)).toEqual(ORDER.slice(0, trace.length))
@@ -97,7 +97,7 @@ function credentialOf(test: DecisionCase): Credential {
   }
 }
 
-/** What the edge does before it asks: read, find the parent, verify. */
+/** The steps of the edge before the decision: parse, find the parent, verify. */
 function verified(test: DecisionCase): Credential {
   const text = signSelfSigned(test, { id: ID, value: VALUE }, NOW_MS)
   const parsed = parseSelfSigned(text)

@@ -20,7 +20,7 @@ const errorOf = (text: string): string => {
 }
 
 describe('parseSelfSigned', () => {
-  it('gives the claims, compiled, with times in milliseconds', () => {
+  it('returns compiled claims, with times in milliseconds', () => {
     const streaming = {
       ...STREAMING,
       allowedOrigins: ['EXAMPLE.com'],
@@ -50,7 +50,7 @@ describe('parseSelfSigned', () => {
     })
   })
 
-  it('gives exactly what was signed, so that the signature can be verified', () => {
+  it('returns exactly the signed text, so that the signature can be verified', () => {
     const input = `${encode({ alg: 'HS512' })}.${encode(GOOD)}`
     const signature = createHmac('sha512', 'key').update(input).digest()
     const parsed = parseSelfSigned(`${input}.${signature.toString('base64url')}`)
@@ -112,14 +112,14 @@ describe('parseSelfSigned', () => {
     [jwt({ ...GOOD, jti: '' }), /jti/],
   ])('refuses %s and says why', (text, why) => expect(errorOf(text)).toMatch(why))
 
-  it('accepts a JWT that is one of its own and nothing that differs in a single character of the signature part', () => {
+  it('accepts its own JWT, and no text that differs in a single character of the signature', () => {
     expect(errorOf(jwt(GOOD))).toBe('')
     expect(errorOf(`${jwt(GOOD).slice(0, -1)}d`)).toMatch(/signature/)
   })
 })
 
 describe('looksLikeJwt', () => {
-  it('tells a JWT from the value of a token', () => {
+  it('distinguishes a JWT from the value of a token', () => {
     expect(looksLikeJwt(jwt(GOOD))).toBe(true)
     expect(looksLikeJwt('a1'.repeat(32))).toBe(false)
     expect(looksLikeJwt('a.b')).toBe(false)
@@ -128,7 +128,7 @@ describe('looksLikeJwt', () => {
 })
 
 describe('decodeBase64url', () => {
-  it('reads what others write, and only one text per value', () => {
+  it('decodes the output of other encoders, and only one text per value', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
         expect(decodeBase64url(Buffer.from(bytes).toString('base64url'))).toEqual(bytes)
@@ -155,16 +155,16 @@ describe('parseJsonObject', () => {
   })
 
   it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '{"x":{"b":[{"c":1 , "c" : 2}]}}', '{"a":"\\"","a":1}'])(
-    'refuses %s: a member stands twice',
+    'refuses %s: a member is repeated',
     (text) => expect(read(text)).toBeNull(),
   )
 
   it.each(['{"a":{"a":1},"b":{"a":2}}', '{"a":"a","b":"a"}', '{"a":["a","a"]}', '{"a":"\\",\\"a\\":"}'])(
-    'reads %s: the same text at different places',
+    'reads %s: the same text in different positions',
     (text) => expect(read(text)).toEqual(JSON.parse(text)),
   )
 
-  it('refuses what is nested too deeply, and bytes that are no UTF-8', () => {
+  it('refuses deep nesting and bytes that are not UTF-8', () => {
     expect(read(`{"a":${'['.repeat(16)}${']'.repeat(16)}}`)).toBeNull()
     expect(read(`{"a":${'['.repeat(15)}${']'.repeat(15)}}`)).not.toBeNull()
     expect(parseJsonObject(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d))).toBeNull()

@@ -68,14 +68,13 @@ describe('compilePattern', () => {
     )
   })
 
-  it('stays right when more patterns are in use than it keeps', () => {
+  it('stays correct when more patterns are in use than fit the cache', () => {
     for (let i = 0; i < PATTERN_CACHE_MAX + 10; i++) compilePattern(`n${i}`)
     const first = compilePattern('n0')
     expect(first.ok && first.value.matches('n0') && !first.value.matches('n1')).toBe(true)
   })
 
-  it('gives the same object again while it is kept', () =>
-    expect(compilePattern('same')).toEqual(compilePattern('same')))
+  it('returns the same object while it is cached', () => expect(compilePattern('same')).toEqual(compilePattern('same')))
 })
 
 /** Patterns that mean the same to RE2 and to the language's own engine, anchors and alternations at every place. */
@@ -93,7 +92,7 @@ const { pattern: simplePattern } = fc.letrec<{ pattern: string }>((tie) => ({
 }))
 
 describe('compileStreams', () => {
-  it('tells every entry that is wrong by its index', () => {
+  it('reports every invalid entry by its index', () => {
     const streams = compileStreams([
       { streamName: 'fine', isRegex: false },
       { streamName: '', isRegex: false },

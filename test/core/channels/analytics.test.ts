@@ -22,11 +22,11 @@ const cut = fc.record({
 })
 const moments = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2040, 0, 1) })
 
-/** What the clock on a wall there shows, without a zone. */
+/** The local time there, without a zone. */
 const wall = (ms: number, offsetMs: number): string => new Date(ms + offsetMs).toISOString()
 
 describe('slots', () => {
-  test('begin where the clock of their zone says, hold every moment, and follow each other without a gap', () => {
+  test('begin at the local time of their zone, contain every moment, and follow each other without a gap', () => {
     const begins: Record<Resolution, RegExp> = {
       '15min': /:(00|15|30|45):00\.000Z$/,
       hour: /:00:00\.000Z$/,
@@ -45,7 +45,7 @@ describe('slots', () => {
     )
   })
 
-  test('of a report hold what was counted, whatever its slots are', () => {
+  test('of a report contain all counted amounts, at any resolution', () => {
     const amount = fc.record({ at: fc.nat(1000), id: fc.constantFrom('a', 'b'), amount: fc.nat(9) })
     fc.assert(
       fc.property(cut, moments, fc.array(amount), (how, fromMs, counted) => {
@@ -61,7 +61,7 @@ describe('slots', () => {
     )
   })
 
-  test('of runs add up to the time that was run within the question', () => {
+  test('of runs add up to the run time within the queried span', () => {
     const run = fc.record({ from: fc.integer({ min: -500, max: 1500 }), minutes: fc.nat(600) })
     fc.assert(
       fc.property(cut, moments, fc.array(run, { maxLength: 5 }), (how, fromMs, runs) => {
@@ -81,8 +81,8 @@ describe('slots', () => {
   })
 })
 
-describe('the question', () => {
-  test('is read whole, with the first group where none is named', () => {
+describe('a query', () => {
+  test('is parsed completely, with the first grouping as default', () => {
     const given = { ...TIME, resolution: 'day', utcOffset: '-210', engineIds: 'en_1,en_2' }
     expect(readSeriesQuery(given, TAKES)).toEqual({
       ok: true,
@@ -97,7 +97,7 @@ describe('the question', () => {
     })
   })
 
-  test('that is wrong is told all that is wrong at once, by name', () => {
+  test('that is invalid gets all errors at once, by name', () => {
     const wrong = { end: 'tomorrow', resolution: 'week', utcOffset: '7', groupBy: 'country', streamingFormats: 'hls' }
     const read = readSeriesQuery(wrong, TAKES)
     expect(read.ok ? [] : read.error.details?.map(({ path }) => path).sort()).toEqual(
@@ -109,7 +109,7 @@ describe('the question', () => {
     ])
   })
 
-  test('has an end: not more steps than a report has', () => {
+  test('is bounded by the most steps of a report', () => {
     const spans = { '15min': 15, hour: 60, day: 1440 }
     for (const [resolution, minutes] of Object.entries(spans)) {
       const until = (steps: number) => new Date(Date.parse(TIME.start) + steps * minutes * MINUTE_MS).toISOString()
@@ -128,11 +128,11 @@ describe('times', () => {
   ])('%s is a time', (text, ms) => expect(instant(text)).toEqual({ ok: true, value: ms }))
 
   test.each(['', 'now', '2026', '2026-02-30', '2026-02-28T25:00Z', '2026-02-28T01:00', '2026-2-8', '1767225600'])(
-    '"%s" is none',
+    '"%s" is not a time',
     (text) => expect([instant(text).ok, moment(text).ok]).toEqual([false, false]),
   )
 
-  test('and where it must be written as JSON has it, nothing else will do', () => {
+  test('and where JSON form is required, no other form is accepted', () => {
     expect(moment('2026-02-28T01:00:00.000Z')).toEqual({ ok: true, value: Date.UTC(2026, 1, 28, 1) })
     for (const text of ['2026-02-28T01:00:00Z', '2026-02-30T01:00:00.000Z']) expect(moment(text).ok).toBe(false)
   })

@@ -12,7 +12,7 @@ test.each([
   ['both', { start: at(-120), end: at(-119) }, [-120, -119]],
   ['a minute', { start: at(-60), end: at(0) }, [-60, 0]],
   ['a start that was within five minutes when it was sent', { start: at(-304) }, [-304, -244]],
-])('%s is a time', (_name, query, [from = 0, until = 0]) => {
+])('%s is a valid span', (_name, query, [from = 0, until = 0]) => {
   expect(read(query)).toEqual({ ok: true, value: { fromMs: NOW + from * 1000, untilMs: NOW + until * 1000 } })
 })
 

@@ -27,7 +27,7 @@ const token = (payload: object, header: object = { alg: 'HS256' }): string =>
   `${encode(header)}.${encode(payload)}.AAAA`
 const EXP = T0 / 1000 + 60
 
-/** Ours, and that of tokens which were signed for a hosted service. */
+/** Our claim, and the claim of tokens that were signed for a hosted service. */
 const claimName = fc.constantFrom('streaming', 'optiview')
 
 describe('a viewer token', () => {
@@ -40,7 +40,7 @@ describe('a viewer token', () => {
     { requiredKeys: [] },
   )
 
-  it('holds exactly when every part of it holds', () => {
+  it('is valid exactly when every part of it is valid', () => {
     fc.assert(
       fc.property(restriction, fc.integer({ min: -2, max: 2 }), claimName, (restricted, seconds, name) => {
         const exp = T0 / 1000 + seconds
@@ -57,7 +57,7 @@ describe('a viewer token', () => {
     )
   })
 
-  it('is any text, and what is not understood is no permission', () => {
+  it('may be any text, and unknown text grants nothing', () => {
     const anything = fc.oneof(
       fc.string(),
       fc.anything().map((value) => token({ exp: EXP, streaming: value })),
@@ -88,7 +88,7 @@ describe('a viewer token', () => {
     expect(parseViewerToken(text, 'streaming').ok).toBe(false)
   })
 
-  it('restricts under the claim that the operator names, too, and under the usual one then no more', () => {
+  it('restricts under the configured claim, and no longer under the default one', () => {
     const parsed = (payload: object) => parseViewerToken(token({ exp: EXP, ...payload }), 'acme')
     expect(parsed({ acme: { ch: ['ch_2'] } })).toMatchObject({ value: { claims: { channels: ['ch_2'] } } })
     expect(parsed({ optiview: { ch: ['ch_2'] } })).toMatchObject({ value: { claims: { channels: ['ch_2'] } } })
@@ -104,12 +104,12 @@ describe('a viewer token', () => {
     ['under a claim in another case', { Streaming: { ch: ['ch_1'] } }, 'Streaming'],
     ['under a claim in another case that only counts', { OptiView: { tid: 'x' } }, 'OptiView'],
     ['under a misspelt claim', { steaming: { hw: ['tv'] } }, 'steaming'],
-    ['under the claim of somebody else', { acme: { geo: { cc: ['NZ'] } } }, 'acme'],
+    ['under the claim of another service', { acme: { geo: { cc: ['NZ'] } } }, 'acme'],
     ['under another claim, in another case', { acme: { CH: ['ch_1'] } }, 'acme'],
     ['under another claim beside ours', { streaming: { ch: ['ch_1'] }, acme: { hw: ['tv'] } }, 'acme'],
     ['under another claim, in the older spelling', { acme: { cc: ['NZ'] } }, 'acme'],
     ['under no claim', { ch: ['ch_1'] }, 'ch'],
-  ])('with restrictions %s is refused, and the reason has the name', (_, payload, name) => {
+  ])('with restrictions %s is refused, and the reason names them', (_, payload, name) => {
     const parsed = parseViewerToken(token({ exp: EXP, ...payload }), 'streaming')
     expect(parsed.ok ? '' : parsed.error).toContain(name)
   })
@@ -118,18 +118,18 @@ describe('a viewer token', () => {
     ['claims that are no business of ours', { sub: 'user-1', iss: 'shop', acme: { plan: 'gold' }, roles: ['a'] }],
     ['a claim of ours that is null', { streaming: null, optiview: { ch: ['ch_1'] } }],
     ['the same claim named by the operator', { optiview: { ch: ['ch_1'] } }],
-  ])('with %s is read', (_, payload) => {
+  ])('with %s is accepted', (_, payload) => {
     for (const claim of ['streaming', 'optiview']) {
       expect(parseViewerToken(token({ exp: EXP, ...payload }), claim)).toMatchObject({ ok: true })
     }
   })
 
-  it('is refused with a name that is fit to be shown, whatever the claim is called', () => {
+  it('is refused with a printable name, whatever the claim is called', () => {
     const parsed = parseViewerToken(token({ exp: EXP, [`\u202e${'x'.repeat(500)}`]: { ch: [] } }), 'streaming')
     expect(parsed.ok ? '' : parsed.error).toMatch(/^\uFFFDx{20,80}… is not read/)
   })
 
-  it('may have its restrictions in the older spelling, which does not count beside the newer one', () => {
+  it('may have its restrictions in the older spelling, which is ignored beside the newer one', () => {
     const allows = (streaming: object) => {
       const rules = compilePlayback(distribution(), [], anyKey)
       return admit(rules, viewer, token({ exp: EXP, streaming }), 'streaming').ok
@@ -139,7 +139,7 @@ describe('a viewer token', () => {
     expect(allows({ cc: ['NL'], geo: { cc: ['NZ'] } })).toBe(true)
     expect(allows({ geo: { cc: ['NZ'], rgn: ['CA'] } })).toBe(true)
     expect(allows({ geo: { cc: ['NZ'], dma: [807, 501] } })).toBe(true)
-    // Of the older lists each must hold: nobody is known to be in a region or a market area.
+    // Each of the older lists must match, and no viewer is known to be in a region or a market area.
     expect(allows({ cc: ['NZ'], rgn: ['NZ-AUK'] })).toBe(false)
     expect(allows({ cc: ['NZ'], dma: [807] })).toBe(false)
     expect(allows({ dma: ['807'] })).toBe(false)
@@ -149,7 +149,7 @@ describe('a viewer token', () => {
 })
 
 describe('engines', () => {
-  it('serve in the order of their priority, among equals the older first, and only those that feed it', () => {
+  it('serve in the order of their priority, the older first among equals, and only those that feed it', () => {
     const engine = (id: string, priority: number, createdAtMs: number) => ({ id, priority, createdAtMs }) as Engine
     const all = [engine('a', 5, 1), engine('b', -1, 3), engine('c', -1, 2), engine('d', -100, 1)]
     expect(compilePlayback(distribution(), all, []).engines.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
@@ -157,7 +157,7 @@ describe('engines', () => {
 })
 
 describe('playlists', () => {
-  it('are taken apart and put together again', () => {
+  it('are split into variants and joined again', () => {
     const master =
       '#EXTM3U\n#EXT-X-STREAM-INF:AVERAGE-BANDWIDTH=5,BANDWIDTH=10\r\n0/index.m3u8\n#EXT-X-STREAM-INF:X=1\nx\n'
     const [variant, ...others] = variantsOf(master)
@@ -176,7 +176,7 @@ describe('playlists', () => {
     )
   })
 
-  it('tell how long each segment plays', () => {
+  it('give the duration of each segment', () => {
     const playlist =
       '#EXTM3U\n#EXTINF:2.000000,\n#EXT-X-PROGRAM-DATE-TIME:x\n0_7.m4s\n#EXTINF:1.9666,a title\r\n0_8.m4s\r\n'
     expect(segmentTimesOf(`${playlist}#EXTINF:no,\n0_9.m4s\n0_10.m4s\n`)).toEqual([
@@ -185,8 +185,8 @@ describe('playlists', () => {
     ])
   })
 
-  describe('of an engine whose ffmpeg was started again', () => {
-    /** As ffmpeg writes it: the launches of its segments in a row. */
+  describe('of an engine whose ffmpeg was restarted', () => {
+    /** A playlist as ffmpeg writes it, from the launch number of each segment. */
     const written = (sequence: number, launches: readonly number[]): string =>
       [
         '#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:2',
@@ -201,7 +201,7 @@ describe('playlists', () => {
       ].join('\n')
     const shown = (text: string) => mediaPlaylist(text, { latencySeconds: 10, addressOf: (uri) => `${uri}?t=1` })
 
-    /** What a player reads: of each segment its name, discontinuity sequence number and init segment. */
+    /** The view of a player: the name, discontinuity sequence number and init segment of each segment. */
     function read(playlist: string): string[] {
       const segments: string[] = []
       let [discontinuity, init] = [0, '']
@@ -234,7 +234,7 @@ describe('playlists', () => {
 `)
     })
 
-    it('say the same of a segment as long as it is listed, also after launches that wrote nothing', () => {
+    it('describe a segment the same way as long as it is listed, also after launches without output', () => {
       const steps = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 30 })
       fc.assert(
         fc.property(steps, fc.integer({ min: 1, max: 10 }), (up, length) => {
@@ -249,7 +249,7 @@ describe('playlists', () => {
     })
   })
 
-  it('are any text', () => {
+  it('may be any text', () => {
     const lines = [
       '#EXT-X-MAP:URI="1_0.mp4"',
       '#EXTINF:2,',

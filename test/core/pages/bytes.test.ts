@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { decodeCursorBytes, encodeBase64url, PartReader, PartWriter } from '../../../src/core/pages/bytes.ts'
 
 describe('parts', () => {
-  it('come back as they were written, a byte order mark too', () => {
+  it('are read as they were written, including a byte order mark', () => {
     const bytes = new PartWriter().byte(7).text('\ufeffa').text('').raw(Uint8Array.of(1, 2)).bytes()
     const reader = new PartReader(bytes)
     expect([reader.byte(), reader.text(), reader.text(), [...reader.rest()]]).toEqual([7, '\ufeffa', '', [1, 2]])
@@ -18,13 +18,13 @@ describe('parts', () => {
 })
 
 describe('base64url', () => {
-  it('is that of the platform', () => {
+  it('matches that of the platform', () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
     expect(encodeBase64url(bytes)).toBe(Buffer.from(bytes).toString('base64url'))
     expect(decodeCursorBytes(encodeBase64url(bytes))).toEqual(bytes)
   })
 
-  test.each(['AB', 'AAB', 'A', 'AA==', 'A+A/', ''])('has one spelling a value: %j is none', (text) => {
+  test.each(['AB', 'AAB', 'A', 'AA==', 'A+A/', ''])('has one spelling per value: %j is invalid', (text) => {
     expect(decodeCursorBytes(text)).toBeNull()
   })
 })

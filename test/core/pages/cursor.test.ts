@@ -9,7 +9,7 @@ const key: KeyPart[] = [1_750_000_000_000, 'ch_1234567890123456789012']
 const refused = { ok: false, error: 'invalid_cursor' }
 
 describe('a cursor', () => {
-  it('gives back the sort key', () => {
+  it('returns the sort key', () => {
     expect(decodeCursor(encodeCursor(scope, key, mac), scope, mac)).toEqual({ ok: true, value: key })
   })
 
@@ -51,7 +51,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('is refused when it is of another version, though rightly signed', () => {
+  it('is refused when it is of another version, though its signature is valid', () => {
     const bytes = Buffer.from(encodeCursor(scope, key, mac), 'base64url').subarray(0, -12)
     bytes[0] = 2
     const tag = mac(Buffer.concat([Buffer.of(2), bytes])).subarray(0, 12)
@@ -72,7 +72,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('keeps parts apart that look alike when joined', () => {
+  it('distinguishes parts that look alike when joined', () => {
     const cursors = [['a', 'bc'], ['ab', 'c'], ['abc'], ['1'], [1], [null], ['']].map((k) =>
       encodeCursor(scope, k, mac),
     )
@@ -85,7 +85,7 @@ describe('a cursor', () => {
     ['an unsafe integer', [2 ** 53]],
     ['a very long text', ['x'.repeat(2000)]],
     ['half of a surrogate pair', ['\ud800']],
-  ])('is not made of %s: that is a defect of ours', (_, bad) => {
+  ])('throws for a key with %s: that is our own fault', (_, bad) => {
     expect(() => encodeCursor(scope, bad, mac)).toThrow(RangeError)
   })
 

@@ -21,7 +21,7 @@ const viewer = (over: Partial<SlotRequest> = {}): SlotRequest => ({
 })
 const publisher = (over: Partial<SlotRequest> = {}) => viewer({ action: 'publish', holder: { tokenId: 2 }, ...over })
 
-/** Takes slots until there is none: how many, and why. */
+/** Takes slots until one is refused: how many, and why. */
 function fill(slots: SessionSlots, request: (at: number) => SlotRequest) {
   for (let taken = 0; ; taken += 1) {
     const why = slots.refusal(request(taken))
@@ -31,38 +31,38 @@ function fill(slots: SessionSlots, request: (at: number) => SlotRequest) {
 }
 
 describe('a slot', () => {
-  test('of the share of publishers is no viewer’s, and publishers may take all that are left', () => {
+  test('of the share of publishers is closed to viewers, and publishers may take all free slots', () => {
     const slots = new SessionSlots(LIMITS)
     expect(fill(slots, (at) => viewer({ holder: { tokenId: at } }))).toEqual([18, 'too_many_sessions'])
     expect(fill(slots, (at) => publisher({ holder: { tokenId: at } }))).toEqual([2, 'too_many_sessions'])
     expect(fill(new SessionSlots(LIMITS), (at) => publisher({ holder: { tokenId: at } }))[0]).toBe(20)
   })
 
-  test('may be taken by one address so often, as a viewer and as a publisher apart', () => {
+  test('is limited per address, separately for viewers and publishers', () => {
     const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 3, maxPublishersPerAddress: 2 })
     expect(fill(slots, () => viewer())).toEqual([3, 'too_many_from_address'])
     expect(fill(slots, () => publisher())).toEqual([2, 'too_many_from_address'])
     expect(slots.refusal(viewer({ addressKey: '192.0.2.2' }))).toBeNull()
   })
 
-  test('of a proxy that does not say for whom it asks is not counted by its address', () => {
+  test('of a proxy that does not name its client is not counted by its address', () => {
     const slots = new SessionSlots({ ...LIMITS, maxViewersPerAddress: 3, maxConnectingPerAddress: 2 })
     const proxied = viewer({ addressKey: null, connects: true, holder: null })
     expect(fill(slots, () => proxied)).toEqual([18, 'too_many_sessions'])
   })
 
-  test('may be taken by one token up to its share, and by viewers without a token for each account', () => {
+  test('is limited to a share per token, and per account for viewers without a token', () => {
     const slots = new SessionSlots(LIMITS)
     expect(fill(slots, () => viewer())).toEqual([17, 'too_many_with_token'])
     expect(slots.refusal(viewer({ holder: { tokenId: 9 } }))).toBeNull()
-    // Before the token is known nothing is said about it.
+    // Before the token is known, its limit is not checked.
     expect(slots.refusal(viewer({ holder: null }))).toBeNull()
     const open = new SessionSlots(LIMITS)
     expect(fill(open, () => viewer({ holder: { accountId: 'a' } }))).toEqual([17, 'too_many_without_token'])
     expect(open.refusal(viewer({ holder: { accountId: 'b' } }))).toBeNull()
   })
 
-  test('whose media connection is not up is one of a few for each address, until it is', () => {
+  test('without a media connection is limited per address, until it is connected', () => {
     const slots = new SessionSlots({ ...LIMITS, maxConnectingPerAddress: 2 })
     const [first] = [slots.take(viewer({ connects: true })), slots.take(viewer({ connects: true }))]
     expect(slots.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
@@ -75,7 +75,7 @@ describe('a slot', () => {
     expect(slots.refusal(viewer({ connects: true }))).toBe('too_many_connecting')
   })
 
-  test('counts until its end is on record', () => {
+  test('counts until its end is recorded', () => {
     const slots = new SessionSlots(LIMITS)
     expect(slots.refusal(viewer(), 17)).toBeNull()
     expect(slots.refusal(viewer(), 18)).toBe('too_many_sessions')
@@ -83,7 +83,7 @@ describe('a slot', () => {
     expect(slots.refusal(publisher(), 20)).toBe('too_many_sessions')
   })
 
-  test('is there for a node of one session, whatever the shares', () => {
+  test('exists on a node of one session, whatever the shares', () => {
     for (const tokenShare of [0, 0.9, 1]) {
       const slots = new SessionSlots({ ...LIMITS, max: 1, tokenShare })
       expect(slots.refusal(viewer())).toBeNull()
@@ -92,7 +92,7 @@ describe('a slot', () => {
     }
   })
 
-  test('is given back exactly once, in any order: the counts are those of what is held, and nothing is left in the end', () => {
+  test('is released exactly once, in any order: the counts match the slots in use, and end at zero', () => {
     const request = fc.record({
       action: fc.constantFrom('view' as const, 'publish' as const),
       addressKey: fc.constantFrom('a', 'b'),
@@ -112,7 +112,7 @@ describe('a slot', () => {
           if (kind === 'connected' && chosen) chosen.connects = false
           if (kind === 'release') held = held.filter((other) => other !== chosen)
           expect(slots.refusal(one)).toBe(recounted(held, one, limits))
-          // Whatever comes again is counted once.
+          // A repeated release counts once.
           if (kind !== 'take') chosen?.slot[kind]()
         }
         for (const { slot } of held) slot.release()
@@ -124,7 +124,7 @@ describe('a slot', () => {
 
 type Held = { -readonly [K in keyof SlotRequest]: SlotRequest[K] } & { slot: SessionSlot }
 
-/** The limits once more, over all that is held instead of counts. */
+/** The same limits, computed from all slots in use instead of counts. */
 function recounted(held: readonly Held[], request: SlotRequest, limits: typeof LIMITS): string | null {
   const alike = held.filter(({ action }) => action === request.action)
   const near = alike.filter(({ addressKey: key }) => key === request.addressKey)

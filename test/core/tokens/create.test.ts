@@ -7,7 +7,7 @@ const rules = (kind: 'publish' | 'subscribe', changes: object) => value(readCrea
 const errors = (kind: 'publish' | 'subscribe', changes: object) => error(readCreate(kind, plainBody(changes)))
 
 describe('defaults', () => {
-  it('gives a publish token that restricts nothing and never expires', () => {
+  it('create a publish token that restricts nothing and never expires', () => {
     expect(value(readCreate('publish', plainBody()))).toEqual({
       expiresSeconds: null,
       rules: {
@@ -30,11 +30,11 @@ describe('defaults', () => {
     })
   })
 
-  it('leaves the publish-only flags of a subscribe token false', () => {
+  it('leave the publish-only flags of a subscribe token false', () => {
     expect(rules('subscribe', {})).toMatchObject({ subscribeRequiresAuth: false, multisource: false, record: false })
   })
 
-  it('takes null for the default in every optional field', () => {
+  it('treat null as the default in every optional field', () => {
     const nulls = {
       expires: null,
       allowedOrigins: null,
@@ -151,25 +151,25 @@ describe('refused values, each named by its field', () => {
     expect(Object.keys(errors('subscribe', { tracking }))).toEqual([path])
   })
 
-  it('wants label and streams', () => {
+  it('label and streams are required', () => {
     expect(error(readCreate('publish', {}))).toEqual({
       label: ['is required: a string of 1 to 128 characters'],
       streams: ['is required: a list of 1 to 1000 entries'],
     })
   })
 
-  test.each([[null], [undefined], ['x'], [[]], [5]])('a body that is no object: %j', (body) => {
+  test.each([[null], [undefined], ['x'], [[]], [5]])('a body that is not an object: %j', (body) => {
     expect(error(readCreate('publish', body))).toHaveProperty('body')
   })
 
-  it('does not take both country lists', () => {
+  it('both country lists together', () => {
     const both = errors('publish', { allowedCountries: ['NL'], deniedCountries: ['US'] })
     expect(both['deniedCountries']?.[0]).toContain('exclude each other')
   })
 })
 
 describe('all at once', () => {
-  it('tells wrong types, bad patterns and unknown names together', () => {
+  it('reports wrong types, bad patterns and unknown names together', () => {
     const body = {
       lable: 'Studio',
       streams: [{ streamName: 'a(', isRegex: true }, { streamName: 7 }],
@@ -229,7 +229,7 @@ describe('unknown properties', () => {
     expect(Object.keys(errors('publish', { ['.['.repeat(500_000)]: 1 }))).toHaveLength(1)
   })
 
-  it('says whose a field is when the other kind of token has it', () => {
+  it('names the kind of token that a field belongs to', () => {
     expect(errors('subscribe', { record: true })['record']?.[0]).toContain('only publish tokens have it')
     expect(errors('publish', { tracking: null })['tracking']?.[0]).toContain('only subscribe tokens have it')
   })
@@ -252,7 +252,7 @@ describe('features that are not built', () => {
     ['originCluster', ['', 'auto'], ['fra-1', 'Auto ', 7]],
     ['integrationId', ['None'], ['Maestro', '']],
   ])(
-    '%s may ask for nothing, and is refused by name with the reason when it asks for something',
+    '%s may request nothing, and is refused by name with the reason when it requests something',
     (name, nothing, something) => {
       const plain = rules('publish', {})
       for (const value of [false, null, ...nothing]) expect(rules('publish', { [name]: value })).toEqual(plain)
@@ -264,20 +264,20 @@ describe('features that are not built', () => {
     },
   )
 
-  it('takes lowLatencyRtmp either way, as RTMP is never delayed', () => {
+  it('accepts lowLatencyRtmp either way, as RTMP is never delayed', () => {
     for (const value of [true, false, null])
       expect(rules('publish', { lowLatencyRtmp: value })).toEqual(rules('publish', {}))
     expect(errors('publish', { lowLatencyRtmp: 'yes' })).toEqual({ lowLatencyRtmp: ['must be true or false or null'] })
   })
 
-  it('knows originCluster on subscribe tokens, and the rest not at all', () => {
+  it('knows originCluster on subscribe tokens, and none of the others', () => {
     for (const value of [null, '', 'auto'])
       expect(readCreate('subscribe', plainBody({ originCluster: value })).ok).toBe(true)
     expect(errors('subscribe', { originCluster: 'fra-1' })['originCluster']?.[0]).toContain('not built')
     expect(errors('subscribe', { clip: false })).toHaveProperty('clip')
   })
 
-  it('takes a tracking that names nobody for none', () => {
+  it('treats a tracking without an id as none', () => {
     expect(rules('subscribe', { tracking: {} }).trackingId).toBeNull()
   })
 })

@@ -7,7 +7,7 @@ const apply = (token: Token, body: object) => applyPatch(token, value(readUpdate
 const exact = (streamName: string) => ({ streamName, isRegex: false })
 
 describe('merging', () => {
-  it('changes what is named and nothing else', () => {
+  it('changes the named fields and nothing else', () => {
     const token = aToken({ allowedOrigins: ['a.com'], priority: 3 })
     const merged = value(apply(token, { label: 'New' }))
     expect(merged).toEqual({
@@ -17,18 +17,18 @@ describe('merging', () => {
     })
   })
 
-  it('takes nothing into the rules but rules, whatever is stored beside them', () => {
+  it('copies only rules into the rules, whatever else is stored', () => {
     const stored = { ...aToken(), valueSealed: new Uint8Array(3) }
     expect(Object.keys(rulesOf(stored))).toHaveLength(15)
     expect(rulesOf(stored)).not.toHaveProperty('valueSealed')
   })
 
-  it('clears priority with null and keeps it when it is not named', () => {
+  it('clears priority with null and keeps it when it is absent', () => {
     expect(value(apply(aToken({ priority: 3 }), { priority: null })).rules.priority).toBeNull()
     expect(value(apply(aToken({ priority: 3 }), { label: 'x' })).rules.priority).toBe(3)
   })
 
-  it('leaves the stored token alone', () => {
+  it('does not modify the stored token', () => {
     const token = aToken()
     const before = structuredClone(token)
     apply(token, { addTokenStreams: [exact('b')], removeTokenStreams: ['studio'], allowedOrigins: ['x.com'] })
@@ -69,7 +69,7 @@ describe('streams', () => {
 })
 
 describe('countries', () => {
-  it('says how to change over from one list to the other', () => {
+  it('explains how to change from one list to the other', () => {
     const denying = aToken({ deniedCountries: ['US'] })
     expect(error(apply(denying, { allowedCountries: ['NL'] }))['allowedCountries']?.[0]).toContain(
       'deniedCountries: []',
@@ -80,12 +80,12 @@ describe('countries', () => {
     )
   })
 
-  it('changes over when the other is cleared in the same body', () => {
+  it('changes to one list when the other is cleared in the same body', () => {
     const merged = value(apply(aToken({ deniedCountries: ['US'] }), { allowedCountries: ['NL'], deniedCountries: [] }))
     expect(merged.rules).toMatchObject({ allowedCountries: ['NL'], deniedCountries: [] })
   })
 
-  it('may clear a list that excludes nothing', () => {
+  it('may clear an empty list', () => {
     expect(apply(aToken({ deniedCountries: ['US'] }), { allowedCountries: [] }).ok).toBe(true)
   })
 })

@@ -13,7 +13,7 @@ describe('text from outside', () => {
     expect(shown(text)).toBe(expected)
   })
 
-  it('is cut at 64 characters without halving one', () => {
+  it('is cut at 64 characters without splitting one', () => {
     expect(shown('x'.repeat(64))).toBe('x'.repeat(64))
     expect(shown('x'.repeat(65))).toBe(`${'x'.repeat(63)}…`)
     expect(shown(`${'x'.repeat(62)}🎥🎥`)).toBe(`${'x'.repeat(62)}…`)
@@ -21,7 +21,7 @@ describe('text from outside', () => {
 })
 
 describe('problems', () => {
-  it('knows which paths and which parents of paths were spoken of', () => {
+  it('knows which paths and which parents of paths have problems', () => {
     const problems = new Problems()
     problems.add('streams[0].streamName', 'is bad')
     expect(problems.has('streams[0].streamName')).toBe(true)
@@ -31,14 +31,14 @@ describe('problems', () => {
     expect(problems.touches('streams[1]')).toBe(false)
   })
 
-  it('does not make messages that nobody will read', () => {
+  it('does not build messages beyond the bound', () => {
     const problems = new Problems()
     let made = 0
     for (let i = 0; i < 1000; i++) problems.add(`p${i}`, () => `message ${++made}`)
     expect(made).toBe(100)
   })
 
-  it('settles on the value only when there are none', () => {
+  it('returns the value only when there are none', () => {
     const problems = new Problems()
     expect(problems.settle(5)).toEqual({ ok: true, value: 5 })
     problems.add('a', 'one')

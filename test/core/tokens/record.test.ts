@@ -8,7 +8,7 @@ const VALUE = '0f'.repeat(32)
 const context = { 'StreamEntry#': StreamEntrySchema }
 
 describe('the record of a token', () => {
-  it('omits what is unset, in the order of the interface', () => {
+  it('omits unset fields, in the order of the API', () => {
     expect(Object.keys(toRecord(aToken(), VALUE))).toEqual([
       'id',
       'label',
@@ -40,7 +40,7 @@ describe('the record of a token', () => {
     ])
   })
 
-  it('says of features that are not built that they are off, so that clients can read them without asking', () => {
+  it('shows features that are not built as off, so that clients can read them unchecked', () => {
     const geoCascade = { isEnabled: false, clusters: [] }
     expect(toRecord(aToken(), VALUE)).toMatchObject({
       clip: false,
@@ -61,7 +61,7 @@ describe('the record of a token', () => {
     })
   })
 
-  it('shows everything of a publish token that is set', () => {
+  it('shows every set field of a publish token', () => {
     const token = aToken({
       expiresAtMs: Date.UTC(2027, 0, 1, 0, 0, 0, 5),
       bindIpsOnUsage: 2,
@@ -89,12 +89,12 @@ describe('the record of a token', () => {
     }
   })
 
-  it('holds nothing that is stored beside the token', () => {
+  it('contains no other stored field', () => {
     const stored = { ...aToken(), valueHash: 'hash', valueSealed: 'sealed' }
     expect(JSON.stringify(toRecord(stored, VALUE))).not.toMatch(/hash|sealed|a1b2c3/)
   })
 
-  it('is what the published schemas say', () => {
+  it('matches the published schemas', () => {
     const full = { expiresAtMs: 1, bindIpsOnUsage: 1, priority: 1, trackingId: 't' }
     const publish = Compile(context, PublishTokenRecord)
     const subscribe = Compile(context, SubscribeTokenRecord)

@@ -41,7 +41,7 @@ describe('list query', () => {
     expect(Object.getOwnPropertyNames(error(readListByNameQuery({ name: 'a', ...query })))).toEqual([name])
   })
 
-  it('says of a parameter with two values that it may be sent once', () => {
+  it('reports a parameter with two values as allowed once', () => {
     expect(error(readListQuery({ page: ['1', '2'] }))['page']?.[0]).toContain('once')
   })
 
@@ -53,11 +53,11 @@ describe('list query', () => {
     [{ page: ['2', '2'] }, { page: 2 }],
     [{ Page: '2', page: '2' }, { page: 2 }],
     [{ cursor: 'x', toString: 'x', ...Object.fromEntries([['__proto__', 'x']]) }, { page: 1 }],
-  ])('%j is taken: case, repeats and what is not known do not count', (query, expected) => {
+  ])('%j is accepted: case, repeats and unknown parameters do not matter', (query, expected) => {
     expect(value(readListQuery(query))).toMatchObject(expected)
   })
 
-  it('tells all errors at once', () => {
+  it('reports all errors at once', () => {
     expect(Object.keys(error(readListQuery({ page: '0', itemsOnPage: '0', sortby: 'Id' })))).toHaveLength(3)
   })
 })
@@ -85,7 +85,7 @@ describe('list_by_name query', () => {
     expect(Object.keys(error(readListByNameQuery(query)))).toEqual([path])
   })
 
-  it('takes a name of digits as text', () => {
+  it('reads a name of digits as text', () => {
     expect(value(readListByNameQuery({ name: '2026' })).name).toBe('2026')
   })
 })
@@ -94,7 +94,7 @@ describe('revocation', () => {
   const now = Date.UTC(2026, 0, 31, 12)
   const revoke = (body: unknown) => readRevoke(body, now)
 
-  it('takes one id, a time, or both', () => {
+  it('accepts one id, a time, or both', () => {
     expect(value(revoke({ jti: 'a' }))).toEqual({ jti: 'a', issuedBeforeMs: null })
     expect(value(revoke({ issuedBefore: '2026-01-31T13:00:00.5+02:00' }))).toEqual({
       jti: null,
@@ -103,7 +103,7 @@ describe('revocation', () => {
     expect(value(revoke({ jti: 'a', issuedBefore: null })).jti).toBe('a')
   })
 
-  it('forgives a clock that is a minute ahead, and no more', () => {
+  it('tolerates a clock that is a minute ahead, and no more', () => {
     expect(revoke({ issuedBefore: '2026-01-31T12:01:00Z' }).ok).toBe(true)
     expect(error(revoke({ issuedBefore: '2026-01-31T12:01:00.001Z' }))).toEqual({
       issuedBefore: ['must not be in the future'],
@@ -132,7 +132,7 @@ describe('revocation', () => {
 })
 
 describe('disabling', () => {
-  it('takes ids once each, in their order', () => {
+  it('reads each id once, in their order', () => {
     expect(value(readDisable({ tokenIds: [9, 3, 9] }))).toEqual([9, 3])
   })
 

@@ -2,7 +2,7 @@ import { readCreate } from '../../../src/core/tokens/rules.ts'
 import type { Token, TokenRules } from '../../../src/core/tokens/types.ts'
 import type { Result } from '../../../src/base/result.ts'
 
-/** A stored token with the rules of a plain create, and what a test needs to be different. */
+/** A stored token with the rules of a minimal create, plus the overrides of a test. */
 export function aToken(changes: Partial<Token> = {}): Token {
   const kind = changes.kind ?? 'publish'
   const rules: TokenRules = value(readCreate(kind, plainBody())).rules
@@ -25,13 +25,13 @@ export const plainBody = (changes: object = {}) => ({
   ...changes,
 })
 
-/** The value of a result that must be one. */
+/** The value of a result that must be ok. */
 export function value<T>(result: Result<T, unknown>): T {
   if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.error)}`)
   return result.value
 }
 
-/** The error of a result that must be one. */
+/** The error of a result that must be a refusal. */
 export function error<E>(result: Result<unknown, E>): E {
   if (result.ok) throw new Error(`accepted: ${JSON.stringify(result.value)}`)
   return result.error

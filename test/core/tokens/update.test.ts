@@ -41,7 +41,7 @@ describe('two spellings of one field', () => {
 })
 
 describe('an update', () => {
-  it('names only what it changes', () => {
+  it('names only the fields that it changes', () => {
     expect(value(readUpdate('publish', { isActive: false, label: null }))).toEqual({
       set: { isActive: false },
       addStreams: [],
@@ -71,7 +71,7 @@ describe('an update', () => {
     })
   })
 
-  it('clears priority with null, and takes that as a change', () => {
+  it('clears priority with null, which counts as a change', () => {
     expect(set({ priority: null })).toEqual({ priority: null })
   })
 
@@ -90,7 +90,7 @@ describe('an update', () => {
     })
   })
 
-  test.each([{}, { label: null }, { isActive: null, clip: null }])('%j says nothing', (body) => {
+  test.each([{}, { label: null }, { isActive: null, clip: null }])('%j is empty', (body) => {
     expect(errors(body)).toEqual({ token: ['No properties specified to update.'] })
   })
 
@@ -112,18 +112,18 @@ describe('an update', () => {
     expect(Object.keys(errors(body))).toEqual([path])
   })
 
-  test.each([null, [], 'x', 5])('%j is no body', (body) => {
+  test.each([null, [], 'x', 5])('%j is not a body', (body) => {
     expect(errors(body)).toHaveProperty('body')
   })
 
-  it('says that expires, and tracking of a subscribe token, cannot be changed', () => {
+  it('reports that expires, and tracking of a subscribe token, cannot be changed', () => {
     for (const kind of ['publish', 'subscribe'] as const) {
       expect(errors({ expires: 60 }, kind)['expires']?.[0]).toContain('cannot be changed')
     }
     expect(errors({ tracking: {} }, 'subscribe')['tracking']?.[0]).toContain('cannot be changed')
   })
 
-  it('says of tracking in an update of a publish token that it belongs to subscribe tokens', () => {
+  it('reports that tracking belongs to subscribe tokens, for a publish token', () => {
     expect(errors({ tracking: {} }, 'publish')['tracking']?.[0]).toContain('only subscribe tokens have it')
   })
 
@@ -131,7 +131,7 @@ describe('an update', () => {
     { updateRestream: [], updateGeoCascade: { isEnabled: false }, updateOriginCluster: 'auto' },
     { restream: [], geoCascade: { isEnabled: false }, originCluster: '' },
     { lowLatencyRtmp: false, clip: false, encoderProfileId: '' },
-  ])('takes %j, which asks for nothing, and changes nothing', (body) => {
+  ])('accepts %j, which requests nothing, and changes nothing', (body) => {
     expect(value(readUpdate('publish', body))).toEqual({
       set: {},
       addStreams: [],
@@ -149,7 +149,7 @@ describe('an update', () => {
     expect(errors(body)[name]?.[0]).toContain(`${name} is not built: `)
   })
 
-  it('sends who replaces streams to the two fields that do it', () => {
+  it('points from streams to the two fields that change them', () => {
     expect(errors({ streams: [] })['streams']?.[0]).toContain('addTokenStreams')
   })
 

@@ -27,17 +27,17 @@ describe('JSON from outside', () => {
     ['the empty name', '{"":1,"":2}', ''],
     ['a list in a list', '[[],[[{"k":1,"k":1}]]]', '[1][0][0].k'],
     ['a member with white space before its colon', '{"a"\t\n :1, "a"\r:2}', 'a'],
-  ])('that has %s twice is refused with its path', (_what, text, path) => {
+  ])('with %s repeated is refused with its path', (_what, text, path) => {
     expect(errorsOf(text)).toHaveProperty([path], ['comes twice; send it once'])
   })
 
-  it('names every member that comes twice, each once, within bounds', () => {
+  it('names every repeated member once, within bounds', () => {
     expect(Object.keys(errorsOf('{"a":1,"b":1,"a":2,"b":2,"a":3}') ?? {})).toEqual(['a', 'b'])
     const many = `{${Array.from({ length: 5000 }, (_, i) => `"k${i % 2500}":0`).join(',')}}`
     expect(Object.keys(errorsOf(many) ?? {}).length).toBeLessThanOrEqual(101)
   })
 
-  it('is taken where the same name stands in different objects', () => {
+  it('is accepted with the same name in different objects', () => {
     for (const text of [
       '{"a":{"a":1},"b":{"a":[{"a":1},{"a":2}]}}',
       '[{"a":1},{"a":1}]',
@@ -47,7 +47,7 @@ describe('JSON from outside', () => {
     }
   })
 
-  it('is taken with a byte order mark in front (RFC 8259 section 8.1)', () => {
+  it('is accepted with a byte order mark in front (RFC 8259 section 8.1)', () => {
     expect(readJson('\uFEFF{"a":1}')).toEqual({ ok: true, value: { a: 1 } })
     expect(readJson('\uFEFF\uFEFF{}').ok).toBe(false)
   })
@@ -59,7 +59,7 @@ describe('JSON from outside', () => {
     },
   )
 
-  it('is refused where it is nested more than 64 deep, also without members', () => {
+  it('is refused when nested more than 64 deep, also without members', () => {
     const nested = (open: string, close: string, depth: number) => open.repeat(depth) + '0' + close.repeat(depth)
     for (const [open, close] of [
       ['[', ']'],
@@ -72,13 +72,13 @@ describe('JSON from outside', () => {
     }
   })
 
-  it('is refused with the place where it is broken, and with nothing of what was sent', () => {
+  it('is refused with the position of the error, and without quoting the body', () => {
     const read = readJson('{"secret":"s3cr3t" "b":1}')
     expect(read.ok ? '' : read.error.message).toBe('is not valid JSON: something is wrong at character 19')
   })
 })
 
-/** JSON text whose members are chosen out of few, so that some come twice, written in the many ways that JSON allows. */
+/** JSON text with few distinct member names, so that some repeat, in the many spellings that JSON allows. */
 const spaces = fc.constantFrom('', ' ', '\n\t', '\r ')
 const escapedUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 /** No name has a backslash: V8 13.6 takes the name `"\""` for `\` once it has read an object with that name. */
@@ -87,7 +87,7 @@ const spelt = fc
   .chain((name) => fc.constantFrom(JSON.stringify(name), `"${name.split('').map(escapedUnit).join('')}"`))
 interface Written {
   readonly text: string
-  /** Does a member come twice in one object, anywhere? */
+  /** Whether any object repeats a member. */
   readonly twice: boolean
 }
 const leaf = fc
@@ -111,7 +111,7 @@ const { value: written } = fc.letrec<{ value: Written }>((tie) => ({
 }))
 
 describe('any JSON', () => {
-  it('is read as JSON.parse reads it, or refused for exactly the reason that a member comes twice', () => {
+  it('is read as JSON.parse reads it, or refused exactly because a member is repeated', () => {
     fc.assert(
       fc.property(written, ({ text, twice }) => {
         const read = readJson(text)
@@ -123,7 +123,7 @@ describe('any JSON', () => {
     )
   })
 
-  it('that JSON.parse refuses is refused, and what is no JSON never throws', () => {
+  it('that JSON.parse refuses is refused, and no text makes it throw', () => {
     const broken = fc
       .tuple(written, fc.nat(), fc.constantFrom('', '"', '{', ',', ':', '\\', 'x'))
       .map(([{ text }, at, put]) => {

@@ -34,7 +34,7 @@ describe('a payload', () => {
     )
   })
 
-  test('leaves out what is unset and what the table does not know', () => {
+  test('leaves out unset and unknown fields', () => {
     const data = { ...FEED.data, sourceId: undefined, secret: 'x' }
     expect(text(renderPayload({ ...FEED, data }, 1))).toBe(text(renderPayload(FEED, 1)))
     expect(text(renderPayload({ ...FEED, data: { ...data, sourceId: 'cam2' } }, 1))).toContain(
@@ -42,7 +42,7 @@ describe('a payload', () => {
     )
   })
 
-  test('of an event that does not exist is our own mistake', () => {
+  test('of an unknown event throws', () => {
     for (const [type, event] of [
       ['feeds', 'paused'],
       ['thumbnail', 'started'],
@@ -56,7 +56,7 @@ describe('a payload', () => {
 })
 
 describe('the table', () => {
-  test('names the types and events of the interface, no more and no less', () => {
+  test('names exactly the types and events of the API', () => {
     const names = Object.fromEntries(Object.entries(EVENTS).map(([type, events]) => [type, Object.keys(events)]))
     expect(names).toEqual({
       feeds: ['started', 'ended'],
@@ -66,7 +66,7 @@ describe('the table', () => {
     })
   })
 
-  test('is what docs/reference/events.md shows', () => {
+  test('matches docs/reference/events.md', () => {
     const page = readFileSync(new URL('../../../docs/reference/events.md', import.meta.url), 'utf8')
     const [, shown] = page.match(/<!-- events: generated -->\n\n([\s\S]*?)\n<!-- events: end -->/) ?? []
     expect(shown).toBe(eventsMarkdown())
@@ -74,7 +74,7 @@ describe('the table', () => {
 })
 
 describe('a test event', () => {
-  test.each(TEST_TYPES.filter((type) => type !== 'Thumbnail'))('of type %s is a real event in form', (type) => {
+  test.each(TEST_TYPES.filter((type) => type !== 'Thumbnail'))('of type %s has the form of a real event', (type) => {
     const made = exampleEvent(type, ABOUT)
     if (made.kind !== 'event') throw new Error('expected an event')
     const { properties, required } = definitionOf(made.event.type, made.event.event)!.data
@@ -84,7 +84,7 @@ describe('a test event', () => {
     expect(JSON.parse(text(renderPayload(made.event, 5)))).toEqual({ ...made.event, timestamp: 5 })
   })
 
-  test('carries the name that was asked for, where filters look', () => {
+  test('carries the requested name in the field that filters match', () => {
     const about = { ...ABOUT, streamName: 'match-7', transcoderName: 'hd' }
     const subjects = TEST_TYPES.map((type) => {
       const made = exampleEvent(type, about)

@@ -29,7 +29,7 @@ describe('a webhook wants', () => {
     }
   })
 
-  test('what its filter matches as a whole', () => {
+  test('names that its filter matches as a whole', () => {
     const filtered = hook({ filter: 'prod-[0-9]+|demo' })
     const names = ['prod-1', 'prod-12', 'demo', 'prod-', 'demo2', 'xprod-1', 'prod-1x', '']
     expect(names.filter((name) => wants(filtered, 'feeds', name))).toEqual(['prod-1', 'prod-12', 'demo'])
@@ -37,7 +37,7 @@ describe('a webhook wants', () => {
     expect(wants(hook(), 'feeds', null)).toBe(true)
   })
 
-  test('rather too much than too little when its filter cannot be used', () => {
+  test('every event when its filter cannot be used', () => {
     expect(wants(hook({ filter: '(' }), 'feeds', 'prod-1')).toBe(true)
   })
 
@@ -62,11 +62,11 @@ describe('failures', () => {
     })
   })
 
-  test('one success between them starts the count again', () => {
+  test('one success between them restarts the count', () => {
     expect(fail(afterAttempt(fail(well, 99), null, NOW), 99).disabled).toBeNull()
   })
 
-  test('that end during a pause neither lengthen nor end it', () => {
+  test('that end during a pause neither extend nor end it', () => {
     const paused = fail(well, 100)
     expect(fail(paused, 200, NOW + 1)).toEqual(paused)
     expect(afterAttempt(paused, null, NOW + 1)).toEqual(paused)

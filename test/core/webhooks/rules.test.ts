@@ -42,7 +42,7 @@ describe('a create', () => {
     }
   })
 
-  test('takes isClipHooks that is off, and refuses it by name when it is on', () => {
+  test('accepts isClipHooks that is off, and refuses it by name when it is on', () => {
     for (const isClipHooks of [false, null]) {
       expect(create({ url: URL_OK, isClipHooks })).toEqual(create({ url: URL_OK }))
       expect(update({ isFeedHooks: true, isClipHooks })).toEqual(update({ isFeedHooks: true }))
@@ -63,7 +63,7 @@ describe('a create', () => {
     expect(both(true, false)).toEqual({ ok: false, error: { isRecordingHooks: [message], isMediaHooks: [message] } })
   })
 
-  test('tells everything that is wrong at once, unknown names too', () => {
+  test('reports all errors at once, including unknown names', () => {
     const body = {
       url: 'http://169.254.169.254/',
       isFeedHooks: 'yes',
@@ -110,7 +110,7 @@ describe('a create', () => {
 })
 
 describe('an update', () => {
-  test('changes what it names and nothing else', () => {
+  test('changes the named fields and nothing else', () => {
     const result = update({ isThumbnailHooks: true, isMediaHooks: false })
     if (!result.ok) throw new Error('expected a patch')
     expect(result.value).toEqual({
@@ -149,13 +149,13 @@ describe('an update', () => {
     }
   })
 
-  test('asks for another secret only by true', () => {
+  test('requests another secret only by true', () => {
     expect(update({ refreshSecret: true })).toMatchObject({ value: { refreshSecret: true } })
     expect(update({ refreshSecret: false })).toMatchObject({ value: { refreshSecret: false } })
     expect(update({ refreshSecret: 'true' })).toMatchObject({ ok: false })
   })
 
-  test('that says nothing, or the wrong thing, is refused', () => {
+  test('that is empty or invalid is refused', () => {
     const nothing = { ok: false, error: { webhook: ['No properties specified to update.'] } }
     expect(update({})).toEqual(nothing)
     expect(update({ isFeedHooks: null, url: null })).toEqual(nothing)
@@ -171,7 +171,7 @@ describe('an update', () => {
 })
 
 describe('a record', () => {
-  test('shows both names of the recordings, the secret, and a pause that lasts', () => {
+  test('shows both names of the recordings, the secret, and a current pause', () => {
     const record = toWebhookRecord(WEBHOOK, 'c2VjcmV0', WEBHOOK.disabled!.untilMs - 1)
     expect(record).toEqual({
       id: 7,
@@ -190,7 +190,7 @@ describe('a record', () => {
     expect(Check(WebhookRecord, record)).toBe(true)
   })
 
-  test('leaves out what is unset or over', () => {
+  test('leaves out unset fields and an ended pause', () => {
     const record = toWebhookRecord({ ...WEBHOOK, filter: null }, 'c2VjcmV0', WEBHOOK.disabled!.untilMs)
     expect(record).not.toHaveProperty('filter')
     expect(record).not.toHaveProperty('disabled')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkTarget, hostOf, URL_MAX } from '../../../src/core/webhooks/target.ts'
 
-/** Ways that people have tried to make a server call itself, its neighbours or its cloud's metadata. */
+/** Known attempts to make a server call itself, its neighbours or its cloud's metadata. */
 const BYPASSES = [
   // Loopback, in every spelling that a URL parser knows.
   'https://127.0.0.1/',
@@ -86,7 +86,7 @@ const BYPASSES = [
   'https://[2001:30::1]/',
   'https://[100:0:0:1::1]/',
   'https://[2620:4f:8000::1]/',
-  // Names that are private by what they are.
+  // Names that are private by definition.
   'https://localhost/',
   'https://LOCALHOST/',
   'https://localhost./',
@@ -101,7 +101,7 @@ const BYPASSES = [
   'https://router.home.arpa/',
   'https://backend/',
   'https://metadata/',
-  // Other schemes, and text that people and parsers read differently.
+  // Other schemes, and text that readers and parsers interpret differently.
   'http://hook.example.com/',
   'ftp://hook.example.com/',
   'file:///etc/passwd',
@@ -169,7 +169,7 @@ describe('a target', () => {
     })
   })
 
-  test('in a closed network may be private and plain, but still must be a target', () => {
+  test('in a closed network may be private and plain http, but must still be valid', () => {
     for (const url of ['http://127.0.0.1:8080/', 'http://backend/', 'https://localhost/', 'http://[::1]/']) {
       expect(checkTarget(url, true).ok, url).toBe(true)
     }

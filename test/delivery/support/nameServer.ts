@@ -7,7 +7,7 @@ import { once } from 'node:events'
 export class NameServer {
   readonly #socket: Socket = createSocket('udp4')
   readonly #answers: string[][]
-  /** How often somebody asked for IPv4 addresses. */
+  /** The number of queries for IPv4 addresses. */
   questions = 0
 
   /** The last answer is repeated. An answer of no addresses says that the name exists without any. */

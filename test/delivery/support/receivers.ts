@@ -11,7 +11,7 @@ export interface Received {
   body: Buffer
 }
 
-/** A server on loopback that counts who connected and keeps what it was sent. */
+/** A server on loopback that counts its connections and keeps the received requests. */
 export interface Receiver {
   port: number
   connections: number

@@ -35,7 +35,7 @@ const targets = () => ({
 
 const ends = () => ({
   endDate: nullable(day('Once: the day of the end. With a recurrence: the last day on which it may begin.')),
-  endTime: nullable(time('When it ends, on the same day or over midnight; absent: when somebody stops it.')),
+  endTime: nullable(time('When it ends, on the same day or past midnight; absent: when it is stopped by hand.')),
   recurrence: nullable(
     Type.String({
       maxLength: 500,
@@ -101,7 +101,7 @@ export const SchedulerRecord = Type.Object(
     nextStart: optional(Type.String({ format: 'date-time', description: 'When it begins next.' })),
     skipped: optional(
       Type.Array(Type.Object({ start: date(), end: optional(date()), reason: Type.String() }), {
-        description: 'The last occurrences that nobody saw, newest first; only where one scheduler is read.',
+        description: 'The last skipped occurrences, newest first; only when a single scheduler is read.',
       }),
     ),
     createdAt: date(),

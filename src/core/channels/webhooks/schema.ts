@@ -14,7 +14,7 @@ const events = () =>
   Type.Array(Type.Enum(EVENT_WORDS), {
     minItems: 1,
     maxItems: 100,
-    description: `What it is told; "${ALL_EVENTS}": everything.`,
+    description: `The events that it receives; "${ALL_EVENTS}": all.`,
   })
 const description = () => nullable(Type.String({ maxLength: 1024, description: 'For people.' }))
 const active = (text: string) => optional(Type.Boolean({ description: text }))

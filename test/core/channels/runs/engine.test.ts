@@ -11,7 +11,7 @@ import { ACTIVE_STATUSES, statusOf } from '../../../../src/core/channels/types.t
 
 const API = { type: 'api', id: 'credential:1' } as const
 
-/** The states that these events lead through, one second apart. */
+/** The states after each of these events, one second apart. */
 function through(events: EngineEvent[], from: EngineState = INITIAL_STATE): { state: EngineState; words: string[] } {
   let state = from
   const words: string[] = []
@@ -36,7 +36,7 @@ describe('an engine', () => {
     expect(state).toEqual(INITIAL_STATE)
   })
 
-  test('is not changed by a start while it runs, nor by a stop while it is stopped', () => {
+  test('ignores a start while it runs, and a stop while it is stopped', () => {
     expect(through([...PLAYING, START]).state.status).toBe('playing')
     expect(through([STOP]).words).toEqual([])
     expect(through([...UP, STOP, STOP]).words.filter((word) => word === 'closeRun')).toHaveLength(1)
@@ -56,7 +56,7 @@ describe('an engine', () => {
     expect(through([...lost, { kind: 'source' }, { kind: 'manifest' }]).state.status).toBe('playing')
   })
 
-  test('that died is in error with the reason, and tries again after a pause that grows', () => {
+  test('that died is in error with the reason, and retries after a growing pause', () => {
     const died = through([...PLAYING, { kind: 'died', message: 'ffmpeg is missing' }]).state
     expect(died).toMatchObject({ status: 'error', message: 'ffmpeg is missing', retryAtMs: 6000 })
     expect(advanceEngine(died, { kind: 'tick' }, 5999).effects).toEqual([])
@@ -66,7 +66,7 @@ describe('an engine', () => {
     expect(twice.retryAtMs).toBe(8000)
   })
 
-  test('that keeps failing goes on at once, and with short pauses again, when another source comes', () => {
+  test('that keeps failing continues at once when another source arrives, and its pauses are short again', () => {
     const died: EngineEvent = { kind: 'died', message: 'it cannot be decoded' }
     const failing = through([...PLAYING, died, { kind: 'tick' }, died, { kind: 'tick' }, died, { kind: 'tick' }, died])
     expect(failing.state.failures).toBeGreaterThan(1)
@@ -84,7 +84,7 @@ describe('an engine', () => {
     ])
   })
 
-  test('opens and closes runs in turn and has one open exactly while it runs, whatever happens', () => {
+  test('opens and closes runs in turn, and has an open run exactly while it runs', () => {
     const event = fc.oneof(
       ...[START, STOP].map((one) => fc.constant(one)),
       fc

@@ -31,7 +31,7 @@ const labels = (rungs: readonly Rung[]): string[] => rungs.map(({ label }) => la
 const MINUTE = 60_000
 
 describe('an engine that is overloaded', () => {
-  test('leaves out its largest renditions, as many as it was too slow for, and keeps one', () => {
+  test('leaves out as many of its largest renditions as necessary, and keeps one', () => {
     for (const [speed, kept] of [
       [0.9, ['360p', '720p']],
       [0.45, ['360p', '720p']],
@@ -44,7 +44,7 @@ describe('an engine that is overloaded', () => {
     }
   })
 
-  test('keeps the place that a rendition has in its ladder, because its folder is named for it', () => {
+  test('keeps the ladder index of a rendition, because it names the folder', () => {
     const steps = new LadderSteps(rungsOf(LADDER), true)
     steps.look(slow(0.4), at30, 0, always)
     expect(steps.rungs.map(({ index, label }) => [index, label])).toEqual([
@@ -57,7 +57,7 @@ describe('an engine that is overloaded', () => {
     )
   })
 
-  test('with a single rendition leaves out every second frame, and none where there are few', () => {
+  test('with a single rendition drops every second frame, but not at a low frame rate', () => {
     const steps = new LadderSteps(rungsOf(LADDER.slice(1, 2)), true)
     expect(steps.look(slow(0.5), () => 60, 0, always)).toBe(true)
     expect(steps.rungs).toMatchObject([{ label: '1080p', index: 0, frameRate: { value: 30_000, scale: 1000 } }])
@@ -66,7 +66,7 @@ describe('an engine that is overloaded', () => {
     expect(steps.look(slow(0.5), () => 15, 0, always)).toBe(false)
   })
 
-  test('changes nothing where that is switched off, or before it was looked at for ten seconds', () => {
+  test('changes nothing if that is switched off, or in the first ten seconds', () => {
     const off = new LadderSteps(rungsOf(LADDER), false)
     expect([off.look(slow(0.1), at30, 0, always), labels(off.rungs)]).toEqual([false, labels(rungsOf(LADDER))])
     const early = new LadderSteps(rungsOf(LADDER), true)
@@ -74,14 +74,14 @@ describe('an engine that is overloaded', () => {
   })
 })
 
-describe('an engine that left something out', () => {
+describe('an engine with renditions left out', () => {
   function reduced() {
     const steps = new LadderSteps(rungsOf(LADDER), true)
     steps.look(slow(0.3), at30, 0, always)
     return steps
   }
 
-  test('makes all of it again after ten minutes in which it kept up, and only where there is room', () => {
+  test('encodes all of them again after ten minutes without overload, if there is capacity', () => {
     const steps = reduced()
     expect(steps.look(well, at30, 10 * MINUTE - 1, always)).toBe(false)
     const asked: number[] = []
@@ -92,16 +92,16 @@ describe('an engine that left something out', () => {
     expect([labels(steps.rungs), steps.leftOut, steps.notice]).toEqual([labels(rungsOf(LADDER)), [], null])
   })
 
-  test('makes as much of it again as there is room for', () => {
+  test('encodes as many of them again as the capacity allows', () => {
     const steps = reduced()
     expect(steps.look(well, at30, 10 * MINUTE, (megapixels) => megapixels < 30)).toBe(true)
     expect(labels(steps.rungs)).toEqual(['360p', '720p'])
   })
 
-  test('waits twice as long each time that it was too much, and as before when it has proved itself', () => {
+  test('waits twice as long after each failed step up, and the usual time after a successful one', () => {
     const steps = reduced()
     let nowMs = 0
-    /** How long it waits until it makes more. */
+    /** The time until the next step up. */
     const waited = (): number => {
       const sinceMs = nowMs
       while (!steps.look(well, at30, nowMs, always)) nowMs += MINUTE
@@ -128,7 +128,7 @@ const rungs = fc
   .map((sizes) => rungsOf(sizes.map(({ width, height }, at) => rendition(`rung ${at}`, width, height))))
 const weighAll = (all: readonly Rung[]) => all.map((rung) => weigh(rung, 30))
 
-test('a step down always has less to do, a step up more, and both keep to the ladder', () => {
+test('a step down always costs less, a step up more, and both stay within the ladder', () => {
   fc.assert(
     fc.property(rungs, fc.double({ min: 0, max: 1, noNaN: true }), (full, share) => {
       const all = weighAll(full)
@@ -147,7 +147,7 @@ test('a step down always has less to do, a step up more, and both keep to the la
   )
 })
 
-test('what a megapixel costs is known when the speed is, and the frames of everything that is made', () => {
+test('the cost of a megapixel is known once the speed and all frame rates are', () => {
   const full = rungsOf(LADDER)
   const megapixels = sumOf(full.map((rung) => weigh(rung, 25)))
   expect(coresPerMegapixel({ ...well, cores: 2, speed: 0.5 }, full, () => 25)).toBeCloseTo(2 / (megapixels * 0.5))

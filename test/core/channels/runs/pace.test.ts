@@ -3,7 +3,7 @@ import { overloadText, type Pace, type PaceSample, PaceWatch } from '../../../..
 
 type Look = Partial<Omit<PaceSample, 'atMs'>>
 
-/** What is found of looks that are a second apart. */
+/** The paces after samples that are a second apart. */
 function watch(seconds: number, lookAt: (second: number) => Look): Pace[] {
   const pace = new PaceWatch()
   const still = { inMs: null, outMs: 0, droppedFrames: 0, droppedMs: 0, cpuMs: null, idleCores: null }
@@ -12,8 +12,8 @@ function watch(seconds: number, lookAt: (second: number) => Look): Pace[] {
 
 const overloadedAt = (paces: readonly Pace[]): number => paces.findIndex(({ isOverloaded }) => isOverloaded)
 
-describe('a process that is given what a source sends', () => {
-  test('and encodes a third of it is overloaded after ten seconds of lag, and says how far behind it is', () => {
+describe('a process that gets its media from us', () => {
+  test('and encodes a third of it is overloaded after ten seconds, and reports its lag', () => {
     const paces = watch(20, (at) => ({ inMs: at * 1000, outMs: at * 300, cpuMs: at * 500 }))
     expect(overloadedAt(paces)).toBe(12)
     const last = paces.at(-1)
@@ -24,22 +24,22 @@ describe('a process that is given what a source sends', () => {
     )
   })
 
-  test('in real time is not, however late it reports and whatever its source does', () => {
+  test('in real time is not, however late it reports and however irregular its source is', () => {
     const late = watch(60, (at) => ({ inMs: at * 1000, outMs: Math.max(0, at - 1.5) * 1000 }))
     expect(overloadedAt(late)).toBe(-1)
-    // Nothing comes for eight seconds, then all of it at once, which takes four seconds.
+    // Nothing arrives for eight seconds, then everything at once, which takes four seconds.
     const gap = watch(60, (at) => {
       const inMs = at < 20 || at > 27 ? at * 1000 : 20_000
       const caughtUp = 28_000 + (at - 28) * 3000 - 8000
       return { inMs, outMs: at > 27 ? Math.min(inMs, caughtUp) : inMs }
     })
     expect(overloadedAt(gap)).toBe(-1)
-    // More than real time, as from a file: it is behind, and that is the source's doing.
+    // A source faster than real time, as from a file, causes the lag itself.
     const fast = watch(60, (at) => ({ inMs: at * 4000, outMs: at * 2000, droppedFrames: at, droppedMs: at * 10 }))
     expect(overloadedAt(fast)).toBe(-1)
   })
 
-  test('that leaves out frames has not encoded the time that they were of', () => {
+  test('that drops frames has not encoded their media time', () => {
     const paces = watch(12, (at) => ({
       inMs: at * 1000,
       outMs: at * 1000,
@@ -59,17 +59,17 @@ describe('a process that is given what a source sends', () => {
   })
 })
 
-describe('a process that reads its source itself', () => {
+describe('a process that reads the source itself', () => {
   const slow = (more: Look) => watch(20, (at) => ({ outMs: at * 500, ...more }))
 
-  test('is overloaded when it is slow and has no processor, and not when its source is slow', () => {
+  test('is overloaded when it is slow and lacks processor time, and not when its source is slow', () => {
     expect(overloadedAt(watch(20, (at) => ({ outMs: at * 500, cpuMs: at * 950, idleCores: 3 })))).toBe(10)
     expect(overloadedAt(slow({ cpuMs: 0, idleCores: 0.1 }))).toBe(10)
     expect(overloadedAt(slow({ cpuMs: 0, idleCores: 1.5 }))).toBe(-1)
     expect(overloadedAt(watch(20, (at) => ({ outMs: at * 1000, cpuMs: at * 950, idleCores: 0 })))).toBe(-1)
   })
 
-  test('is taken for overloaded where the system does not say what it uses', () => {
+  test('counts as overloaded where the system does not report processor time', () => {
     const paces = slow({})
     expect(overloadedAt(paces)).toBe(10)
     expect(paces.at(-1)).toMatchObject({ lagMs: null, cores: null })
@@ -77,7 +77,7 @@ describe('a process that reads its source itself', () => {
   })
 })
 
-test('nothing is said of the speed of the first two seconds', () => {
+test('there is no speed in the first two seconds', () => {
   const paces = watch(3, (at) => ({ inMs: at * 1000, outMs: at * 1000 }))
   expect(paces.map(({ speed }) => speed)).toEqual([null, null, 1, 1])
   expect(paces.every(({ isSettled }) => !isSettled)).toBe(true)

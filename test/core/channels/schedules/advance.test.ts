@@ -27,7 +27,7 @@ const steps = ({ steps }: Advance): string[] =>
   steps.map((step) => `${step.do} ${new Date(step.occurrence.startMs).toISOString().slice(5, 16)}`)
 
 describe('a scheduler', () => {
-  test('begins on time, ends on time, and is terminated when nothing is to come', () => {
+  test('begins on time, ends on time, and is terminated after the last occurrence', () => {
     const once = plan()
     const began = advance(once, true, begun(once), at('2026-01-01T10:00'))
     expect([steps(began), began.state.status, began.nextMs]).toEqual([
@@ -39,31 +39,31 @@ describe('a scheduler', () => {
     expect([steps(ended), ended.state.status, ended.nextMs]).toEqual([['end 01-01T10:00'], 'terminated', null])
   })
 
-  test('joins late what is still under way and records what was missed', () => {
+  test('starts an active occurrence late and records the missed ones', () => {
     const late = advance(DAILY, true, begun(DAILY), at('2026-01-03T10:20'))
     expect(steps(late)).toEqual(['begin 01-03T10:00'])
     expect(late.skipped.map(({ startMs }) => startMs)).toEqual([at('2026-01-01T10:00'), at('2026-01-02T10:00')])
   })
 
-  test('skips what it missed altogether', () => {
+  test('skips occurrences that it missed completely', () => {
     const late = advance(DAILY, true, begun(DAILY), at('2026-01-02T12:00'))
     expect([steps(late), late.state.status, late.skipped.length]).toEqual([[], 'idle', 2])
     expect(late.nextMs).toBe(at('2026-01-03T10:00'))
   })
 
-  test('that is disabled begins nothing, and does not join when it is enabled in the middle', () => {
+  test('that is disabled begins nothing, and does not start an occurrence late when it is enabled during it', () => {
     const idle = advance(DAILY, false, begun(DAILY), at('2026-01-01T10:05'))
     expect([steps(idle), idle.skipped.length]).toEqual([[], 1])
     expect(steps(advance(DAILY, true, idle.state, at('2026-01-01T10:10')))).toEqual([])
   })
 
-  test('over a missed end: the old occurrence ends, the next is joined without a stop between them', () => {
+  test('after a missed end: the old occurrence ends, and the next one starts without a stop between them', () => {
     const began = advance(DAILY, true, begun(DAILY), at('2026-01-01T10:00'))
     expect(steps(advance(DAILY, true, began.state, at('2026-01-02T09:00')))).toEqual(['end 01-01T10:00'])
     expect(steps(advance(DAILY, true, began.state, at('2026-01-02T10:30')))).toEqual(['begin 01-02T10:00'])
   })
 
-  test('by hand: begun early it ends with the occurrence, stopped early it is not begun again', () => {
+  test('by hand: started early it ends with the occurrence, stopped early it does not start again', () => {
     const early = beginByHand(DAILY, begun(DAILY), at('2026-01-01T08:00'))
     expect([early.state.status, early.nextMs]).toEqual(['active', at('2026-01-01T11:00')])
     expect(steps(advance(DAILY, true, early.state, at('2026-01-01T10:00')))).toEqual([])
@@ -72,7 +72,7 @@ describe('a scheduler', () => {
     expect(steps(advance(DAILY, true, stopped.state, at('2026-01-01T10:30')))).toEqual([])
   })
 
-  test('never begins an occurrence twice and never leaves one without an end, whenever it is looked at', () => {
+  test('never begins an occurrence twice and never leaves one without an end, whenever it is called', () => {
     const moments = fc.uniqueArray(fc.integer({ min: 0, max: 7 * 24 * 4 }), { minLength: 1, maxLength: 60 })
     fc.assert(
       fc.property(moments, (quarters) => {

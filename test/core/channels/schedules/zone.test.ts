@@ -14,7 +14,7 @@ const ZONES = [
 ]
 const DAY_MS = 86_400_000
 
-test('times on a wall become the instants that Temporal says, and back, at and around every change of a clock', () => {
+test('local times become the instants that Temporal computes, and back, around every change of a clock', () => {
   const zone = fc.constantFrom(
     ...ZONES,
     'America/Sao_Paulo',

@@ -7,7 +7,7 @@ const WELL: Health = { failuresInRow: 0, disabled: null }
 const after = (health: Health, result: AttemptResult, times = 1, nowMs = NOW): Health =>
   Array.from({ length: times }).reduce<Health>((now) => afterChannelAttempt(now, result, 'status 500', nowMs), health)
 
-test('attempts that are followed by others pause nothing, however many fail', () => {
+test('attempts that will be retried pause nothing, however many fail', () => {
   expect(after(WELL, 'to_be_retried', 1000)).toEqual(WELL)
 })
 
@@ -19,20 +19,20 @@ test('a hundred events that are given up in a row pause a webhook for an hour an
   })
 })
 
-test('a delivery between them begins the count again, and failed attempts do not', () => {
+test('a delivery between them restarts the count, and failed attempts do not', () => {
   const nearly = after(WELL, 'given_up', 99)
   expect(after(after(nearly, 'delivered'), 'given_up', 99).disabled).toBeNull()
   expect(after(after(nearly, 'to_be_retried'), 'given_up').disabled).not.toBeNull()
 })
 
-test('a delivery ends the pause; what fails in it neither lengthens it nor counts', () => {
+test('a delivery ends the pause; failures during it neither extend it nor count', () => {
   const paused = after(WELL, 'given_up', 100)
   expect(after(paused, 'given_up', 200, NOW + 3_599_999)).toBe(paused)
   expect(after(paused, 'delivered', 1, NOW + 1)).toEqual(WELL)
   expect(after(paused, 'given_up', 1, NOW + 3_600_000)).toEqual({ failuresInRow: 1, disabled: null })
 })
 
-test('a probe is due a minute after the last, and at once where none is known', () => {
+test('a probe is due a minute after the last, and at once without a last one', () => {
   expect([isProbeDue(NOW, NOW + 59_999), isProbeDue(NOW, NOW + 60_000), isProbeDue(undefined, 0)]).toEqual([
     false,
     true,
