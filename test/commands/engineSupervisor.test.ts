@@ -14,7 +14,7 @@ import type { Actor } from '../../src/commands/context.ts'
 import { silentLog } from '../support/app.ts'
 import { unrenewed } from '../support/leases.ts'
 
-/** Does nothing by itself; a test says what happens. */
+/** Does nothing by itself; a test sends its events. */
 class Scripted implements Transcoder {
   readonly jobs = new Map<string, (event: TranscodeEvent | TranscodeLog) => void>()
   launches: TranscodeJob[] = []
@@ -58,7 +58,7 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
     { ...app.ctx, time },
     { transcoder, load: { warningFor: () => null }, node, isGone, leaseMs: 15_000, leases: unrenewed },
   )
-  /** Looks until nothing more comes of it. */
+  /** Reconciles until nothing changes. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()
   }
@@ -90,7 +90,7 @@ async function started(settings: { timeout?: number } = {}) {
 }
 
 describe('a node', () => {
-  test('brings up what is wanted, once, and takes it down when it is not', async () => {
+  test('starts a wanted engine once, and stops it when it is no longer wanted', async () => {
     const { channelId, engineId, transcoder, settle, tell } = await started()
     await tell({ kind: 'ready' })
     expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['waiting', 1])
@@ -100,7 +100,7 @@ describe('a node', () => {
     expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
   })
 
-  test('takes no word of an earlier process for one of the present, and one that died may tell of another source', async () => {
+  test('ignores events of an earlier process, and a failed one may report another source', async () => {
     const { channelId, engineId, transcoder, keeper, settle, tell } = await started()
     const early = transcoder.jobs.get(engineId)
     await tell({ kind: 'ready' })
@@ -120,7 +120,7 @@ describe('a node', () => {
     await settle()
   })
 
-  test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
+  test('takes over from a dead node: its run ends at the last renewal, and a new run begins', async () => {
     const { engineId, tell, node } = await started()
     await tell({ kind: 'ready' })
     const lastMs = await app.ctx.store.time()
@@ -138,12 +138,12 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('leaves alone what another one runs, until that has been silent for long', async () => {
+  test('does not touch engines of another node until its lease has expired', async () => {
     const { engineId, channelId, node } = await started()
     const other = new Scripted()
     let isEven = true
     const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
-    // What this node takes for the time has no part in it.
+    // This node's own clock has no influence.
     clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
@@ -158,7 +158,7 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('that is shut down closes its runs, and the next one goes on', async () => {
+  test('closes its runs when it shuts down, and the next process continues them', async () => {
     const { engineId, keeper, transcoder, channelId } = await started()
     await keeper.stop()
     expect((await engineOf(engineId))?.status).toBe('stopped')
@@ -174,7 +174,7 @@ describe('a node', () => {
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'api' } })
   })
 
-  test('says why an engine is in error, and tries again', async () => {
+  test('reports why an engine is in error, and retries', async () => {
     const { engineId, channelId, tell, transcoder, keeper, settle } = await started()
     await tell({ kind: 'ready' })
     await tell({ kind: 'died', message: 'There is no program ffmpeg' })
@@ -190,7 +190,7 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('tells webhooks what a process has to say, and why an engine is in error, of the engine that runs here alone', async () => {
+  test('emits the log lines of a process, and the errors of its own engines only', async () => {
     const { engineId, channelId, tell, keeper, settle } = await started()
     const logged = async () => {
       const events = await app.ctx.store.read.outbox.pending(1000)
@@ -235,7 +235,7 @@ describe('a node', () => {
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
   })
 
-  test('closes the run of an engine that was deleted while it was in error', async () => {
+  test('closes the run of an engine that was deleted in error', async () => {
     const { engineId, tell, settle, transcoder } = await started()
     await tell({ kind: 'ready' })
     await tell({ kind: 'died', message: 'broken' })

@@ -26,7 +26,7 @@ const publisher = async (streamName: string) => (await admit(at, { presented, st
 const connected = (sessionId: string) => engine.tell({ kind: 'connected', sessionId, address: '192.0.2.1' })
 const onAir = (name: string) => at.ctx.sessions.onAir(at.accountId, name) !== undefined
 
-test('a publisher is on the air when its transport is up, and off when it is gone', async () => {
+test('a publisher is on the air when its transport is connected, and off when it ends', async () => {
   const sessionId = await publisher('one')
   expect(onAir('one')).toBe(false)
   connected(sessionId)
@@ -36,7 +36,7 @@ test('a publisher is on the air when its transport is up, and off when it is gon
   expect(onAir('one')).toBe(false)
 })
 
-test('who is gone at once was on the air first: one event each, in this order', async () => {
+test('a publisher that leaves at once was on the air first: one event each, in this order', async () => {
   const sessionId = await publisher('brief')
   connected(sessionId)
   engine.tell({ kind: 'ended', sessionId, reason: 'left' })
@@ -45,7 +45,7 @@ test('who is gone at once was on the air first: one event each, in this order', 
   expect(await told()).toEqual(['feeds started', 'feeds ended'])
 })
 
-test('bytes are counted, and a viewer that connects is no feed', async () => {
+test('bytes are counted, and a connected viewer is not a feed', async () => {
   const sessionId = await publisher('seen')
   connected(sessionId)
   await until(() => onAir('seen'))
@@ -56,7 +56,7 @@ test('bytes are counted, and a viewer that connects is no feed', async () => {
   expect(at.ctx.sessions.feedsOf(at.accountId, 'seen')).toHaveLength(1)
 })
 
-test('a feed that cannot be put on record is not on the air: its publisher is let go', async () => {
+test('a feed that cannot be recorded in the store is not on the air, and its session ends', async () => {
   const sessionId = await publisher('unlucky')
   const other = new ScriptedEngine()
   const store = { ...at.ctx.store, transaction: () => Promise.reject(new StoreUnavailable('gone')) }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** An encoder as people use them: H.264 and AAC over RTMP, a keyframe a second. */
+/** An encoder with usual settings: H.264 and AAC over RTMP, a keyframe per second. */
 export function encoder(url: string): { ended: Promise<string>; stop(): Promise<unknown> } {
   const input = [
     '-re',

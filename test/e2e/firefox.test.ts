@@ -25,7 +25,7 @@ describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
     return viewer
   }
 
-  test('broadcasts its camera to Chromium and to itself, and who deletes a token ends its viewer', async () => {
+  test('broadcasts its camera to Chromium and to itself, and deleting the token ends its viewer', async () => {
     const { token } = await stage.token('publish', { streams: anyName, subscribeRequiresAuth: true })
     const publisher = await open()
     expect(await publisher.publish({ url: stage.whip('fox'), token, camera: true })).toBe('ok')

@@ -7,7 +7,7 @@ import { setStage, type Stage } from './sluice.ts'
 
 // One stream, one server, one browser; all players watch at the same time.
 
-/** Until a player has filled its buffer. video.js shows one picture and waits. */
+/** Time for a player to fill its buffer. video.js shows one frame and waits. */
 const START = 3 * RATE
 const WATCHED = 8 * RATE
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   page = await stage.browser.newPage()
   await page.goto(`${stage.origin('page.test')}/players.html`)
   await page.waitForFunction('globalThis.players !== undefined')
-  // Shaka 5.2.12 fails on a playlist with fewer: it looks for captions in the segment that is being made.
+  // Shaka 5.2.12 fails on a shorter playlist: it looks for captions in the incomplete segment.
   await until(async () => (await segmentsListed()) >= 3)
 })
 afterAll(async () => {
@@ -42,7 +42,7 @@ async function segmentsListed(): Promise<number> {
 
 interface Shown {
   number: number
-  /** How many the browser has decoded by then. */
+  /** The number of frames that the browser had decoded by then. */
   decoded: number
 }
 
@@ -51,13 +51,13 @@ interface Seen {
   errors: string[]
 }
 
-/** What was shown in a stretch of the stream, in pictures of it. */
+/** A stretch of playback, in frames. */
 interface Watched {
-  /** The share of the pictures that was decoded. */
+  /** The share of frames that were decoded. */
   decoded: number
-  /** The longest leap from one picture to the next. */
+  /** The largest gap between two shown frames. */
   leap: number
-  /** How much further than at best the player was behind the encoder. */
+  /** The greatest delay behind the encoder, compared with the smallest. */
   delayed: number
 }
 
@@ -72,7 +72,7 @@ function watchedIn(pictures: readonly Shown[], lags: readonly number[]): Watched
   }
 }
 
-/** A slideshow decodes a sixth of the pictures, leaps over three seconds and falls behind as much. */
+/** A slideshow decodes a sixth of the frames, has gaps of over three seconds and falls behind as much. */
 const isSmooth = ({ decoded, leap, delayed }: Watched): boolean => decoded > 0.95 && leap <= RATE && delayed <= 2 * RATE
 
 const lagOf = (numbers: readonly number[]): number => encoder.latest() - (numbers.at(-1) ?? 0)
@@ -95,7 +95,7 @@ test.concurrent.for(['hlsjs', 'videojs', 'shaka'])(
     }
     await expect.poll(look, { timeout: 60_000, interval: 500 }).toBeGreaterThan(WATCHED)
     expect(watchedIn(watched(), lags)).toSatisfy(isSmooth)
-    // Shaka complains of parts that were announced and never came.
+    // Shaka reports parts that were announced and never came.
     if (name !== 'shaka') expect(seen.errors).toEqual([])
   },
 )
@@ -106,7 +106,7 @@ test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
     const numbers = await playNatively(name, url, WATCHED)
     const first = numbers[0] ?? 0
     expect(numbers).toEqual(numbers.map((_, index) => first + index))
-    // No player begins more than all listed segments behind.
+    // A player starts at most all listed segments behind.
     expect(lagOf(numbers)).toBeLessThan(16 * RATE)
   },
 )

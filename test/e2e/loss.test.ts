@@ -9,7 +9,7 @@ const SEED = 20
 const ENOUGH = 5
 const SOON = { timeout: 30_000, interval: 100 }
 
-/** Bits per second: enough for the smallest layer and the sound, and for no other. */
+/** Bits per second: enough for the smallest layer and audio, and for no other layer. */
 const NARROW = 220_000
 
 let stage: Stage
@@ -33,7 +33,7 @@ async function farPeer(): Promise<Peer> {
   return peer
 }
 
-/** Freezes in a stretch in which enough was lost and repaired on both ways to mean something. */
+/** Freezes in a stretch with enough losses and repairs in both directions to be significant. */
 async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
   const look = () => Promise.all([publisher.quality(), viewer.quality(), viewer.figures()])
   const [sent, seen, { frames }] = await look()
@@ -51,14 +51,14 @@ async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
   return freezeCount - seen.freezeCount
 }
 
-/** A busy machine freezes pictures too: the best of six stretches counts, and one freeze in it is what that may add. */
+/** A busy machine causes freezes too. The best of six stretches counts, and may have one freeze. */
 async function fewestOf(freezes: () => Promise<number>): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY
   for (let tries = 0; tries < 6 && fewest > 0; tries++) fewest = Math.min(fewest, await freezes())
   return fewest
 }
 
-/** A publisher and its viewer, both at the other end of the way. */
+/** A publisher and its viewer, both behind the lossy link. */
 async function onAir(codec: string): Promise<[Peer, Peer]> {
   const { token } = await stage.token('publish', { streams: [{ streamName: '.*', isRegex: true }] })
   const [publisher, viewer] = [await farPeer(), await farPeer()]
@@ -85,20 +85,20 @@ interface Session {
   streamName: string
 }
 
-/** Who is on, by what they do. */
+/** Open sessions, by action. */
 async function sessionsOf(stream: string): Promise<Record<string, string>> {
   const all = (await stage.api('GET', '/api/sessions')).data as Session[]
   return Object.fromEntries(all.filter(({ streamName }) => streamName === stream).map(({ action, id }) => [action, id]))
 }
 
-/** The network is away until `until` holds. */
+/** Drops all packets until `holds` is true. */
 async function away(until: () => Promise<boolean>): Promise<void> {
   way.lose(1)
   await expect.poll(until, { timeout: 30_000, interval: 100 }).toBe(true)
   way.lose(0)
 }
 
-test('a network that is away until the browser notices ended the broadcast, and a restart of ICE came too late', async () => {
+test("a network outage longer than the browser's timeout ends the broadcast, and an ICE restart comes too late", async () => {
   way.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'tunnel' }], record: true })
   const [publisher, viewer] = [await farPeer(), await stage.peer()]
@@ -117,7 +117,7 @@ test('a network that is away until the browser notices ended the broadcast, and 
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('a publisher and a viewer whose router forgets them go on from their new ports', async () => {
+test('a publisher and a viewer continue from new ports when their router forgets the old ones', async () => {
   way.lose(0)
   const [publisher, viewer] = await onAir('vp8')
   const before = await sessionsOf('vp8')
@@ -129,7 +129,7 @@ test('a publisher and a viewer whose router forgets them go on from their new po
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('an encoder such as OBS, which sends lost packets again on the same SSRC: no freeze', async () => {
+test('an encoder such as OBS, which retransmits on the same SSRC: no freeze', async () => {
   way.lose(0.03)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
   const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: way.port })
@@ -147,13 +147,13 @@ test('an encoder such as OBS, which sends lost packets again on the same SSRC: n
   await viewer.close()
 }, 300_000)
 
-test('over a way that gets narrow a viewer gets the smallest layer, and a larger one again when the way is wide', async () => {
+test('at low bandwidth a viewer gets the smallest layer, and a larger one again when bandwidth recovers', async () => {
   way.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'layers', isRegex: false }] })
   const [publisher, viewer] = [await stage.peer(), await farPeer()]
   const wish = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
   expect(await publisher.publish({ url: stage.whip('layers'), token, ...wish })).toBe('ok')
-  // On a busy machine the browser leaves its largest layer out; two are enough.
+  // On a busy machine the browser disables its largest layer; two are enough.
   await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
   await viewer.watchSoon({ url: stage.whep('layers') })
   const width = async (): Promise<number> => (await viewer.figures()).width

@@ -6,15 +6,15 @@ import type { Track } from 'node-datachannel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WhipWish } from './whipEncoder.ts'
 
-// What `whipEncoder` starts: a process of its own, so that a fault of the native library is not one of the tests' process.
-// Told where to go by its parent's message, it says `on the air`, and ends when the parent hangs up.
+// The process that `whipEncoder` starts, so that a crash of the native library does not end the tests. A message of its
+// parent gives the URL. It says `on the air`, and ends with its parent.
 const [AUDIO, VIDEO] = [
   { payloadType: 111, ssrc: 0xa0d10, clockRate: 48_000 },
   { payloadType: 96, ssrc: 0x71de0, clockRate: 90_000 },
 ]
 const RTP_HEAD = 12
 const CONNECT_MS = 30_000
-/** Whatever becomes of us, ffmpeg ends after so many seconds. */
+/** ffmpeg ends after this number of seconds in any case. */
 const LONGEST = 600
 const FRAMES_PER_SECOND = 30
 const OPUS_SAMPLES = 960
@@ -64,7 +64,10 @@ async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** What OBS puts between its encoder and the wire. The time of what is sent next is set in what is returned. */
+/**
+ * OBS's chain between its encoder and the network. The caller sets the time of the next frame in the returned
+ * configuration.
+ */
 function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDIO): { timestamp: number } {
   const config = new library.RtpPacketizationConfig(ssrc, 'encoder', payloadType, clockRate)
   const packetizer =

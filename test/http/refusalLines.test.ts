@@ -49,7 +49,7 @@ async function newSecret(): Promise<{ authorization: string; accountId: string }
   return { authorization: `Bearer ${secret.value.value}`, accountId: actor.accountId }
 }
 
-test('lines of refusals are bounded, and hide neither what is let in nor what people with a secret do', async () => {
+test('log lines of refusals are bounded, and never hide admissions or authenticated requests', async () => {
   const { authorization, accountId } = await newSecret()
   for (let at = 0; at < 1500; at += 1) {
     expect((await doors.inject({ url: `/api/sessions?limit=${at}` })).statusCode).toBe(401)
@@ -64,7 +64,7 @@ test('lines of refusals are bounded, and hide neither what is let in nor what pe
   )
 })
 
-test('who sends a request that does not end is no accident of ours', async () => {
+test('a request that never ends is not logged as our error', async () => {
   await doors.listen({ host: '127.0.0.1', port: 0 })
   const { port } = doors.server.address() as AddressInfo
   const { authorization } = await newSecret()
@@ -80,7 +80,7 @@ test('who sends a request that does not end is no accident of ours', async () =>
     await once(socket.resume(), 'close')
   }
   expect(answers()).toMatchObject([{ status: 408 }, { status: 408 }])
-  // Now who waits for the body has given up too.
+  // By now the client has also given up waiting for the body.
   await doors.close()
   expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
 })

@@ -10,11 +10,11 @@ export interface Broadcast {
   feed: ActiveFeed
   player: Player
   tokenId: number
-  /** The publisher leaves. */
+  /** Ends the publisher. */
   end(): Promise<void>
 }
 
-/** A publisher with a token of its own, whose media really plays. */
+/** A publisher with its own token, whose media really plays. */
 export async function broadcast(
   sluice: RunningApp,
   recorded: Recorded,

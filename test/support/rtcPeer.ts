@@ -11,11 +11,11 @@ import {
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
-/** A peer that has IPv6 alone, as `Where` and the constructors take it. */
+/** A peer with IPv6 only, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
 type Ways = Partial<typeof IPV6>
 
-/** Another implementation of WebRTC at the other end. Its feedback for congestion is off: it is known to be wrong. */
+/** Another WebRTC implementation for the other end. Its congestion feedback is off, because it is wrong. */
 function connection(codec: 'vp8' | 'h264', ways: Ways): RTCPeerConnection {
   const video = codec === 'vp8' ? useVP8() : useH264()
   return new RTCPeerConnection({
@@ -27,7 +27,7 @@ function connection(codec: 'vp8' | 'h264', ways: Ways): RTCPeerConnection {
   })
 }
 
-/** Somebody who publishes a short capture over and over, a picture every 40 ms. */
+/** A publisher that repeats a short capture, one frame every 40 ms. */
 export class TestPublisher {
   readonly pc: RTCPeerConnection
   readonly #track = new MediaStreamTrack({ kind: 'video' })
@@ -50,7 +50,7 @@ export class TestPublisher {
     await this.pc.connectionStateChange.watch((state) => state === 'connected', 8000).catch(() => undefined)
   }
 
-  /** Begins to send, a picture at a time. */
+  /** Starts to send, one frame at a time. */
   play(everyMs = 40): void {
     const frames = Object.values(Object.groupBy(packetsOf(this.#codec), ({ timestamp }) => String(timestamp)))
     let sequence = 65_000
@@ -71,7 +71,7 @@ export class TestPublisher {
     }, everyMs)
   }
 
-  /** Sends nothing more, and says nothing of it. */
+  /** Stops sending, without a message. */
   async vanish(): Promise<void> {
     clearInterval(this.#timer)
     await cutOff(this.pc)
@@ -83,7 +83,7 @@ export class TestPublisher {
   }
 }
 
-/** Somebody who watches, and keeps what comes. */
+/** A viewer that stores every packet it receives. */
 export class TestViewer {
   readonly pc: RTCPeerConnection
   readonly packets: RtpPacket[] = []
@@ -107,7 +107,7 @@ export class TestViewer {
     return this.pc.setRemoteDescription({ type: 'answer', sdp: answer })
   }
 
-  /** Sends nothing more, and says nothing of it. */
+  /** Stops sending, without a message. */
   vanish(): Promise<void> {
     return cutOff(this.pc)
   }
@@ -128,7 +128,7 @@ interface Where {
   ways?: Ways
 }
 
-/** A publisher on the air. Throws when it is refused. */
+/** A publisher on the air. Throws on a refusal. */
 export async function publishTo(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
@@ -142,7 +142,7 @@ export async function publishTo(
   return publisher
 }
 
-/** A viewer. Throws when it is refused. */
+/** A viewer. Throws on a refusal. */
 export async function viewFrom(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,

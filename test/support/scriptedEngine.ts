@@ -7,7 +7,7 @@ import type {
   ViewOffer,
 } from '../../src/media/engine.ts'
 
-/** An engine that forwards nothing and does what the test says: for the protocol around it. */
+/** A media engine that forwards nothing and does what the test says: for tests of the protocol around it. */
 export class ScriptedEngine implements MediaEngine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
   readonly feeds: Parameters<MediaEngine['feed']>[0][] = []

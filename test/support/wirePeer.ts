@@ -18,7 +18,7 @@ export const addressOf = (port: number, address = '192.0.2.1'): Endpoint => ({ a
 
 const keyOf = ({ address, port, via }: Endpoint): string => `${via} ${address} ${port}`
 
-/** A relay without sockets, on a clock that the test moves, and all that it sends. */
+/** A relay without sockets, on a manual clock, with all that it sends. */
 export class WireNet {
   nowMs = 1_750_000_000_000
   readonly relay: Relay
@@ -43,12 +43,12 @@ export class WireNet {
     })
   }
 
-  /** What comes to this address goes to `take` as well. */
+  /** Passes packets for this address to `take` as well. */
   listen(at: Endpoint, take: (datagram: Buffer) => void): void {
     this.#takers.set(keyOf(at), take)
   }
 
-  /** Everything that was sent there. */
+  /** All packets that were sent to this address. */
   sentTo(at: Endpoint): readonly Buffer[] {
     return this.#sent.get(keyOf(at)) ?? []
   }
@@ -57,12 +57,12 @@ export class WireNet {
     return this.sentTo(at).reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** A datagram on its way to the relay. */
+  /** Queues a datagram for the relay. */
   send(datagram: Buffer, from: Endpoint): void {
     this.relay.receive(Buffer.from(datagram), from)
   }
 
-  /** Lets time pass; calls `step` after each turn of the relay, with how much has passed. */
+  /** Advances the clock; calls `step` after each turn of the relay, with the elapsed time. */
   async pass(ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> {
     for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
       this.nowMs += TICK_MS
@@ -83,12 +83,12 @@ export class WireNet {
     sent.push(datagram)
     this.#sent.set(keyOf(to), sent)
     const take = this.#takers.get(keyOf(to))
-    // As from a network: not in the middle of what sent it.
+    // As from a network: never within the code that sent it.
     if (take !== undefined) setImmediate(take, datagram)
   }
 }
 
-/** What is on its way arrives. */
+/** Delivers queued datagrams. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const [GCM, CM] = [7, 1] as const
@@ -96,21 +96,21 @@ const BINDING_SUCCESS = 0x0101
 export const PAYLOAD_TYPE = 96
 const PICTURE = 1100
 
-/** A peer that does what the test says, well or badly: ICE, DTLS and SRTP are real. */
+/** A peer that behaves, well or badly, as the test says. ICE, DTLS and SRTP are real. */
 export class WirePeer {
   readonly ssrc = 0x1234
-  /** Where it sends from, and hears. */
+  /** The address that it sends from and receives at. */
   at: Endpoint
-  /** Whether it answers the checks of the relay. */
+  /** Whether it answers the relay's connectivity checks. */
   answersChecks = true
   /** Ports at which it does not answer them. */
   readonly deafAt = new Set<number>()
-  /** What came, opened. */
+  /** Received packets, decrypted. */
   readonly media: Buffer[] = []
   readonly control: Buffer[] = []
-  /** Keyframes that it was asked for. */
+  /** Received requests for a keyframe. */
   asked = 0
-  /** Names of ICE: its own, and those of the relay. */
+  /** ICE credentials: its own, and those of the relay. */
   names = { ufrag: randomBytes(4).toString('hex'), pwd: randomBytes(16).toString('hex') }
   remote = { ufrag: '', pwd: '' }
   /** The m-line and media section of its streams, in the order of the answer. */
@@ -128,7 +128,7 @@ export class WirePeer {
     this.hear(at)
   }
 
-  /** Hears what is sent to this address too. */
+  /** Receives packets for this address as well. */
   hear(at: Endpoint): void {
     this.#net.listen(at, (datagram) => this.take(datagram, at))
   }
@@ -176,14 +176,14 @@ export class WirePeer {
     this.accept(this.#net.relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
   }
 
-  /** A connectivity check, also in the name of an address that is not its own. */
+  /** A connectivity check, possibly from a forged address. */
   check({ from = this.at, useCandidate = true, names = this.names } = {}): void {
     const username = `${this.remote.ufrag}:${names.ufrag}`
     const request = { transactionId: randomBytes(12), username, password: this.remote.pwd, useCandidate }
     this.#net.send(bindingRequest(request), from)
   }
 
-  /** Checks and shakes hands, from where it is. */
+  /** Runs connectivity checks and the DTLS handshake from its address. */
   async connect(): Promise<void> {
     this.check()
     await this.shakeHands()
@@ -224,7 +224,7 @@ export class WirePeer {
     if (this.#writer !== null) this.#net.send(this.#writer.rtcp(plain), from)
   }
 
-  /** A picture of `packets` packets. */
+  /** A frame of `packets` packets. */
   sendPicture(packets: number, isKey: boolean, from = this.at): void {
     const timestamp = Math.floor((this.#net.nowMs * 90) % 2 ** 32)
     for (let at = 0; at < packets; at++) {
