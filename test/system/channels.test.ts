@@ -69,7 +69,7 @@ async function reaches(id: string, status: string): Promise<void> {
   })
 }
 
-/** The events that a webhook's log says were delivered. */
+/** The delivered events in a webhook's log. */
 async function toldOf(hookId: string): Promise<string[]> {
   const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs?limit=100`)).json
   return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
@@ -80,7 +80,7 @@ const namesIn = (playlist: string): string[] => [...playlist.matchAll(/\w+\.(?:m
 
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
-/** 25 pictures a second of two renditions, from the encoder at this machine. */
+/** 25 frames per second in two renditions, from the encoder on this machine. */
 async function expectMeasured(ingestId: string, engineId: string): Promise<void> {
   const engine = () => live.made('GET', `/monitoring/engines/${engineId}`)
   await until(async () => (await engine()).renditions.length === 2, 'segments of both renditions')
@@ -105,7 +105,7 @@ async function expectMeasured(ingestId: string, engineId: string): Promise<void>
 }
 
 describe('a channel', () => {
-  test('plays two renditions of what an encoder pushes, and leaves nothing behind when it is stopped', async () => {
+  test("plays two renditions of an encoder's push, and leaves nothing behind when it is stopped", async () => {
     const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
     const { id: hookId } = await live.made('POST', '/webhooks', hook)
     const { channelId, engineId, ingestId, key } = await makeChannel()
@@ -167,7 +167,7 @@ describe('a channel', () => {
     expect(await lastRun(engineId)).toMatchObject({ startType: 'api', stopType: 'timeout' })
   })
 
-  test('whose ffmpeg is killed says so and plays again, its playlists going on', async () => {
+  test('whose ffmpeg is killed reports it and plays again, and its playlists continue', async () => {
     const { channelId, engineId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     push(key)
@@ -198,9 +198,9 @@ describe('a channel', () => {
     expect(await workingIn(folder)).toEqual([])
   })
 
-  test('gives its key to the newest of two encoders, and to nobody after it was rotated', async () => {
+  test('lets the newest of two encoders use its key, and none after the key was rotated', async () => {
     const { channelId, key } = await makeChannel()
-    // It may be there before the engine is.
+    // The encoder may connect before the engine is ready.
     const first = push(key)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
@@ -218,7 +218,7 @@ describe('a channel', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('cuts the encoder whose key another process has rotated, and takes the one with the new key', async () => {
+  test('cuts the encoder whose key another process has rotated, and accepts one with the new key', async () => {
     const { channelId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     const old = push(key)
@@ -234,7 +234,7 @@ describe('a channel', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('without an engine that could work is not started, and says so', async () => {
+  test('without a usable engine does not start, and the refusal says why', async () => {
     const channel = await live.made('POST', '/channels', { name: 'Empty' })
     const answer = await live.v2('POST', `/channels/${channel.id}/start`)
     expect([answer.status, answer.json.code]).toEqual([409, 'engine_not_ready'])
@@ -243,8 +243,8 @@ describe('a channel', () => {
   })
 })
 
-describe('a source that is dialled', () => {
-  test('plays when it answers, and is dialled again when it is gone', async () => {
+describe('a pulled source', () => {
+  test('plays when it answers, and is pulled again after it was lost', async () => {
     const port = await freeUdpPort()
     const { channelId, engineId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
@@ -267,7 +267,7 @@ describe('a source that is dialled', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('without an ffmpeg leaves the engine in error, and says why', async () => {
+  test('without ffmpeg puts the engine in error, with the reason', async () => {
     const bare = await runChannels({
       flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, live: { allowPrivateSources: true } },
     })
@@ -291,7 +291,7 @@ async function makePull(client: ChannelsClient, url: string): Promise<Omit<Made,
   return { channelId: channel.id, engineId: channel.engines[0].id, ingestId: channel.ingests[0].id }
 }
 
-/** A source that waits to be dialled over SRT. */
+/** A source that waits for an SRT connection. */
 function listen(port: number): ChildProcess {
   const video = '-re -f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'

@@ -7,7 +7,7 @@ import { makeToken, until } from '../support/testNode.ts'
 import { freeUdpPort, lossyWay } from '../support/lossyUdp.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
-/** Passes everything on, and counts what the network carries: up to the server, and down from it. */
+/** A proxy that counts the bytes on the network: up to the server, and down from it. */
 interface Wire {
   port: number
   up: number
@@ -61,7 +61,7 @@ afterAll(async () => {
 
 type Field = 'bytesIn' | 'bytesOut'
 
-/** What is on record of these sessions, summed up, when all of them are over. */
+/** The summed bytes of these sessions in the store, once all of them are over. */
 async function recorded(ids: readonly string[]): Promise<(action: string, field: Field) => number> {
   const { sessions: live, store } = sluice.app.ctx
   await until(() => live.size === 0 && live.leaving.size === 0)
@@ -106,7 +106,7 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   ])
 })
 
-test('so they do over WHIP and WHEP, for two viewers', async () => {
+test('so do they over WHIP and WHEP, for two viewers', async () => {
   const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'counted' }] })
   const way = await lossyWay(udpPort, 1)
   const meet = async (peer: TestPublisher | TestViewer, path: string, headers = {}): Promise<void> => {

@@ -30,7 +30,7 @@ let dir: string
 let sources: PushSources
 let transcoder: FfmpegTranscoder
 let scripted: ScriptedLoad
-/** Every process that was started, and how many were running then. */
+/** Every started process, with the number of running ones at its start. */
 let started: { process: FfmpegProcess; beside: number }[]
 let told: string[]
 let logs: string[]
@@ -81,7 +81,7 @@ function launch(engineId: string, source: TranscodeJob['source'], ladder: Transc
   })
 }
 
-/** Makes what a test says. */
+/** Does what a test says. */
 class ScriptedLoad implements LoadControl {
   rungs: readonly Rung[] = []
   notice = null
@@ -116,7 +116,7 @@ function watched(ffmpeg: Ffmpeg): Ffmpeg {
 
 const push = (ingestId = 'in_1'): FrameSink => sources.publish(ingestId, async () => undefined)
 
-/** Plays into a connection; what it sent before that has other tracks. */
+/** Plays into a connection, which had other tracks before. */
 function play(recorded: Recorded, sink: FrameSink): Player {
   const player = new Player(recorded)
   players.push(player)
@@ -128,7 +128,7 @@ const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]
 
 const times = (kind: string): number => told.filter((each) => each === kind).length
 
-test('an encoder that changes its size and drops its sound goes on in a new process, which begins when the old one is gone', async () => {
+test('an encoder that changes its size and drops its audio continues in a new process, which starts after the old one has ended', async () => {
   const sink = push()
   const before = play(wide, { ...sink, end: () => undefined })
   await until(() => told.includes('manifest'), 'a manifest')
@@ -137,10 +137,10 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   await until(() => times('manifest') === 2, 'a manifest of the new process')
   expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
-  // A line in every run would be the reason that is told when a process is killed.
+  // Such a line would be reported as the reason when a process is killed.
   expect((await started[0]?.process.exited)?.tail).toBe('')
   const folder = join(transcoder.folderOf('en_1'), '0')
-  // Of two tracks and of one: the old segments can be decoded still.
+  // With two tracks and with one: the old segments still decode.
   const [first, second] = await Promise.all(
     ['0_0.mp4', '1_0.mp4'].map((name) => readFile(join(folder, name), 'latin1')),
   )
@@ -154,7 +154,7 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
 })
 
-test('after a failure the next encoder is tried at once, and fifty that come in a row start one process a second', async () => {
+test('after a failure the next encoder is tried at once, and fifty in a row start one process a second', async () => {
   play(wide, push())
   await until(() => told.includes('source'), 'a source')
   process.kill(started[0]?.process.pid ?? 0, 'SIGKILL')
@@ -171,12 +171,12 @@ test('after a failure the next encoder is tried at once, and fifty that come in 
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
 })
 
-test('an encoder that sends no video is said to do so once, is no failure, and plays when it sends some', async () => {
+test('an encoder without video is reported once, is no failure, and plays when it sends video', async () => {
   const sink = push()
   const before = play(radio, { ...sink, end: () => undefined })
   await until(() => logs.length > 0, 'a word about it')
   expect(logs.at(-1)).toMatch(/^The source has no video/)
-  // Longer than the pause before what has failed is tried again.
+  // Longer than the pause before a retry.
   await new Promise((done) => setTimeout(done, 1500))
   expect([told, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
     ['ready', 'sourceLost'],
@@ -205,7 +205,7 @@ const playlist = (index: number): Promise<string> =>
 const has = async (index: number, launch: number): Promise<boolean> =>
   new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
 
-test('an engine that reads its source itself goes on with other renditions, and does not lose its source for that', async () => {
+test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
   const port = await freeUdpPort()
   const url = `udp://127.0.0.1:${port}`
   const inputs = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
@@ -219,7 +219,7 @@ test('an engine that reads its source itself goes on with other renditions, and 
   expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
 
-test('a rendition that is left out and made again goes on with the numbers of the others, in the folder that it had', async () => {
+test('a dropped and restored rendition continues with the numbers of the others, in its old folder', async () => {
   launchBoth({ kind: 'push', ingestId: 'in_2' })
   play(wide, push('in_2'))
   await until(() => has(0, 0), 'both renditions')
