@@ -130,11 +130,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
       () => connections.slice(0, -1).every(({ cuts }) => cuts.length > 0) && at.ctx.sessions.leaving.size === 0,
     )
     expect(connections.map(({ cuts }) => cuts)).toEqual([['replaced'], ['replaced'], ['replaced'], []])
-    const told = await events()
-    const started = (n: number) => Number(told[n]?.data['started'])
-    const ended = (n: number) => Number(told[n]?.data['ended'])
+    const emitted = await events()
+    const started = (n: number) => Number(emitted[n]?.data['started'])
+    const ended = (n: number) => Number(emitted[n]?.data['ended'])
     const pair = ['feeds ended', 'feeds started']
-    expect(told.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
+    expect(emitted.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
     for (const n of [1, 3, 5]) {
       expect(ended(n)).toBeGreaterThanOrEqual(started(n))
       expect(started(n + 1)).toBeGreaterThan(ended(n))
@@ -146,9 +146,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     await Promise.all(Array.from({ length: 20 }, () => publish(at, { presented: token })))
     await until(() => at.ctx.sessions.size === 1 && at.ctx.sessions.leaving.size === 0)
     expect(at.ctx.sessions.feeds()).toHaveLength(1)
-    const told = await names()
-    expect(told.filter((name) => name === 'feeds started')).toHaveLength(20)
-    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(19)
+    const emitted = await names()
+    expect(emitted.filter((name) => name === 'feeds started')).toHaveLength(20)
+    expect(emitted.filter((name) => name === 'feeds ended')).toHaveLength(19)
     expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds()[0]?.feedId }])
   })
 
@@ -192,8 +192,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await emitIdleStreams(at.ctx, IDLE_MS)).toBe(0)
     await close(back.session)
     clock.advance(IDLE_MS)
-    const told = await Promise.all([emitIdleStreams(at.ctx, IDLE_MS), emitIdleStreams(at.ctx, IDLE_MS)])
-    expect(told[0] + told[1]).toBe(1)
+    const emitted = await Promise.all([emitIdleStreams(at.ctx, IDLE_MS), emitIdleStreams(at.ctx, IDLE_MS)])
+    expect(emitted[0] + emitted[1]).toBe(1)
     await view(at)
     const viewing = (await events()).filter(({ name }) => name.startsWith('viewerConnection'))
     expect(viewing.map(({ name }) => name)).toEqual([

@@ -115,7 +115,7 @@ describe('a slot is released', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     [
-      'who leaves',
+      'that leaves',
       async () => closeSession(at.ctx, (await view(at, { ...use, presented: tokens.subscribe })).session.id, 'left'),
     ],
     [

@@ -56,14 +56,14 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
       weight: 6,
       arbitrary: fc.record({
         kind: fc.constant('count' as const),
-        who: fc.nat(9),
+        index: fc.nat(9),
         bytes: fc.integer({ min: 1, max: 1_000_000 }),
       }),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('write' as const) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('lostAnswer' as const) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('open' as const), stream: fc.nat(2) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('close' as const), who: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('close' as const), index: fc.nat(9) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('later' as const), ms: fc.nat(2 * HOUR_MS) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
   )
@@ -85,7 +85,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
         countBytes(at.ctx, first.connection.session.id, { bytesIn: 1, bytesOut: 2 })
         await writeBytes(at.ctx)
         for (const step of operations) {
-          const one = 'who' in step ? open[step.who % Math.max(1, open.length)] : undefined
+          const one = 'index' in step ? open[step.index % Math.max(1, open.length)] : undefined
           if (step.kind === 'open') open.push(await enter(step.stream))
           if (step.kind === 'count' && one) {
             one.bytes += step.bytes

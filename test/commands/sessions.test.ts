@@ -96,7 +96,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
     const { id, token } = await makeToken(at, 'publish', { expires: 1 })
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { isActive: false })
-    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), door())).ok)
+    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())).ok)
     const { token: other, id: otherId } = await makeToken(at, 'publish')
     const probe = await publish(at, { presented: other, streamName: 'probe' })
     await remove('publish', otherId)
@@ -142,7 +142,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
 
   it('are decided again if the token in memory is outdated', async () => {
     const { id, token } = await makeToken(at, 'publish')
-    const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), door())
+    const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())
     expect(await enter()).toMatchObject({ ok: true })
     // Written as by another node whose notification has not arrived.
     const behindOurBack = (isActive: boolean) =>
@@ -163,7 +163,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
     const small = await startTestNode({ url: place.url, max: 1 })
     const { token } = await makeToken(small, 'publish')
     const only = await publish(small, { presented: token })
-    const second = () => admitPublisher(small.ctx, attemptOf({ presented: token }), door())
+    const second = () => admitPublisher(small.ctx, attemptOf({ presented: token }), anyRequest())
     expect(await second()).toMatchObject({ ok: false, status: 503, code: 'too_many_sessions' })
     await closeSession(small.ctx, only.session.id, 'left')
     expect(await second()).toMatchObject({ ok: true })
@@ -310,7 +310,7 @@ async function everybodyLeaves({ ctx }: TestNode): Promise<void> {
   for (const { session } of ctx.sessions.all()) await closeSession(ctx, session.id, 'left')
 }
 
-const door = () => ({ sourceId: null, cut: () => Promise.resolve() })
+const anyRequest = () => ({ sourceId: null, cut: () => Promise.resolve() })
 const seconds = () => Math.floor(Date.now() / 1000)
 
 function selfSigned(tokenId: number, value: string, claims: object): string {

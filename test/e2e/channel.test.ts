@@ -52,7 +52,7 @@ const moves = ({ frames, currentTime }: Played): boolean => frames > 25 && curre
 
 // They mostly wait for players, so they run concurrently, each with its own channel.
 
-test.concurrent('what an encoder pushes into a channel plays in two sizes in hls.js, for who has a token, and ends with the stop', async ({
+test.concurrent('an encoder pushes into a channel; hls.js plays it in two sizes with a token, and ends with the stop', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
@@ -114,7 +114,7 @@ async function narrowing({ page }: Peer): Promise<(bitsPerSecond: number) => Pro
   }
 }
 
-test.concurrent('a viewer in hls.js sees moving pictures on a way that becomes narrow and wide again, and from the next engine', async ({
+test.concurrent('a viewer in hls.js keeps playing when bandwidth drops and recovers, and moves to the next engine', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
@@ -162,9 +162,7 @@ test.concurrent('a viewer in hls.js sees moving pictures on a way that becomes n
   await broadcast.stop()
 }, 240_000)
 
-test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg of the only engine is killed', async ({
-  expect,
-}) => {
+test.concurrent('a viewer in hls.js keeps playing when the ffmpeg of the only engine is killed', async ({ expect }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
   const channel = await stage.v2('POST', '/channels', {
     name: 'Stage',
@@ -188,13 +186,13 @@ test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg
     .poll(() => viewer.played(), SOON)
     .toSatisfy(
       ({ frames, currentTime }: Played) => currentTime > before.bufferedTo + 1 && frames > before.frames + 25,
-      'all that was there is shown, and a second more',
+      'all buffered media is shown, and a second more',
     )
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
 }, 240_000)
 
-test.concurrent('a viewer in hls.js goes on in the smaller size when an engine that cannot keep up leaves out the larger one', async ({
+test.concurrent('a viewer in hls.js continues in the smaller size when an overloaded engine drops the larger one', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', HEAVY)

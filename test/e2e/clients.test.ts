@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Peer, Wish } from './peer.ts'
+import type { Peer, PeerRequest } from './peer.ts'
 import { aiortc, gstreamer, hasAiortc, hasGStreamer, type PythonPeer } from './pythonPeer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
@@ -43,9 +43,9 @@ async function page(): Promise<Peer> {
 }
 
 /** A page that broadcasts, with the client of this name or else with our own. */
-async function broadcast(stream: string, wish: Partial<Wish> = {}, client?: string): Promise<Peer> {
+async function broadcast(stream: string, request: Partial<PeerRequest> = {}, client?: string): Promise<Peer> {
   const peer = await page()
-  const whole = { url: stage.whip(stream), token, ...wish }
+  const whole = { url: stage.whip(stream), token, ...request }
   expect(await (client ? peer.foreign(client, whole) : peer.publish(whole))).toBe('ok')
   return peer
 }

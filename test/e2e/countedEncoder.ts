@@ -23,10 +23,10 @@ export interface CountedEncoder {
  * An encoder over RTMP with usual settings, a keyframe every two seconds, and the frame number drawn into each frame.
  */
 export function countedEncoder(url: string): CountedEncoder {
-  const picture = ['-re', '-f', 'lavfi', '-i', `color=black:size=${WIDTH}x${HEIGHT}:rate=${RATE},${COLUMNS}`]
+  const source = ['-re', '-f', 'lavfi', '-i', `color=black:size=${WIDTH}x${HEIGHT}:rate=${RATE},${COLUMNS}`]
   const tone = ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
   const video = '-c:v libx264 -preset ultrafast -tune zerolatency -pix_fmt yuv420p -fps_mode passthrough'.split(' ')
-  const args = ['-v', 'error', '-progress', 'pipe:1', '-stats_period', '0.1', ...picture, ...tone, ...video]
+  const args = ['-v', 'error', '-progress', 'pipe:1', '-stats_period', '0.1', ...source, ...tone, ...video]
   const child = spawn('ffmpeg', [...args, '-g', `${2 * RATE}`, '-c:a', 'aac', '-f', 'flv', url], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -20,8 +20,8 @@ describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
   const open = (): Promise<Peer<Tab>> => Peer.open(firefox, stage.origin('localhost'))
 
   async function view<T extends Tab>(viewer: Peer<T>, stream: string, token?: Token): Promise<Peer<T>> {
-    const wish = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
-    await viewer.watchSoon(wish)
+    const request = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
+    await viewer.watchSoon(request)
     return viewer
   }
 

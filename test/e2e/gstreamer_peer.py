@@ -1,6 +1,6 @@
 """A WebRTC peer on GStreamer's webrtcbin: `publish URL CODEC TOKEN` or `watch URL CODEC`.
 
-Prints a JSON line when media flows: ten pictures with their width, ten buffers of sound with their rate, decoded.
+Prints a JSON line when media flows: ten video frames with their width, ten audio buffers with their rate, decoded.
 """
 
 import json

@@ -47,7 +47,7 @@ interface Shown {
 }
 
 interface Seen {
-  pictures: Shown[]
+  frames: Shown[]
   errors: string[]
 }
 
@@ -61,9 +61,9 @@ interface Watched {
   delayed: number
 }
 
-function watchedIn(pictures: readonly Shown[], lags: readonly number[]): Watched {
-  const [first, last] = [pictures[0], pictures.at(-1)]
-  const leaps = pictures.slice(1).map(({ number }, index) => number - (pictures[index]?.number ?? 0))
+function watchedIn(frames: readonly Shown[], lags: readonly number[]): Watched {
+  const [first, last] = [frames[0], frames.at(-1)]
+  const leaps = frames.slice(1).map(({ number }, index) => number - (frames[index]?.number ?? 0))
   const span = (last?.number ?? 0) - (first?.number ?? 0)
   return {
     decoded: ((last?.decoded ?? 0) - (first?.decoded ?? 0)) / span,
@@ -82,10 +82,10 @@ test.concurrent.for(['hlsjs', 'videojs', 'shaka'])(
   async (name, { expect }) => {
     await page.evaluate(`players.play('${name}', '${url}')`)
     const lags: number[] = []
-    let seen: Seen = { pictures: [], errors: [] }
+    let seen: Seen = { frames: [], errors: [] }
     const watched = () => {
-      const from = (seen.pictures[0]?.number ?? 0) + START
-      return seen.pictures.filter(({ number }) => number >= from)
+      const from = (seen.frames[0]?.number ?? 0) + START
+      return seen.frames.filter(({ number }) => number >= from)
     }
     const look = async () => {
       seen = await page.evaluate<Seen>(`players.seen('${name}')`)
@@ -101,7 +101,7 @@ test.concurrent.for(['hlsjs', 'videojs', 'shaka'])(
 )
 
 test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
-  '%s plays it, picture by picture',
+  '%s plays it, frame by frame',
   async (name, { expect }) => {
     const numbers = await playNatively(name, url, WATCHED)
     const first = numbers[0] ?? 0

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freeUdpPort, lossyWay, type LossyWay } from '../support/lossyUdp.ts'
+import { freeUdpPort, lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
@@ -13,23 +13,23 @@ const SOON = { timeout: 30_000, interval: 100 }
 const NARROW = 220_000
 
 let stage: Stage
-let way: LossyWay
+let link: LossyLink
 
 beforeAll(async () => {
   const port = await freeUdpPort()
-  way = await lossyWay(port, SEED)
+  link = await lossyLink(port, SEED)
   const webrtc = { HOST: '127.0.0.1', PORT: String(port), PROCESSES: '1' }
   const settings = Object.entries(webrtc).map(([name, value]) => [`SLUICE_WEBRTC_${name}`, value])
   stage = await setStage(Object.fromEntries(settings) as Record<string, string>)
 })
 afterAll(async () => {
   await stage.close()
-  way.close()
+  link.close()
 })
 
 async function farPeer(): Promise<Peer> {
   const peer = await stage.peer()
-  await peer.through(way.port)
+  await peer.through(link.port)
   return peer
 }
 
@@ -69,9 +69,9 @@ async function onAir(codec: string): Promise<[Peer, Peer]> {
 }
 
 test.each(['vp8', 'h264'])(
-  '%s over a way that loses 3 in 100 each way: no freeze, repaired both ways',
+  '%s with 3% packet loss in each direction: no freeze, repaired in both directions',
   async (codec) => {
-    way.lose(0.03)
+    link.lose(0.03)
     const [publisher, viewer] = await onAir(codec)
     expect(await fewestOf(() => stretch(publisher, viewer))).toBeLessThanOrEqual(1)
     await Promise.all([publisher.close(), viewer.close()])
@@ -93,13 +93,13 @@ async function sessionsOf(stream: string): Promise<Record<string, string>> {
 
 /** Drops all packets until `holds` is true. */
 async function away(until: () => Promise<boolean>): Promise<void> {
-  way.lose(1)
+  link.lose(1)
   await expect.poll(until, { timeout: 30_000, interval: 100 }).toBe(true)
-  way.lose(0)
+  link.lose(0)
 }
 
 test("a network outage longer than the browser's timeout ends the broadcast, and an ICE restart comes too late", async () => {
-  way.lose(0)
+  link.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'tunnel' }], record: true })
   const [publisher, viewer] = [await farPeer(), await stage.peer()]
   expect(await publisher.publish({ url: stage.whip('tunnel'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
@@ -118,11 +118,11 @@ test("a network outage longer than the browser's timeout ends the broadcast, and
 }, 120_000)
 
 test('a publisher and a viewer continue from new ports when their router forgets the old ones', async () => {
-  way.lose(0)
+  link.lose(0)
   const [publisher, viewer] = await onAir('vp8')
   const before = await sessionsOf('vp8')
   for (let times = 0; times < 2; times++) {
-    way.rebind()
+    link.rebind()
     await viewer.plays()
   }
   expect(await sessionsOf('vp8')).toEqual(before)
@@ -130,9 +130,9 @@ test('a publisher and a viewer continue from new ports when their router forgets
 }, 120_000)
 
 test('an encoder such as OBS, which retransmits on the same SSRC: no freeze', async () => {
-  way.lose(0.03)
+  link.lose(0.03)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
-  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: way.port })
+  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: link.port })
   const viewer = await stage.peer()
   await viewer.watchSoon({ url: stage.whep('encoder') })
   expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
@@ -148,19 +148,19 @@ test('an encoder such as OBS, which retransmits on the same SSRC: no freeze', as
 }, 300_000)
 
 test('at low bandwidth a viewer gets the smallest layer, and a larger one again when bandwidth recovers', async () => {
-  way.lose(0)
+  link.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'layers', isRegex: false }] })
   const [publisher, viewer] = [await stage.peer(), await farPeer()]
-  const wish = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
-  expect(await publisher.publish({ url: stage.whip('layers'), token, ...wish })).toBe('ok')
+  const request = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
+  expect(await publisher.publish({ url: stage.whip('layers'), token, ...request })).toBe('ok')
   // On a busy machine the browser disables its largest layer; two are enough.
   await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
   await viewer.watchSoon({ url: stage.whep('layers') })
   const width = async (): Promise<number> => (await viewer.figures()).width
   await expect.poll(width, SOON).toBeGreaterThan(SMALLEST)
-  way.limit(NARROW)
+  link.limit(NARROW)
   await expect.poll(width, SOON).toBe(SMALLEST)
-  way.limit(null)
+  link.limit(null)
   await expect.poll(width, { timeout: 90_000, interval: 100 }).toBeGreaterThan(SMALLEST)
   await viewer.plays()
   await Promise.all([publisher.close(), viewer.close()])

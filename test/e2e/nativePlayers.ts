@@ -38,7 +38,7 @@ export function isMissing(name: string): boolean {
 const PATIENCE_MS = 60_000
 
 /** Plays until it has shown this many frames, and returns their numbers. @throws if it ends before, or hangs */
-export async function playNatively(name: string, url: string, pictures: number): Promise<number[]> {
+export async function playNatively(name: string, url: string, frames: number): Promise<number[]> {
   const [program = '', ...args] = NATIVE[name]?.(url) ?? []
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const numbers: number[] = []
@@ -46,12 +46,12 @@ export async function playNatively(name: string, url: string, pictures: number):
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)))
   const read = pictureReader((number) => {
     numbers.push(number)
-    if (numbers.length === pictures) child.kill('SIGKILL')
+    if (numbers.length === frames) child.kill('SIGKILL')
   })
   child.stdout.on('data', read)
   const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
   await new Promise<void>((resolve, reject) => child.once('error', reject).once('close', () => resolve()))
   clearTimeout(patience)
-  if (numbers.length < pictures) throw new Error(`${name} showed ${numbers.length} pictures: ${complaint}`)
-  return numbers.slice(0, pictures)
+  if (numbers.length < frames) throw new Error(`${name} showed ${numbers.length} frames: ${complaint}`)
+  return numbers.slice(0, frames)
 }

@@ -62,22 +62,23 @@ async function attempt(begin) {
   }
 }
 
-function picture({ label, scale = 0.25, only }) {
+function testMedia({ label, scale = 0.25, only }) {
   const { media } = testVideo(() => label, scale)
   return only ? new MediaStream(media.getTracks().filter(({ kind }) => kind === only)) : media
 }
 const camera = () => navigator.mediaDevices.getUserMedia({ video: { width: 320, height: 180 }, audio: true })
 
 globalThis.peer = {
-  publish: (wish) => attempt(async () => publish({ ...wish, media: wish.camera ? await camera() : picture(wish) })),
-  async watch(wish) {
-    const said = await attempt(() => watch(wish))
-    if (said === 'ok') document.querySelector('video').srcObject = held.media
-    return said
+  publish: (request) =>
+    attempt(async () => publish({ ...request, media: request.camera ? await camera() : testMedia(request) })),
+  async watch(request) {
+    const answer = await attempt(() => watch(request))
+    if (answer === 'ok') document.querySelector('video').srcObject = held.media
+    return answer
   },
   /** Publishes or watches with another project's client, see `clients.js`. */
-  async foreign(begin, wish) {
-    held = await begin({ ...wish, media: picture(wish) })
+  async foreign(begin, request) {
+    held = await begin({ ...request, media: testMedia(request) })
     return 'ok'
   },
   /** Plays HLS with hls.js; `ok` as soon as the master playlist has arrived. */

@@ -25,7 +25,7 @@ export interface Quality {
   retransmittedPacketsSent: number
 }
 
-export interface Wish {
+export interface PeerRequest {
   /** The URL of the endpoint. */
   url: string
   token?: string
@@ -73,27 +73,27 @@ export class Peer<T extends Tab = Page> {
   }
 
   /** `ok`, or the status and the text of the refusal. */
-  publish(wish: Wish): Promise<string> {
-    return this.#call(`peer.publish(${JSON.stringify({ label: 'test', ...wish })})`)
+  publish(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.publish(${JSON.stringify({ label: 'test', ...request })})`)
   }
 
-  watch(wish: Wish): Promise<string> {
-    return this.#call(`peer.watch(${JSON.stringify(wish)})`)
+  watch(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.watch(${JSON.stringify(request)})`)
   }
 
   /** Watches as soon as the stream is on the air. */
-  async watchSoon(wish: Wish): Promise<void> {
-    await expect.poll(() => this.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  async watchSoon(request: PeerRequest): Promise<void> {
+    await expect.poll(() => this.watch(request), { timeout: 30_000, interval: 100 }).toBe('ok')
   }
 
   /** Publishes or watches with the page's client of this name. */
-  foreign(client: string, wish: Wish): Promise<string> {
-    return this.#call(`peer.foreign(${client}, ${JSON.stringify({ label: 'test', ...wish })})`)
+  foreign(client: string, request: PeerRequest): Promise<string> {
+    return this.#call(`peer.foreign(${client}, ${JSON.stringify({ label: 'test', ...request })})`)
   }
 
   /** HLS, in the player of the page. */
-  hls(wish: Wish): Promise<string> {
-    return this.#call(`peer.hls(${JSON.stringify(wish)})`)
+  hls(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.hls(${JSON.stringify(request)})`)
   }
 
   /** Times are in seconds of the player. */
@@ -170,7 +170,7 @@ export class Peer<T extends Tab = Page> {
       .toSatisfy(
         ({ frames, audioBytes, audioEnergy }: Figures) =>
           frames >= before.frames + 10 && audioBytes > before.audioBytes && audioEnergy > before.audioEnergy,
-        'moving pictures and sound',
+        'moving video and audio',
       )
     return this.figures()
   }

@@ -22,11 +22,11 @@ function numberOf(video) {
 
 function observe(name) {
   const video = document.querySelector(`#${name}`)
-  const pictures = []
-  shown[name] = pictures
+  const frames = []
+  shown[name] = frames
   errors[name] = []
   const look = () => {
-    pictures.push({ number: numberOf(video), decoded: video.getVideoPlaybackQuality().totalVideoFrames })
+    frames.push({ number: numberOf(video), decoded: video.getVideoPlaybackQuality().totalVideoFrames })
     video.requestVideoFrameCallback(look)
   }
   video.requestVideoFrameCallback(look)
@@ -61,5 +61,5 @@ const PLAYERS = {
 globalThis.players = {
   play: (name, url) => PLAYERS[name](url),
   /** What a player has shown so far: the number of each frame, and the frames decoded by then. */
-  seen: (name) => ({ pictures: shown[name], errors: errors[name] }),
+  seen: (name) => ({ frames: shown[name], errors: errors[name] }),
 }

@@ -33,14 +33,14 @@ function pythonPeer(script: string, argv: readonly string[]): PythonPeer {
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const said = new Map<string, unknown>()
+  const printed = new Map<string, unknown>()
   return {
     async says(field) {
       for (;;) {
-        if (said.has(field)) return said.get(field)
+        if (printed.has(field)) return printed.get(field)
         const { done, value } = await lines.next()
         if (done === true) throw new Error(complaint)
-        for (const [name, what] of Object.entries(JSON.parse(value) as object)) said.set(name, what)
+        for (const [name, what] of Object.entries(JSON.parse(value) as object)) printed.set(name, what)
       }
     },
     stop: () => void child.kill('SIGKILL'),

@@ -20,8 +20,8 @@ beforeAll(async () => {
   ;[publisher, viewer] = [await stage.peer(), await stage.peer('watch.allowed.test')]
   expect(await publisher.publish({ url: stage.whip(name), token })).toBe('ok')
   const { token: subscribe } = await stage.token('subscribe', { streams })
-  const wish = { url: stage.whep(name), token: subscribe }
-  await vi.waitUntil(async () => (await viewer.watch(wish)) === 'ok', SOON)
+  const request = { url: stage.whep(name), token: subscribe }
+  await vi.waitUntil(async () => (await viewer.watch(request)) === 'ok', SOON)
 })
 afterAll(() => stage.close())
 
@@ -33,11 +33,11 @@ type Kind = (typeof KINDS)[number][1]
 
 /** The result that a page gets with this token. */
 async function tried(kind: Kind, token: string, { stream = name, page = viewer } = {}): Promise<string> {
-  const said = await (kind === 'publish'
+  const answer = await (kind === 'publish'
     ? page.publish({ url: stage.whip(stream), token })
     : page.watch({ url: stage.whep(stream), token }))
-  if (said === 'ok') await page.stop()
-  return said
+  if (answer === 'ok') await page.stop()
+  return answer
 }
 
 /** The same from another address behind a trusted proxy. The offer is invalid, so an admission is a 400. */
@@ -73,8 +73,8 @@ describe.each(KINDS)("refused over %s, with the interface's own texts", (_, kind
   })
 
   test('another stream', async () => {
-    const said = await tried(kind, await made(kind), { stream: 'other' })
-    expect(said).toBe('401 Unauthorized: StreamName is not valid for token')
+    const answer = await tried(kind, await made(kind), { stream: 'other' })
+    expect(answer).toBe('401 Unauthorized: StreamName is not valid for token')
   })
 
   test('a page of another origin, but not of an allowed origin', async () => {

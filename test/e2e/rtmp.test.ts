@@ -30,8 +30,8 @@ test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with
   expect((await page.played()).width).toBe(640)
 
   const viewer = await stage.peer()
-  const wish = { url: stage.whep('studio'), token: subscribe.token }
-  await viewer.watchSoon(wish)
+  const request = { url: stage.whep('studio'), token: subscribe.token }
+  await viewer.watchSoon(request)
   expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
   await broadcast.stop()
   await viewer.stands()

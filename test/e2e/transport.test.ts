@@ -22,10 +22,10 @@ async function newPeer(): Promise<Peer> {
   return peer
 }
 
-async function broadcast(stream: string, wish: object = {}) {
+async function broadcast(stream: string, request: object = {}) {
   const { token } = await stage.token('publish', { streams: [{ streamName: stream, isRegex: false }] })
   const peer = await newPeer()
-  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  expect(await peer.publish({ url: stage.whip(stream), token, ...request })).toBe('ok')
   return peer
 }
 

@@ -24,7 +24,7 @@ test('a browser that can reach only the TURN server in the answer broadcasts, an
   const { token } = await stage.token('publish', { streams: [{ streamName: 'wall' }] })
   const [publisher, viewer] = [await open(), await open()]
   expect(await publisher.publish({ url: stage.whip('wall'), token })).toBe('ok')
-  const wish = { url: stage.whep('wall') }
-  await viewer.watchSoon(wish)
+  const request = { url: stage.whep('wall') }
+  await viewer.watchSoon(request)
   await viewer.plays()
 })

@@ -20,17 +20,17 @@ async function open(host?: string): Promise<Peer> {
   return peer
 }
 
-async function broadcast(stream: string, { token }: Token, wish: { codec?: string; sourceId?: string } = {}) {
+async function broadcast(stream: string, { token }: Token, request: { codec?: string; sourceId?: string } = {}) {
   const peer = await open()
-  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  expect(await peer.publish({ url: stage.whip(stream), token, ...request })).toBe('ok')
   return peer
 }
 
 /** Watches as soon as the stream is on the air. */
 async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
   const peer = await open()
-  const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
-  await peer.watchSoon(wish)
+  const request = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
+  await peer.watchSoon(request)
   return peer
 }
 
@@ -144,9 +144,9 @@ test('a killed relay process takes its sessions with it, is logged, and restarts
   await expect.poll(() => stage.server.log()).toContain('a media process died')
   await publisher.close()
   const again = await open()
-  const wish = { url: stage.whip('phoenix'), token: token.token }
+  const request = { url: stage.whip('phoenix'), token: token.token }
   // Until the next process listens, clients get a 503 with Retry-After.
-  await expect.poll(() => again.publish(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  await expect.poll(() => again.publish(request), { timeout: 30_000, interval: 100 }).toBe('ok')
   const next = await view('phoenix')
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)

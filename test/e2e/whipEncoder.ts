@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-export interface WhipWish {
+export interface WhipRequest {
   readonly url: string
   readonly token: string
   /** The UDP port of this machine that gets its media instead of the server's. */
@@ -14,11 +14,11 @@ export interface WhipWish {
  * retransmits on the same SSRC (no RTX) and has no congestion control. ffmpeg makes video and tone. Resolves when it is
  * on the air.
  */
-export async function whipEncoder(wish: WhipWish): Promise<{ stop(): Promise<void> }> {
+export async function whipEncoder(request: WhipRequest): Promise<{ stop(): Promise<void> }> {
   const child = fork(new URL('./whipEncoderProcess.ts', import.meta.url), [], { execArgv: [] })
   const ended = once(child, 'exit')
-  child.send(wish)
-  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; what it said is above')))
+  child.send(request)
+  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; its output is above')))
   await Promise.race([once(child, 'message'), failed])
   failed.catch(() => undefined)
   return {

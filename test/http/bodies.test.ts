@@ -44,7 +44,7 @@ describe('a duplicate property', () => {
       'ip',
     ],
     [
-      'of a check, past the lane',
+      'of a check, on the framework',
       'POST',
       '/api/access/check/',
       '{"action":"publish","protocol":"whip","streamName":"s","ip":"192.0.2.1","ip":"192.0.2.2"}',

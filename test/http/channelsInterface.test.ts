@@ -58,8 +58,8 @@ describe('the interface', () => {
   it('reports the state of a channel and all of its parts in one answer', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     await live.v2('PATCH', `/distributions/${made.distributions[0].id}`, { enabled: false })
-    const told = await live.made('GET', `/monitoring/channels/${made.id}`)
-    expect(told).toEqual({
+    const state = await live.made('GET', `/monitoring/channels/${made.id}`)
+    expect(state).toEqual({
       id: made.id,
       name: 'Stage',
       status: 'stopped',

@@ -158,8 +158,8 @@ describe('a scheduler', () => {
     expect((await runsOf(engineIds[0])).at(-1)).toBe('10:00-now scheduler')
     expect((await runsOf(engineIds[1])).at(-1)).toBe('10:00-11:00 scheduler scheduler')
     const [run] = (await live.v2('GET', `/engines/${engineIds[0]}/runs`)).json.data
-    const who = { startId: scheduler.id, startName: 'Overtime', keptBy: expect.stringMatching(/^credential:\d+$/) }
-    expect(run).toMatchObject({ ...who, startType: 'scheduler' })
+    const cause = { startId: scheduler.id, startName: 'Overtime', keptBy: expect.stringMatching(/^credential:\d+$/) }
+    expect(run).toMatchObject({ ...cause, startType: 'scheduler' })
 
     await at('2030-06-10T11:30:00Z')
     await live.v2('POST', `/channels/${id}/stop`)
@@ -272,16 +272,16 @@ describe('refusals', () => {
 
   test('of invalid fields name their paths', async () => {
     const { id } = await channelWith()
-    const sound = { name: 'X', ...inAnHour(), channels: [{ channelId: id }] }
+    const valid = { name: 'X', ...inAnHour(), channels: [{ channelId: id }] }
     const cases: [object, string][] = [
-      [{ ...sound, startDate: '2020-01-01' }, 'startDate'],
-      [{ ...sound, timeZone: 'Mars/Olympus' }, 'timeZone'],
-      [{ ...sound, recurrence: 'RRULE:FREQ=HOURLY' }, 'recurrence'],
-      [{ ...sound, recurence: 'RRULE:FREQ=DAILY' }, 'recurence'],
-      [{ ...sound, channels: [{ channelId: 'ch_nothing' }] }, 'channels[0].channelId'],
-      [{ ...sound, channels: [{ channelId: id, engineIds: ['en_nothing'] }] }, 'channels[0].engineIds'],
-      [{ ...sound, channels: [] }, 'channels'],
-      [{ ...sound, channels: undefined }, 'channels'],
+      [{ ...valid, startDate: '2020-01-01' }, 'startDate'],
+      [{ ...valid, timeZone: 'Mars/Olympus' }, 'timeZone'],
+      [{ ...valid, recurrence: 'RRULE:FREQ=HOURLY' }, 'recurrence'],
+      [{ ...valid, recurence: 'RRULE:FREQ=DAILY' }, 'recurence'],
+      [{ ...valid, channels: [{ channelId: 'ch_nothing' }] }, 'channels[0].channelId'],
+      [{ ...valid, channels: [{ channelId: id, engineIds: ['en_nothing'] }] }, 'channels[0].engineIds'],
+      [{ ...valid, channels: [] }, 'channels'],
+      [{ ...valid, channels: undefined }, 'channels'],
     ]
     for (const [body, path] of cases) {
       expect(await refused('POST', '/schedulers', body)).toEqual({ status: 400, code: 'validation_failed', path })

@@ -100,12 +100,12 @@ describe('a webhook of the channels interface', () => {
       return data.length >= 8 ? data : undefined
     }, 'eight callbacks')
     type Entry = { type: string; requestData: { object: { id: string } } }
-    const told = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
+    const sent = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
     const engines = [alone, other].flatMap((one) => [`engine.deleting ${one?.id}`, `engine.deleted ${one?.id}`])
     const ingests = made.ingests.map(({ id }: { id: string }) => `ingest.deleted ${id}`)
     const rest = [`distribution.deleted ${made.distributions[0].id}`, `channel.deleted ${made.id}`]
-    expect(new Set(told)).toEqual(new Set([...engines, ...ingests, ...rest]))
-    expect(told).toHaveLength(8)
+    expect(new Set(sent)).toEqual(new Set([...engines, ...ingests, ...rest]))
+    expect(sent).toHaveLength(8)
     const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
     expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id, name: 'Stage' } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
@@ -129,8 +129,8 @@ describe('a webhook of the channels interface', () => {
     await entries(2)
     ahead += 31_000
     const all = await entries(3)
-    const told = all.map((one: { attempt: number; statusCode: number }) => [one.attempt, one.statusCode])
-    expect(told).toEqual([
+    const sent = all.map((one: { attempt: number; statusCode: number }) => [one.attempt, one.statusCode])
+    expect(sent).toEqual([
       [3, 200],
       [2, 503],
       [1, 500],
@@ -168,7 +168,7 @@ describe('a webhook of the channels interface', () => {
   })
 })
 
-describe('life cycle', () => {
+describe('its state', () => {
   test('is inactive by default, can be deleted only then, and shows its secret in one answer only', async () => {
     const hook = await live.made('POST', '/webhooks', { name: 'Quiet', url, events: ['*', 'channel.created'] })
     expect(hook).toMatchObject({ active: false, events: ['*'] })
@@ -183,18 +183,18 @@ describe('life cycle', () => {
   })
 
   test('refuses invalid fields', async () => {
-    const sound = { name: 'X', url, events: ['*'] }
+    const valid = { name: 'X', url, events: ['*'] }
     for (const body of [
-      { ...sound, events: [] },
-      { ...sound, events: ['channel.exploded'] },
-      { ...sound, url: 'ftp://x.example/' },
-      { ...sound, extra: 1 },
+      { ...valid, events: [] },
+      { ...valid, events: ['channel.exploded'] },
+      { ...valid, url: 'ftp://x.example/' },
+      { ...valid, extra: 1 },
       { name: 'X' },
       [],
     ]) {
       expect(await refuse('POST', '/webhooks', body)).toEqual([400, 'validation_failed'])
     }
-    const hook = await live.made('POST', '/webhooks', sound)
+    const hook = await live.made('POST', '/webhooks', valid)
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?startDate=2026-01-01`)).toEqual([400, 'validation_failed'])
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?limit=101`)).toEqual([400, 'invalid_limit'])
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?cursor=abc`)).toEqual([400, 'invalid_cursor'])

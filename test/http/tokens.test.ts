@@ -194,7 +194,7 @@ describe('bad input', () => {
 
   it.each<[string, number, unknown]>([
     ['malformed JSON', 400, '{"label":'],
-    ['a body that is no object', 400, '[]'],
+    ['a body that is not an object', 400, '[]'],
     ['deep nesting', 400, deep],
     ['a prototype key', 400, '{"label":"a","__proto__":{"isActive":false}}'],
     ['invalid UTF-8', 400, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
@@ -208,7 +208,7 @@ describe('bad input', () => {
     ['duplicate names', 400, { label: 'a', streams: [{ streamName: 'x' }, { streamName: 'x' }] }],
     ['expires out of range', 400, { ...minimal, expires: 2_147_483_648 }],
     ['both country lists', 400, { ...minimal, allowedCountries: ['NL'], deniedCountries: ['BE'] }],
-    ['a feature that is not built', 400, { ...minimal, clip: true }],
+    ['a missing feature', 400, { ...minimal, clip: true }],
     [
       'too many streams',
       400,

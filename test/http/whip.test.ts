@@ -50,7 +50,7 @@ const offer = (path: string, headers: Headers, body: string | Uint8Array = OFFER
 
 async function goOnAir(path: string, token: string): Promise<void> {
   await begin(path, bearer(token))
-  engine.tell({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
+  engine.emit({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   const [, , , name = ''] = path.split('/')
   await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), { timeout: 30_000 })
 }
@@ -205,7 +205,7 @@ describe('a refusal is plain text, and does not reach the engine', () => {
 
   test('a session that ends during its offer leaves nothing behind', async () => {
     engine.negotiated = async () => {
-      engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'kicked' })
+      engine.emit({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'kicked' })
       return { ok: true, answer: 'v=0\r\n', etag: 'first' }
     }
     const answer = await offer('/api/whip/show', bearer(publish))
@@ -302,7 +302,7 @@ describe('the resource', () => {
 
   test('a session that ended by itself has no resource', async () => {
     const at = await begin()
-    engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
+    engine.emit({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
     expect((await patch(at)).status).toBe(404)
   })
 

@@ -30,13 +30,13 @@ startJobs(at.ctx.clock, at.ctx.log, [
   { name: 'count', everyMs: 50, run: () => at.node.count() },
   { name: 'reconcile', everyMs: 50, run: () => at.node.reconcile() },
   { name: 'sweep', everyMs: 50, run: () => at.node.sweep() },
-  { name: 'tell', everyMs: 50, run: tell },
+  { name: 'report', everyMs: 50, run: report },
 ])
 // The timers of the jobs keep no process alive.
 setInterval(() => undefined, 1000)
 
 /** Resolves when it serves again after it was given up. */
-async function tell(): Promise<void> {
+async function report(): Promise<void> {
   const { node } = at.ctx.sessions
   if (node === first || node === '') return
   first = node

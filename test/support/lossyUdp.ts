@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
 /** A proxy between peers and a UDP port of this machine that drops packets, as a bad network does. */
-export interface LossyWay {
+export interface LossyLink {
   /** The port that peers send to. */
   readonly port: number
   /** Bytes of forwarded datagrams so far: from the peers, and to them. */
@@ -22,7 +22,7 @@ const MAX_WAIT_MS = 300
 const MAX_PEERS = 1024
 
 /** `seed` and the order of packets alone determine which packets are lost. */
-export async function lossyWay(target: number, seed: number): Promise<LossyWay> {
+export async function lossyLink(target: number, seed: number): Promise<LossyLink> {
   const front = await bound()
   const peers = new Map<number, Promise<Socket>>()
   const random = seeded(seed)

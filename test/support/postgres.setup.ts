@@ -113,14 +113,14 @@ class ServerProcess {
     if (this.#child) return
     const child = spawn(this.#command, this.#args, { ...this.#options, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#child = child
-    let said = ''
+    let output = ''
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk: Buffer) => {
-        said = (said + chunk.toString()).slice(-4_000)
-        if (said.includes('ready to accept connections')) resolve()
+        output = (output + chunk.toString()).slice(-4_000)
+        if (output.includes('ready to accept connections')) resolve()
       })
       child.on('error', reject)
-      child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+      child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${output}`)))
     })
   }
 

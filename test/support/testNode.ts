@@ -144,19 +144,19 @@ export function attemptOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use):
 function sessionRequestOf(
   { ctx }: Pick<TestNode, 'ctx'>,
   use: Use,
-): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+): { cuts: string[]; sessionRequest: { sourceId: string | null; cut: Cut } } {
   const cuts: string[] = []
   const cut: Cut = async (session, reason) => {
     cuts.push(reason)
     await closeSession(ctx, session.id, 'left')
   }
-  return { cuts, door: { sourceId: use.sourceId ?? null, cut } }
+  return { cuts, sessionRequest: { sourceId: use.sourceId ?? null, cut } }
 }
 
 /** An admitted publisher without media so far. Throws on a refusal. */
 export async function admit(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Connection> {
-  const { cuts, door } = sessionRequestOf(at, use)
-  const answer = await admitPublisher(at.ctx, attemptOf(use), door)
+  const { cuts, sessionRequest } = sessionRequestOf(at, use)
+  const answer = await admitPublisher(at.ctx, attemptOf(use), sessionRequest)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
@@ -170,8 +170,8 @@ export async function publish(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Conn
 
 /** A viewer. Throws on a refusal. */
 export async function view(at: Pick<TestNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
-  const { cuts, door } = sessionRequestOf(at, use)
-  const answer = await tryToView(at, use, door)
+  const { cuts, sessionRequest } = sessionRequestOf(at, use)
+  const answer = await tryToView(at, use, sessionRequest)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
@@ -179,8 +179,8 @@ export async function view(at: Pick<TestNode, 'ctx' | 'accountId'>, use: Use = {
 export const tryToView = (
   at: Pick<TestNode, 'ctx' | 'accountId'>,
   use: Use = {},
-  door = sessionRequestOf(at, use).door,
-) => admitViewer(at.ctx, attemptOf({ action: 'view', accountId: at.accountId, ...use }), door)
+  sessionRequest = sessionRequestOf(at, use).sessionRequest,
+) => admitViewer(at.ctx, attemptOf({ action: 'view', accountId: at.accountId, ...use }), sessionRequest)
 
 /** Any server of the management interface. */
 interface Managed {

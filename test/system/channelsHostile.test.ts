@@ -110,8 +110,8 @@ describe('a channel without ffmpeg', () => {
       await reaches(stage, 'error')
       expect((await engineOf(stage)).statusMessage).toMatch(/^There is no program \/nowhere\/ffmpeg/)
       const failures = async () => {
-        const lives = await bare.running.app.ctx.store.read.engineStates.busy()
-        return lives.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
+        const states = await bare.running.app.ctx.store.read.engineStates.busy()
+        return states.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
       }
       await until(async () => (await failures()) >= 2, 'another try')
       await reaches(stage, 'error')

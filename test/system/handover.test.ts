@@ -50,7 +50,7 @@ async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: stri
   const answer = await post(`${at.base}/api/whip/${streamName}`, { authorization: `Bearer ${token}` })
   expect(answer.status).toBe(201)
   const sessionId = media.asked.at(-1)?.sessionId ?? ''
-  media.tell({ kind: 'connected', sessionId, address: '127.0.0.1' })
+  media.emit({ kind: 'connected', sessionId, address: '127.0.0.1' })
   const isKnown = ({ app, accountId }: RunningApp) => app.ctx.streamsOnAir(accountId, streamName) !== undefined
   await until(() => [owner, other].every(isKnown))
 }

@@ -46,9 +46,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
   it('of all kinds are renewed, and no longer once they are released', async () => {
     const sender = randomBytes(8).toString('hex')
     const engineId = randomBytes(8).toString('hex')
-    const life = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
+    const state = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
     await store.transaction(async (tx) => {
-      await tx.engineStates.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
+      await tx.engineStates.put({ ...state, idleSinceMs: null, failures: 0, retryAtMs: null })
       await tx.engineStates.take(engineId, `${sender} engines`, -1)
     })
     const lease = await take(60_000)
@@ -106,7 +106,7 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
   const find = async (): Promise<Node | undefined> => (await store.read.nodes.list().catch(() => []))[0]
   const seenAtMs = async (): Promise<number> => (await find())?.seenAtMs ?? 0
 
-  async function kept(): Promise<RunningLeases> {
+  async function started(): Promise<RunningLeases> {
     const leases = startLeases(place.url, quiet)
     leases.keep(lease)
     const before = await seenAtMs()
@@ -115,7 +115,7 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
   }
 
   it('are renewed while the process is busy for longer than they last', async () => {
-    const leases = await kept()
+    const leases = await started()
     const startMs = await store.time()
     // Like a long computation: it blocks this thread.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LEASE_MS)
@@ -125,10 +125,10 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
 
   it('expire when their process hangs', async () => {
     let isAlive = true
-    const said: FromRenewer[] = []
+    const messages: FromRenewer[] = []
     const renewer = new Renewer({
       open: () => connectPostgres(place.url),
-      say: (message) => said.push(message),
+      say: (message) => messages.push(message),
       isHolderAlive: () => isAlive,
     })
     const running = renewer.run()
@@ -141,14 +141,14 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
     await until(async () => (await find())?.isExpired === false)
     renewer.hear({ do: 'close' })
     await running
-    expect(said).toEqual([{ say: 'ready' }])
+    expect(messages).toEqual([{ say: 'ready' }])
   })
 
   it.each(['connection', 'thread'] as const)('are renewed again after their %s was ended', async (what) => {
     const threads: Worker[] = []
     const note = (thread: Worker): unknown => threads.push(thread)
     process.on('worker', note)
-    const leases = await kept()
+    const leases = await started()
     process.off('worker', note)
     if (what === 'thread') await threads[0]?.terminate()
     else await cutConnections(place.url)

@@ -176,11 +176,11 @@ test('ffmpeg shows the reason', async () => {
   const target = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${'0'.repeat(64)}`
   const argv = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', 'testsrc2=s=64x64', '-t', '1', '-f', 'flv', target]
   const child = spawn('ffmpeg', argv, { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  let output = ''
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()))
   const [status] = (await once(child, 'close')) as [number]
   expect(status).not.toBe(0)
-  expect(said).toContain('Unauthorized: Invalid token')
+  expect(output).toContain('Unauthorized: Invalid token')
 })
 
 test('events of feeds come in order, each feed with one end', async () => {
@@ -201,16 +201,16 @@ test('an occupied port keeps the server from starting, and the error names the k
 test('address rules apply if the configuration says so', async () => {
   const strict = await runApp({ flags: { rtmp: { ipFilters: 'enforce' } } })
   const tokens = [{ allowedIpAddresses: ['127.0.0.1'] }, { bindIpsOnUsage: 1 }, { allowedIpAddresses: ['192.0.2.1'] }]
-  const said: string[] = []
+  const output: string[] = []
   for (const body of tokens) {
     const client = await RtmpClient.open(strict.rtmpPort ?? 0)
     await client
       .publish('v2/pub', `show?token=${(await makeToken(strict, 'publish', body)).token}`)
       .catch(() => undefined)
-    said.push((await client.status()).description)
+    output.push((await client.status()).description)
     client.socket.destroy()
   }
-  expect(said).toEqual(['Publishing.', 'Publishing.', 'Unauthorized: IP Address not allowed'])
+  expect(output).toEqual(['Publishing.', 'Publishing.', 'Unauthorized: IP Address not allowed'])
   await strict.close()
 })
 

@@ -19,24 +19,24 @@ import { newPlace, type Place } from '../support/place.ts'
 
 const FEEDS = 3
 
-interface Said {
+interface Report {
   pid: number
   sessions: string[]
   bytes: number
 }
 
 /** Runs a server with live sessions, kills it without warning, and returns its last report. */
-async function runAndKill(url: string, place: string): Promise<Said> {
+async function runAndKill(url: string, place: string): Promise<Report> {
   const script = new URL('../support/nodeProcess.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [script, url, place, String(FEEDS)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const said: Said[] = []
+  const reports: Report[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    said.push(JSON.parse(line) as Said)
-    if (said.length === 3) child.kill('SIGKILL')
+    reports.push(JSON.parse(line) as Report)
+    if (reports.length === 3) child.kill('SIGKILL')
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  const last = said.at(-1)
-  if (!last) throw new Error('the server said nothing')
+  const last = reports.at(-1)
+  if (!last) throw new Error('the server printed nothing')
   return last
 }
 
@@ -47,16 +47,16 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   })
   afterEach(() => place.remove())
 
-  async function expectClosed(at: TestNode, { sessions, bytes }: Said, beforeMs: number): Promise<void> {
+  async function expectClosed(at: TestNode, { sessions, bytes }: Report, beforeMs: number): Promise<void> {
     const events = await eventsOf(at)
-    const told = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
-    expect(new Set(told('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
+    const dataOf = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
+    expect(new Set(dataOf('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
     const feedsOf = (name: string) =>
-      told(name)
+      dataOf(name)
         .map(({ feedId }) => String(feedId))
         .toSorted((a, b) => a.localeCompare(b))
     expect(feedsOf('feeds ended')).toEqual(feedsOf('feeds started'))
-    for (const { started, ended } of told('feeds ended')) {
+    for (const { started, ended } of dataOf('feeds ended')) {
       expect(Number(ended)).toBeGreaterThanOrEqual(Number(started))
       expect(Number(ended)).toBeLessThanOrEqual(beforeMs)
     }
@@ -70,19 +70,19 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   }
 
   it('leaves feeds that its next start ends, each with one event and the last known time', async () => {
-    const said = await runAndKill(place.url, 'the same place')
+    const report = await runAndKill(place.url, 'the same place')
     const killedMs = Date.now()
     const next = await startTestNode({ url: place.url, place: 'the same place', isRunning })
-    await expectClosed(next, said, killedMs)
+    await expectClosed(next, report, killedMs)
     await next.node.sweep()
     await next.close()
     const again = await startTestNode({ url: place.url, place: 'the same place', isRunning })
-    await expectClosed(again, said, killedMs)
+    await expectClosed(again, report, killedMs)
     await again.close()
   })
 
   it('is given up by another node when its lease has expired, and by one only', async () => {
-    const said = await runAndKill(place.url, 'one place')
+    const report = await runAndKill(place.url, 'one place')
     const killedMs = Date.now()
     const others = [
       await startTestNode({ url: place.url, place: 'other', isRunning }),
@@ -93,7 +93,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
       return (await others[0].ctx.store.read.nodes.list()).length === 2
     })
     await others[1].close()
-    await expectClosed(others[0], said, killedMs)
+    await expectClosed(others[0], report, killedMs)
     await others[0].close()
   })
 })

@@ -32,7 +32,7 @@ let transcoder: FfmpegTranscoder
 let scripted: ScriptedLoad
 /** Every started process, with the number of running ones at its start. */
 let started: { process: FfmpegProcess; beside: number }[]
-let told: string[]
+let events: string[]
 let logs: string[]
 let measured: Measured
 const players: Player[] = []
@@ -46,7 +46,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-transcoder-'))
   started = []
-  told = []
+  events = []
   logs = []
   measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
@@ -77,7 +77,7 @@ afterEach(async () => {
 function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
   transcoder.launch({ engineId, name: 'test', source, ladder }, (event: TranscodeEvent | TranscodeLog) => {
     if (event.kind === 'log') logs.push(event.message)
-    else told.push(event.kind)
+    else events.push(event.kind)
   })
 }
 
@@ -126,16 +126,16 @@ function play(recorded: Recorded, sink: FrameSink): Player {
 
 const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]?.samples ?? []
 
-const times = (kind: string): number => told.filter((each) => each === kind).length
+const times = (kind: string): number => events.filter((each) => each === kind).length
 
 test('an encoder that changes its size and drops its audio continues in a new process, which starts after the old one has ended', async () => {
   const sink = push()
   const before = play(wide, { ...sink, end: () => undefined })
-  await until(() => told.includes('manifest'), 'a manifest')
+  await until(() => events.includes('manifest'), 'a manifest')
   before.end()
   play(silent, sink)
   await until(() => times('manifest') === 2, 'a manifest of the new process')
-  expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
+  expect(events).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
   // Such a line would be reported as the reason when a process is killed.
   expect((await started[0]?.process.exited)?.tail).toBe('')
@@ -156,15 +156,15 @@ test('an encoder that changes its size and drops its audio continues in a new pr
 
 test('after a failure the next encoder is tried at once, and fifty in a row start one process a second', async () => {
   play(wide, push())
-  await until(() => told.includes('source'), 'a source')
+  await until(() => events.includes('source'), 'a source')
   process.kill(started[0]?.process.pid ?? 0, 'SIGKILL')
-  await until(() => told.includes('died'), 'the end of the process')
+  await until(() => events.includes('died'), 'the end of the process')
   const sinceMs = performance.now()
   for (let count = 0; count < 50; count += 1) {
     play(wide, push())
     await new Promise((done) => setTimeout(done, 40))
   }
-  await until(() => told.at(-1) === 'manifest', 'pictures of the last one')
+  await until(() => events.at(-1) === 'manifest', 'frames of the last one')
   const seconds = Math.ceil((performance.now() - sinceMs) / 1000)
   expect(started.length).toBeGreaterThan(1)
   expect(started.length).toBeLessThanOrEqual(2 + seconds)
@@ -178,15 +178,15 @@ test('an encoder without video is reported once, is no failure, and plays when i
   expect(logs.at(-1)).toMatch(/^The source has no video/)
   // Longer than the pause before a retry.
   await new Promise((done) => setTimeout(done, 1500))
-  expect([told, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
+  expect([events, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
     ['ready', 'sourceLost'],
     1,
     [],
   ])
   before.end()
   play(wide, sink)
-  await until(() => told.includes('manifest'), 'a manifest')
-  expect(told).not.toContain('died')
+  await until(() => events.includes('manifest'), 'a manifest')
+  expect(events).not.toContain('died')
 })
 
 /** An engine whose renditions the test changes. */
@@ -216,7 +216,7 @@ test('an engine that pulls its source continues with other renditions, without l
   scripted.make(scripted.rungs.slice(1))
   await until(() => has(1, 1), 'the rendition that is left')
   expect(await playlist(0)).toBe('')
-  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+  expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
 
 test('a dropped and restored rendition continues with the numbers of the others, in its old folder', async () => {
@@ -236,5 +236,5 @@ test('a dropped and restored rendition continues with the numbers of the others,
   expect(await numberIn(0)).toBe(await numberIn(1))
   expect(await playlist(0)).toContain(`#EXT-X-MEDIA-SEQUENCE:${await numberIn(0)}\n`)
   expect(await playlist(1)).toMatch(/^0_\d+\.m4s[^]*^1_\d+\.m4s[^]*^2_\d+\.m4s/m)
-  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+  expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
