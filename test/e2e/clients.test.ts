@@ -50,7 +50,7 @@ async function broadcast(stream: string, request: Partial<PeerRequest> = {}, cli
   return peer
 }
 
-/** Waits until viewers are admitted. The offer is invalid, but Sluice reads it only after the admission. */
+/** Whether viewers are admitted. The offer is invalid, but Sluice reads it only after the admission. */
 async function isOnAir(stream: string): Promise<boolean> {
   const headers = { 'content-type': 'application/sdp' }
   const { status } = await fetch(stage.whep(stream), { method: 'POST', headers, body: 'no offer' })

@@ -70,7 +70,7 @@ describe('API secrets', () => {
 })
 
 describe('the audit record', () => {
-  it('says who changed what, from where through a trusted proxy, and never holds a token value', async () => {
+  it('names the actor, the change and the address behind a trusted proxy, and never a token value', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' }
     const body = { label: 'audited', streams: [{ streamName: 'a' }] }
     const made = await sluice.call('POST', '/api/publish_token', body, headers)

@@ -68,7 +68,7 @@ describe('a webhook', () => {
     expect((await sluice.call('GET', `/api/webhooks/${id}`)).json.data.secret).toBe(after.secret)
   })
 
-  it('is gone when it is deleted', async () => {
+  it('cannot be read after it was deleted', async () => {
     const { id } = await made()
     expect((await sluice.call('DELETE', `/api/webhooks/${id}`)).json).toEqual({ status: 'success', data: true })
     for (const [method, path] of [

@@ -14,7 +14,7 @@ const RULES_MAX = 10_000
 interface CachedPlayback {
   readonly rules: Promise<PlaybackRules | null>
   /** The result of `rules`, once it is there. */
-  settled?: PlaybackRules | null
+  value?: PlaybackRules | null
   readonly atMs: number
 }
 
@@ -30,7 +30,7 @@ export class Playbacks {
   /** The result of `find` if it is in memory, else undefined. */
   peek(id: string): PlaybackRules | null | undefined {
     const cached = this.#cached.get(id)
-    return cached && this.#ctx.clock.monotonic() - cached.atMs < FRESH_MS ? cached.settled : undefined
+    return cached && this.#ctx.clock.monotonic() - cached.atMs < FRESH_MS ? cached.value : undefined
   }
 
   /** Null: no such distribution. */
@@ -44,7 +44,7 @@ export class Playbacks {
     this.#cached.set(id, entry)
     rules.then(
       (found) => {
-        entry.settled = found
+        entry.value = found
       },
       () => {
         if (this.#cached.get(id) === entry) this.#cached.delete(id)
