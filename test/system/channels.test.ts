@@ -70,7 +70,7 @@ async function reaches(id: string, status: string): Promise<void> {
 }
 
 /** The delivered events in a webhook's log. */
-async function toldOf(hookId: string): Promise<string[]> {
+async function deliveredTo(hookId: string): Promise<string[]> {
   const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs?limit=100`)).json
   return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
 }
@@ -145,11 +145,13 @@ describe('a channel', () => {
     expect(Date.parse(run.end)).toBeGreaterThan(Date.parse(run.start))
     const runs = (await live.v2('GET', `/channels/${channelId}/runs`)).json
     expect(runs).toMatchObject({ data: [run], pagination: { hasMore: false } })
-    await until(async () => (await toldOf(hookId)).includes('channel.stopped'), 'the log of the last event')
-    const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
+    await until(async () => (await deliveredTo(hookId)).includes('channel.stopped'), 'the log of the last event')
+    const delivered = (await deliveredTo(hookId)).filter(
+      (type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created',
+    )
     const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
-    expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
-    expect((await toldOf(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
+    expect(delivered.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    expect((await deliveredTo(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
     await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
@@ -204,10 +206,10 @@ describe('a channel', () => {
     const first = push(key)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
-    const [gone, said] = [new Promise((done) => first.once('exit', done)), textOf(first)]
+    const [gone, output] = [new Promise((done) => first.once('exit', done)), textOf(first)]
     push(key)
     await gone
-    expect(await said).toContain('Another encoder has come with the same stream key')
+    expect(await output).toContain('Another encoder has come with the same stream key')
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     await live.made('POST', `/ingests/${ingest?.id}/rotate-key`)
@@ -222,12 +224,12 @@ describe('a channel', () => {
     const { channelId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     const old = push(key)
-    const said = textOf(old)
+    const output = textOf(old)
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     const rotated = await sluice(['--data', live.running.dataDir, 'ingest', 'rotate-key', ingest?.id ?? ''])
     expect(rotated).toMatchObject({ status: 0, stderr: '' })
-    expect(await said).toContain('This stream key is no longer valid')
+    expect(await output).toContain('This stream key is no longer valid')
     push(rotated.stdout.trim())
     await reaches(channelId, 'playing')
     await live.v2('POST', `/channels/${channelId}/stop`)

@@ -166,13 +166,13 @@ describe('a node that stalls for longer than its lease, and continues', () => {
   const LEASE_MS = 2_000
   let here: TestNode
   let child: ChildProcessByStdio<Writable, Readable, null>
-  const said: Said[] = []
+  const reports: Report[] = []
   beforeEach(async () => {
     here = await startTestNode({ url: place.url, renewed: true })
     const program = new URL('../support/clusterNode.ts', import.meta.url).pathname
     child = spawn(process.execPath, [program, place.url, String(LEASE_MS)], { stdio: ['pipe', 'pipe', 'inherit'] })
-    createInterface({ input: child.stdout }).on('line', (line) => said.push(JSON.parse(line) as Said))
-    await until(() => said.length > 0)
+    createInterface({ input: child.stdout }).on('line', (line) => reports.push(JSON.parse(line) as Report))
+    await until(() => reports.length > 0)
   })
   afterEach(async () => {
     child.kill('SIGKILL')
@@ -187,7 +187,7 @@ describe('a node that stalls for longer than its lease, and continues', () => {
       await here.node.sweep()
       return (await here.ctx.store.read.nodes.list()).length === 1
     }, 60_000)
-    for (const id of said[0]?.sessions ?? []) {
+    for (const id of reports[0]?.sessions ?? []) {
       expect(await here.ctx.store.read.sessions.get(id)).toMatchObject({ endReason: 'lost' })
     }
     // The encoders have moved to this node meanwhile.
@@ -196,12 +196,12 @@ describe('a node that stalls for longer than its lease, and continues', () => {
     child.stdin.write('go\n')
     child.kill('SIGCONT')
     await until(
-      () => said.some(({ again }) => again !== undefined) && said.some(({ wentLive }) => wentLive !== undefined),
+      () => reports.some(({ again }) => again !== undefined) && reports.some(({ wentLive }) => wentLive !== undefined),
     )
 
     for (let round = 0; round < 3; round += 1) await here.node.sweep()
-    expect(said.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
-    expect(said.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
+    expect(reports.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
+    expect(reports.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
     expect(own.flatMap(({ cuts }) => cuts)).toEqual([])
     const feeds = await here.ctx.store.read.feeds.open(10)
     expect(feeds.map(({ streamName }) => streamName).toSorted()).toEqual(['again', 'moving', 'own', 'taken'])
@@ -213,7 +213,7 @@ describe('a node that stalls for longer than its lease, and continues', () => {
   })
 })
 
-interface Said {
+interface Report {
   sessions?: string[]
   wentLive?: boolean | string
   again?: string

@@ -32,7 +32,7 @@ const tools = { clock: systemClock, log: silentLog }
 let authority: Authority
 let dir: string
 let transcoder: FfmpegTranscoder | null = null
-let told: (TranscodeEvent | TranscodeLog)[]
+let events: (TranscodeEvent | TranscodeLog)[]
 const stops: (() => unknown)[] = []
 
 beforeAll(() => {
@@ -41,7 +41,7 @@ beforeAll(() => {
 afterAll(() => authority.remove())
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-pull-'))
-  told = []
+  events = []
 })
 afterEach(async () => {
   await transcoder?.stop()
@@ -71,12 +71,12 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   transcoder = createTranscoder(parts)
   await transcoder.start()
   const source = { kind: 'pull', ingestId: 'in_1', url } as const
-  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void told.push(event))
+  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void events.push(event))
   return names
 }
 
 const messages = (kind: 'died' | 'log'): string =>
-  told.map((event) => (event.kind === kind ? event.message : '')).join('')
+  events.map((event) => (event.kind === kind ? event.message : '')).join('')
 const message = (): string => messages('died')
 
 interface Heard {
@@ -158,7 +158,7 @@ test('an RTMP source is dialled at the checked address, and its server gets the 
   const victim = await rtmpServer('127.0.0.1', honest.port)
   const at = `live.example.com:${honest.port}`
   const names = await pull(`rtmp://${at}/app/stream`, [['127.0.0.2'], ['127.0.0.1']])
-  await until(() => honest.text.includes('tcUrl'), 'the wish to connect')
+  await until(() => honest.text.includes('tcUrl'), 'the connect command')
   expect(honest.text).toContain(`rtmp://${at}/app`)
   expect(names.questions).toBe(1)
   // Its connection ends, and by the next attempt the name resolves to another address.
@@ -194,7 +194,7 @@ test('no arguments and no environment of ffmpeg and its guard contain the source
   vi.stubEnv('SLUICE_SECRETS_SEALING_KEY', 'sealing-key-of-this-test')
   stops.push(() => vi.unstubAllEnvs())
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
-  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
   const processes = await workingIn(join(dir, 'live', 'en_1'))
   expect(processes).toHaveLength(2)
   const given = (await Promise.all(processes.map(givenTo))).join(' ')
@@ -218,11 +218,11 @@ test('the message about a source that does not answer has no address, key or que
 test('a source whose timestamps jump is dialled again, so that its playlists stay correct', async () => {
   const port = await freeUdpPort()
   sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
-  const seen = (kind: string): number => told.filter((event) => event.kind === kind).length
+  const seen = (kind: string): number => events.filter((event) => event.kind === kind).length
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])
   await until(() => seen('sourceLost') === 1, 'an end')
   sendSrt(port)
-  await until(() => seen('source') === 2, 'pictures again')
+  await until(() => seen('source') === 2, 'frames again')
 })
 
 test('an SRT source plays from the checked address', async () => {
@@ -232,7 +232,7 @@ test('an SRT source plays from the checked address', async () => {
   expect(messages('log')).toContain('The source does not answer')
   expect(messages('log')).not.toContain('not-to-be-told')
   sendSrt(port)
-  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
 })
 
 /** @param filter of the video */
@@ -257,7 +257,7 @@ test('an RTMPS source gets its name in the handshake, and must prove it', async 
   const source = `rtmps://${at}/app/stream`
   const trust = createSecureContext({ ca: await readFile(authority.caFile, 'utf8') })
   await pull(source, [['127.0.0.2']], { trust })
-  await until(() => heard.text.includes('tcUrl'), 'the wish to connect')
+  await until(() => heard.text.includes('tcUrl'), 'the connect command')
   expect(heard.text).toContain(`rtmps://${at}/app`)
   expect(heard.names).toEqual(['live.example.com'])
 

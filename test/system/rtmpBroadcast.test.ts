@@ -187,7 +187,7 @@ test('events of feeds come in order, each feed with one end', async () => {
   await until(() => live().leaving.size === 0)
   const events = await eventsOf(sluice.app)
   const feeds = Map.groupBy(events, ({ data }) => String(data['feedId']))
-  for (const told of feeds.values()) expect(told.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
+  for (const events of feeds.values()) expect(events.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
 })
 
 test('an occupied port keeps the server from starting, and the error names the key to change', async () => {
