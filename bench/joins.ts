@@ -1,8 +1,8 @@
 /**
  * The cost of viewers that come and go over WHEP. First many join one after another, with at most 50 at a time; then
  * many join at once. All leave afterwards. Measures the time from the offer to the first packet. Also measures the
- * resident memory of the server and its relay processes after this churn, against their memory after the first quarter
- * of it.
+ * resident memory of the server and its relay processes after this churn, against their memory after a warm-up with a
+ * quarter of the joins.
  *   JOINS=2000 AT_ONCE=200 node bench/joins.ts
  */
 import { setTimeout as sleep } from 'node:timers/promises'

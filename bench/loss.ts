@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openBrowser } from '../test/e2e/browser.ts'
 import { servePages } from '../test/e2e/pages.ts'
 import { Peer } from '../test/e2e/peer.ts'
-import { freeUdpPort, lossyWay } from '../test/support/lossyUdp.ts'
+import { freeUdpPort, lossyLink } from '../test/support/lossyUdp.ts'
 import { report } from './lib/report.ts'
 import { startServer } from './lib/server.ts'
 
@@ -23,7 +23,7 @@ const LOSSES = [0, 0.03, 0.08] as const
 const port = await freeUdpPort()
 const settings = { SLUICE_WEBRTC_HOST: '127.0.0.1', SLUICE_WEBRTC_PORT: String(port), SLUICE_WEBRTC_PROCESSES: '1' }
 const [link, server, browser, pages] = await Promise.all([
-  lossyWay(port, 20),
+  lossyLink(port, 20),
   startServer(settings),
   openBrowser(),
   servePages(),

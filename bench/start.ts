@@ -26,7 +26,7 @@ spawnSync(process.execPath, [fileURLToPath(new URL('../scripts/warm.mjs', import
 const starts: number[] = []
 const memories: number[] = []
 for (let round = 0; round < STARTS; round++) {
-  // The first start creates the store; the last one shows the lasting state.
+  // Memory is measured twice: at the first start, which creates the store, and at the last one.
   const { startMs, memoryMb } = await oneStart(round === 0 || round === STARTS - 1)
   starts.push(startMs)
   if (memoryMb > 0) memories.push(memoryMb)

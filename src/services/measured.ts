@@ -49,9 +49,9 @@ export class Measured implements MeterReading {
   segment(engineId: string, { index, name }: { index: number; name: string }, sample: RenditionSample): void {
     const engine = this.#engines.get(engineId) ?? new Map()
     if (engine.size === 0) this.#forgetOld()
-    const known = engine.get(index)
+    const current = engine.get(index)
     const rendition =
-      known?.name === name ? known : { name, samples: new Recent<RenditionSample>(MEASURED_MS, SAMPLES_MAX) }
+      current?.name === name ? current : { name, samples: new Recent<RenditionSample>(MEASURED_MS, SAMPLES_MAX) }
     rendition.samples.add(sample)
     this.#engines.set(engineId, engine.set(index, rendition))
   }

@@ -37,7 +37,7 @@ const REFUSAL = {
 } as const
 
 describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine) => {
-  describe.skipIf(engine === 'PostgreSQL' && postgresUrl() === null)('when refusals come without end', () => {
+  describe.skipIf(engine === 'PostgreSQL' && postgresUrl() === null)('under a flood of refusals', () => {
     let place: Place
     let store: Store
     let clock: ManualClock
@@ -72,7 +72,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
     const rowsOf = (of = accountId): Promise<AccessLogRow[]> =>
       store.read.accessLog.page({ accountId: of, limit: 10_000 })
 
-    it('the same one again is counted in its row, with the times of the first and the last', async () => {
+    it('counts a repeated refusal in its row, with the times of the first and the last', async () => {
       const log = recorder()
       const startMs = clock.now()
       for (let at = 0; at < 1000; at += 1) {
@@ -85,7 +85,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(log.folded).toBe(999)
     })
 
-    it('and after a minute it is another row, so that one who tries for days is seen to do so', async () => {
+    it('starts a new row after a minute, so that the log shows an attacker who tries for days', async () => {
       const log = recorder()
       for (let at = 0; at < 180; at += 1) {
         log.note(noted(), true)
@@ -96,7 +96,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect((await rowsOf()).map(({ count }) => count)).toEqual([60, 60, 60])
     })
 
-    it('what is different in anything that people look for is a row of its own, and so is what is allowed', async () => {
+    it('writes a row of its own for a difference in any searchable field, and for every admission', async () => {
       const log = recorder()
       const others: Partial<Noted>[] = [
         {},
@@ -116,7 +116,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(counts).toEqual([1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3])
     })
 
-    it('names and origins that a stranger makes up become no more rows than the budget has, of address, account and all', async () => {
+    it('limits the rows that invented names and origins cause, per address, per account and in all', async () => {
       const log = recorder()
       for (let at = 0; at < 500; at += 1)
         log.note(noted({ streamName: `name-${at}`, origin: `https://${at}.example` }), true)
@@ -137,7 +137,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
         'address_budget',
         'total_budget',
       ])
-      // The budget comes back, spread over time.
+      // The budget refills over time.
       clock.advance(MINUTE_MS / 2)
       for (let at = 0; at < 500; at += 1)
         log.note(noted({ streamName: `late-${at}`, address: `192.0.2.${at % 250}` }), true)
@@ -145,7 +145,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(await rowsOf()).toHaveLength(60)
     })
 
-    it('of accounts that do not exist there are no rows, and none of those that do is lost for it', async () => {
+    it('writes no rows for unknown accounts, and loses none of existing accounts because of them', async () => {
       const log = recorder()
       const [quietOne, busyOne] = [await makeAccount(), await makeAccount()]
       log.note(noted({ accountId: busyOne }), true)
@@ -160,7 +160,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       await log.flush()
       expect([(await rowsOf(busyOne)).length, (await rowsOf(quietOne)).length]).toEqual([2, 2])
       expect(log.dropped.get('unknown_account')).toBe(10_050)
-      // One that is made meanwhile has rows soon.
+      // An account that is created meanwhile soon gets rows.
       await store.transaction((tx) => tx.accounts.insert({ id: 'nobody', name: 'x', createdAtMs: 1 }))
       clock.advance(MINUTE_MS)
       log.note(noted({ accountId: 'nobody' }), false)
@@ -168,7 +168,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(await rowsOf('nobody')).toHaveLength(1)
     })
 
-    it('a batch whose fate is not known is written again, and counts are never added twice', async () => {
+    it('writes a batch with an unknown result again, and never adds its counts twice', async () => {
       let isLost = true
       const silentStore: Store = {
         ...passing(store),
@@ -189,7 +189,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect((await rowsOf()).map(({ count }) => count)).toEqual([4])
     })
 
-    it('what cannot be written waits, within its bound', async () => {
+    it('keeps rows that cannot be written, within the bound', async () => {
       let isDown = true
       const log = recorder({
         store: {
@@ -208,7 +208,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(await rowsOf()).toHaveLength(10)
     })
 
-    it('a store that says its disk is full is left alone for a minute, and decisions are only counted', async () => {
+    it('pauses for a minute when the store reports a full disk, and only counts decisions', async () => {
       let isFull = true
       let tries = 0
       const log = recorder({
@@ -235,7 +235,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(await rowsOf()).toHaveLength(1)
     })
 
-    it('on a disk that is nearly full nothing is written, and what is old makes room; until there is room again', async () => {
+    it('writes nothing on a nearly full disk, deletes old rows, and resumes when there is room', async () => {
       let freeBytes = 500e6
       const disk = { ...passing(store), diskSpace: async () => ({ freeBytes, totalBytes: 100e9 }) }
       const log = recorder({ store: disk, minFreeMegabytes: 1000 })
@@ -258,7 +258,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       expect(await rowsOf()).toHaveLength(2)
     })
 
-    it('a small disk is nearly full only when a twentieth of it is left', async () => {
+    it('treats a small disk as nearly full only when a twentieth of it is left', async () => {
       let freeBytes = 60e6
       const log = recorder({
         store: { ...passing(store), diskSpace: async () => ({ freeBytes, totalBytes: 1e9 }) },

@@ -78,7 +78,7 @@ describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) =
     expect(new Set(shown.json.data.map((b: { address: string }) => b.address))).toEqual(admitted)
   })
 
-  it('lets the bound ones in again, on every node, and a stranger only after the bindings are cleared', async () => {
+  it('readmits bound addresses on every node, and a new address only after the bindings are cleared', async () => {
     const nodes = await start(engine)
     const [first] = nodes as [RunningApp]
     const { id, token } = await makeToken(first, { bindIpsOnUsage: 1 })
@@ -92,7 +92,7 @@ describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) =
     expect((await publish(first, token, '192.0.2.2')).decision.allowed).toBe(true)
   })
 
-  it('does not bind an address that another check refuses, and none in a dry run', async () => {
+  it('binds no address that another check refuses, and none in a dry run', async () => {
     const [sluice] = (await start(engine)) as [RunningApp]
     const { id, token } = await makeToken(sluice, { allowedIpAddresses: ['192.0.2.0/24'] })
     expect((await publish(sluice, token, '198.51.100.1')).decision.allowed).toBe(false)
@@ -101,7 +101,7 @@ describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) =
     expect((await sluice.call('GET', `/api/publish_token/${id}/bound_ips`)).json.data).toEqual([])
   })
 
-  it('keeps the earliest when the number is lowered, and forgets all when it is set to 0', async () => {
+  it('keeps the earliest addresses when the limit is lowered, and drops all when it is set to 0', async () => {
     const [sluice] = (await start(engine)) as [RunningApp]
     const { id, token } = await makeToken(sluice, { bindIpsOnUsage: 3 })
     for (const i of [1, 2, 3]) await publish(sluice, token, addressText(i))
@@ -120,7 +120,7 @@ describe.each(['sqlite', 'postgres'] as const)('bind-on-usage on %s', (engine) =
 })
 
 describe('two nodes on one PostgreSQL', () => {
-  it('see a change of the other within two seconds: a deleted token admits nobody any more', async () => {
+  it('see a change by the other within two seconds: a deleted token admits no more requests', async () => {
     const [one, two] = (await start('postgres')) as [RunningApp, RunningApp]
     const { id, token } = await makeToken(one, { bindIpsOnUsage: 0 })
     expect((await publish(two, token, '192.0.2.1')).decision.allowed).toBe(true)
@@ -128,7 +128,7 @@ describe('two nodes on one PostgreSQL', () => {
     const until = performance.now() + 2000
     let admitted = true
     while (admitted && performance.now() < until) {
-      // A decision from memory does not wait for anything, so the notification has to be let in.
+      // A decision from memory never awaits, so let the event loop deliver the notification.
       await setImmediate()
       admitted = (await publish(two, token, '192.0.2.1')).decision.allowed
     }

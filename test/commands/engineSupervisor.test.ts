@@ -14,14 +14,14 @@ import type { Actor } from '../../src/commands/context.ts'
 import { silentLog } from '../support/app.ts'
 import { unrenewed } from '../support/leases.ts'
 
-/** Does nothing by itself; a test says what happens. */
+/** Does nothing by itself; a test sends its events. */
 class Scripted implements Transcoder {
   readonly jobs = new Map<string, (event: TranscodeEvent | TranscodeLog) => void>()
   launches: TranscodeJob[] = []
 
-  launch(job: TranscodeJob, tell: (event: TranscodeEvent | TranscodeLog) => void): void {
+  launch(job: TranscodeJob, report: (event: TranscodeEvent | TranscodeLog) => void): void {
     this.launches.push(job)
-    this.jobs.set(job.engineId, tell)
+    this.jobs.set(job.engineId, report)
   }
 
   /** Happens while a process is being killed. */
@@ -62,7 +62,7 @@ function keeperWith(transcoder: Scripted, isGone = (): boolean => false, time = 
     { ...app.ctx, time },
     { transcoder, load: { warningFor: () => null }, node, isGone, leaseMs: 15_000, leases: unrenewed },
   )
-  /** Looks until nothing more comes of it. */
+  /** Reconciles until nothing changes. */
   const settle = async (): Promise<void> => {
     for (let looks = 0; looks < 4; looks += 1) await keeper.reconcile()
   }
@@ -86,19 +86,19 @@ async function started(settings: { timeout?: number } = {}) {
   const { keeper, settle, node } = keeperWith(transcoder)
   await startChannel(app.ctx, actor, made.channelId)
   await settle()
-  const tell = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
+  const report = async (event: TranscodeEvent | TranscodeLog): Promise<void> => {
     transcoder.jobs.get(made.engineId)?.(event)
     await keeper.reconcile()
   }
-  return { ...made, transcoder, keeper, settle, tell, node }
+  return { ...made, transcoder, keeper, settle, report, node }
 }
 
 type Started = Awaited<ReturnType<typeof started>>
 
 describe('a node', () => {
-  test('brings up what is wanted, once, and takes it down when it is not', async () => {
-    const { channelId, engineId, transcoder, settle, tell } = await started()
-    await tell({ kind: 'ready' })
+  test('starts a wanted engine once, and stops it when it is no longer wanted', async () => {
+    const { channelId, engineId, transcoder, settle, report } = await started()
+    await report({ kind: 'ready' })
     expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['waiting', 1])
     await stopChannel(app.ctx, actor, channelId)
     expect((await engineOf(engineId))?.status).toBe('stopping')
@@ -106,29 +106,29 @@ describe('a node', () => {
     expect([(await engineOf(engineId))?.status, transcoder.jobs.size]).toEqual(['stopped', 0])
   })
 
-  test('takes no word of an earlier process for one of the present, and one that died may tell of another source', async () => {
-    const { channelId, engineId, transcoder, keeper, settle, tell } = await started()
+  test('ignores events of an earlier process, and a failed one may report another source', async () => {
+    const { channelId, engineId, transcoder, keeper, settle, report } = await started()
     const early = transcoder.jobs.get(engineId)
-    await tell({ kind: 'ready' })
-    await tell({ kind: 'died', message: 'it broke' })
-    await tell({ kind: 'source' })
+    await report({ kind: 'ready' })
+    await report({ kind: 'died', message: 'it broke' })
+    await report({ kind: 'source' })
     expect((await engineOf(engineId))?.status).toBe('ingesting')
-    await tell({ kind: 'died', message: 'it broke again' })
+    await report({ kind: 'died', message: 'it broke again' })
     clock.advance(1000)
     await settle()
     expect([(await engineOf(engineId))?.status, transcoder.launches.length]).toEqual(['starting', 2])
     early?.({ kind: 'source' })
     await keeper.reconcile()
     expect((await engineOf(engineId))?.status).toBe('starting')
-    await tell({ kind: 'ready' })
+    await report({ kind: 'ready' })
     expect((await engineOf(engineId))?.status).toBe('waiting')
     await stopChannel(app.ctx, actor, channelId)
     await settle()
   })
 
-  test('takes over from one that died: its run ends with its last sign of life, and a new one begins', async () => {
-    const { engineId, tell, node } = await started()
-    await tell({ kind: 'ready' })
+  test('takes over from a dead node: its run ends at the last renewal, and a new run begins', async () => {
+    const { engineId, report, node } = await started()
+    await report({ kind: 'ready' })
     const lastMs = await app.ctx.store.time()
     await app.ctx.store.transaction((tx) => tx.engineStates.renew(node, 15_000))
     clock.advance(1000)
@@ -144,12 +144,12 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('leaves alone what another one runs, until that has been silent for long', async () => {
+  test('does not touch engines of another node until its lease has expired', async () => {
     const { engineId, channelId, node } = await started()
     const other = new Scripted()
     let isEven = true
     const { settle, keeper } = keeperWith(other, undefined, { isEven: () => Promise.resolve(isEven) })
-    // What this node takes for the time has no part in it.
+    // This node's own clock has no influence.
     clock.advance(60_000)
     await settle()
     expect(other.launches).toEqual([])
@@ -164,7 +164,7 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('that is shut down closes its runs, and the next one goes on', async () => {
+  test('closes its runs when it shuts down, and the next process continues them', async () => {
     const { engineId, keeper, transcoder, channelId } = await started()
     await keeper.stop()
     expect((await engineOf(engineId))?.status).toBe('stopped')
@@ -192,10 +192,10 @@ describe('a node', () => {
     await app.ctx.store.transaction((tx) => tx.engineStates.delete(at.engineId))
   })
 
-  test('says why an engine is in error, and tries again', async () => {
-    const { engineId, channelId, tell, transcoder, keeper, settle } = await started()
-    await tell({ kind: 'ready' })
-    await tell({ kind: 'died', message: 'There is no program ffmpeg' })
+  test('reports why an engine is in error, and retries', async () => {
+    const { engineId, channelId, report, transcoder, keeper, settle } = await started()
+    await report({ kind: 'ready' })
+    await report({ kind: 'died', message: 'There is no program ffmpeg' })
     expect(await engineOf(engineId)).toMatchObject({ status: 'error', statusMessage: 'There is no program ffmpeg' })
     await settle()
     expect(transcoder.launches.filter((job) => job.engineId === engineId)).toHaveLength(1)
@@ -208,20 +208,20 @@ describe('a node', () => {
     await keeper.stop()
   })
 
-  test('tells webhooks what a process has to say, and why an engine is in error, of the engine that runs here alone', async () => {
-    const { engineId, channelId, tell, keeper, settle } = await started()
+  test('emits the log lines of a process, and the errors of its own engines only', async () => {
+    const { engineId, channelId, report, keeper, settle } = await started()
     const logged = async () => {
       const events = await app.ctx.store.read.outbox.pending(1000)
       const mine = events.filter(({ event, data }) => event.startsWith('engine.log.') && data.includes(engineId))
       return mine.map(({ event, data }) => [event, (JSON.parse(data) as { data: object }).data])
     }
-    await tell({ kind: 'ready' })
-    await tell({ kind: 'log', level: 'warn', message: 'The source does not answer' })
+    await report({ kind: 'ready' })
+    await report({ kind: 'log', level: 'warn', message: 'The source does not answer' })
     const waiting = { status: 'waiting', statusMessage: 'The source does not answer' }
     expect(await engineOf(engineId)).toMatchObject(waiting)
-    await tell({ kind: 'log', level: 'info', message: 'The source has h264 video' })
+    await report({ kind: 'log', level: 'info', message: 'The source has h264 video' })
     expect(await engineOf(engineId)).toMatchObject(waiting)
-    await tell({ kind: 'died', message: 'no more' })
+    await report({ kind: 'died', message: 'no more' })
     const all = [
       ['engine.log.warn', { message: 'The source does not answer' }],
       ['engine.log.info', { message: 'The source has h264 video' }],
@@ -231,19 +231,19 @@ describe('a node', () => {
     expect((await engineOf(engineId))?.status).toBe('error')
     await stopChannel(app.ctx, actor, channelId)
     await settle()
-    await tell({ kind: 'log', level: 'warn', message: 'too late' })
+    await report({ kind: 'log', level: 'warn', message: 'too late' })
     expect(await logged()).toEqual(all)
     await keeper.stop()
   })
 
   test('stops a channel that has had no source for its timeout', async () => {
-    const { engineId, tell, settle } = await started({ timeout: 60 })
-    await tell({ kind: 'ready' })
-    await tell({ kind: 'source' })
+    const { engineId, report, settle } = await started({ timeout: 60 })
+    await report({ kind: 'ready' })
+    await report({ kind: 'source' })
     clock.advance(120_000)
     await settle()
     expect((await engineOf(engineId))?.status).toBe('ingesting')
-    await tell({ kind: 'sourceLost' })
+    await report({ kind: 'sourceLost' })
     clock.advance(59_999)
     await settle()
     expect((await engineOf(engineId))?.status).toBe('waiting')
@@ -253,10 +253,10 @@ describe('a node', () => {
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
   })
 
-  test('closes the run of an engine that was deleted while it was in error', async () => {
-    const { engineId, tell, settle, transcoder } = await started()
-    await tell({ kind: 'ready' })
-    await tell({ kind: 'died', message: 'broken' })
+  test('closes the run of an engine that was deleted in error', async () => {
+    const { engineId, report, settle, transcoder } = await started()
+    await report({ kind: 'ready' })
+    await report({ kind: 'died', message: 'broken' })
     const gone = await deleteEngine(app.ctx, actor, engineId)
     await settle()
     const [run] = await runsOf(engineId)

@@ -26,14 +26,14 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
   const active = (streamName: string) => idsOf(`active?streamId=${one.accountId}/${streamName}`)
   const usable = (streamName: string) => idsOf(`usable?streamId=${one.accountId}/${streamName}`)
 
-  it('name as active the tokens that publish now, at either node, and no others', async () => {
+  it('list tokens as active while they publish, at either node, and no others', async () => {
     const live = await makeToken(one, 'publish')
     const idle = await makeToken(one, 'publish')
     expect([await active('show'), await idsOf('active/all')]).toEqual([[], []])
     const here = await publish(one, { presented: live.token })
     const there = await publish(other, { presented: live.token, streamName: 'elsewhere' })
     const camera = await publish(other, { presented: idle.token, sourceId: 'camera' })
-    // Let in, and nothing came yet.
+    // Admitted, without media so far.
     await admit(one, { presented: idle.token, streamName: 'waiting' })
     await view(one)
     expect(await active('show')).toEqual([live.id, idle.id])
@@ -42,7 +42,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     expect(await idsOf('active/all')).toEqual([live.id, idle.id])
     await closeSession(other.ctx, camera.session.id, 'left')
     expect(await active('show')).toEqual([live.id])
-    // Who is switched off stays on the air, and so on the list.
+    // A disabled token stays on the air, and so on the list.
     await one.call('PUT', `/api/publish_token/${live.id}`, { isActive: false })
     expect(await active('show')).toEqual([live.id])
     await closeSession(one.ctx, here.session.id, 'left')
@@ -50,7 +50,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     expect(await idsOf('active/all')).toEqual([])
   })
 
-  it('name as usable what could publish a stream, whether or not it does', async () => {
+  it('list tokens as usable that could publish a stream, whether or not they do', async () => {
     const exact = await makeToken(one, 'publish', { streams: [{ streamName: 'studio-1' }] })
     const pattern = await makeToken(one, 'publish', { streams: [{ streamName: 'studio-.*', isRegex: true }] })
     const known = await usable('studio-2')
@@ -61,7 +61,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     expect(await usable('studio-1')).not.toContain(pattern.id)
   })
 
-  it('end everybody of an account at both nodes', async () => {
+  it('end all sessions of an account at both nodes', async () => {
     const { token } = await makeToken(one, 'publish')
     const connections = [
       await publish(one, { presented: token }),
@@ -79,7 +79,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('two nodes on %s', (engine) => 
     expect(last).toMatchObject({ action: 'account.stop', subject: one.accountId })
   })
 
-  it('do not name what a node that died had on the air, once it was swept up after', async () => {
+  it('do not list feeds of a dead node once it was given up', async () => {
     const { id, token } = await makeToken(one, 'publish')
     await publish(other, { presented: token, streamName: 'lost' })
     expect(await active('lost')).toEqual([id])

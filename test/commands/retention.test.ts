@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.close())
 
-it('runs, what schedulers skipped and served bytes are kept for as long as is configured, and no longer', async () => {
+it('runs, skipped occurrences and served bytes are stored for the configured time, and no longer', async () => {
   const { ctx } = live.running.app
   const { accountId } = live.running
   const [engineId, channelId, distributionId, schedulerId] = ['en_1', 'ch_1', 'di_1', 'sc_1']

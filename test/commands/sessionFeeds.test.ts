@@ -44,12 +44,12 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     await place.remove()
   })
 
-  /** What this test has caused. */
+  /** The events of this test. */
   const events = async () => (await eventsOf(at)).slice(seen)
   const names = async () => (await events()).map(({ name }) => name)
   const close = (session: { id: string }) => closeSession(at.ctx, session.id, 'left')
 
-  it('tell when a feed starts and ends, once each, with what a receiver needs', async () => {
+  it('report a start and an end of a feed, once each, with every field that a receiver needs', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const { session } = await admit(at, { presented: token })
     expect(await names()).toEqual([])
@@ -75,14 +75,14 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await names()).toHaveLength(2)
   })
 
-  it('ended a lost publisher when it was given up, and not with its last media', async () => {
+  it('end a lost publisher at its last media, not when it was given up', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session } = await publish(at, { presented: token })
     clock.advance(5000)
     const mediaMs = clock.now()
     countBytes(at.ctx, session.id, { bytesIn: 1000, bytesOut: 0 })
     clock.advance(1000)
-    // What its own reports add is no media.
+    // Bytes of its own receiver reports are not media.
     countBytes(at.ctx, session.id, { bytesIn: 1100, bytesOut: 0, silentMs: 1000 })
     clock.advance(15_000)
     await closeSession(at.ctx, session.id, 'lost')
@@ -91,7 +91,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await at.ctx.store.read.sessions.get(session.id)).toMatchObject({ endedAtMs: mediaMs })
   })
 
-  it('end a publisher that never sent anything not before it started, and one that sends with its last moment', async () => {
+  it('end a publisher without media no earlier than its start, and one that sends at its last moment', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session: sending } = await publish(at, { presented: token, streamName: 'sending' })
     countBytes(at.ctx, sending.id, { bytesIn: 1000, bytesOut: 0 })
@@ -107,7 +107,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(ends).toEqual([startedMs - 5000, startedMs])
   })
 
-  it('tell of a feed that is replaced while its network is away: it ended with its last media, and the new one starts now', async () => {
+  it('end a replaced feed whose network is down at its last media, and start the new one now', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session } = await publish(at, { presented: token })
     clock.advance(3000)
@@ -122,7 +122,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await names()).toHaveLength(3)
   })
 
-  it('tell of a replaced feed: its end, then the new start, and the times say so too', async () => {
+  it('end a replaced feed before the new one starts, also by their times', async () => {
     const { token } = await makeToken(at, 'publish')
     const connections: Connection[] = []
     for (let n = 0; n < 4; n++) connections.push(await publish(at, { presented: token }))
@@ -130,11 +130,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
       () => connections.slice(0, -1).every(({ cuts }) => cuts.length > 0) && at.ctx.sessions.leaving.size === 0,
     )
     expect(connections.map(({ cuts }) => cuts)).toEqual([['replaced'], ['replaced'], ['replaced'], []])
-    const told = await events()
-    const started = (n: number) => Number(told[n]?.data['started'])
-    const ended = (n: number) => Number(told[n]?.data['ended'])
+    const emitted = await events()
+    const started = (n: number) => Number(emitted[n]?.data['started'])
+    const ended = (n: number) => Number(emitted[n]?.data['ended'])
     const pair = ['feeds ended', 'feeds started']
-    expect(told.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
+    expect(emitted.map(({ name }) => name)).toEqual(['feeds started', ...pair, ...pair, ...pair])
     for (const n of [1, 3, 5]) {
       expect(ended(n)).toBeGreaterThanOrEqual(started(n))
       expect(started(n + 1)).toBeGreaterThan(ended(n))
@@ -146,13 +146,13 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     await Promise.all(Array.from({ length: 20 }, () => publish(at, { presented: token })))
     await until(() => at.ctx.sessions.size === 1 && at.ctx.sessions.leaving.size === 0)
     expect(at.ctx.sessions.feeds()).toHaveLength(1)
-    const told = await names()
-    expect(told.filter((name) => name === 'feeds started')).toHaveLength(20)
-    expect(told.filter((name) => name === 'feeds ended')).toHaveLength(19)
+    const emitted = await names()
+    expect(emitted.filter((name) => name === 'feeds started')).toHaveLength(20)
+    expect(emitted.filter((name) => name === 'feeds ended')).toHaveLength(19)
     expect(await at.ctx.store.read.feeds.open(10)).toMatchObject([{ feedId: at.ctx.sessions.feeds()[0]?.feedId }])
   })
 
-  it('tell of the end of a feed whose edge does not answer, after five seconds', async () => {
+  it('report the end of a feed whose edge does not answer, after five seconds', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const stuck = { sourceId: null, cut: () => new Promise<void>(() => undefined) }
     const admitted = await admitPublisher(at.ctx, attemptOf({ presented: token }), stuck)
@@ -180,7 +180,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(at.ctx.sessions.feedsOf(at.accountId, 'show')).toMatchObject([{ sessionId: alone.session.id }])
   })
 
-  it('tell of the first viewer, and of the last when nobody has come back for a while', async () => {
+  it('report the first viewer, and later that a stream has had no viewers for a while', async () => {
     const { token } = await makeToken(at, 'publish')
     await publish(at, { presented: token })
     const viewers = await Promise.all(Array.from({ length: 5 }, () => view(at)))
@@ -192,8 +192,8 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(await emitIdleStreams(at.ctx, IDLE_MS)).toBe(0)
     await close(back.session)
     clock.advance(IDLE_MS)
-    const told = await Promise.all([emitIdleStreams(at.ctx, IDLE_MS), emitIdleStreams(at.ctx, IDLE_MS)])
-    expect(told[0] + told[1]).toBe(1)
+    const emitted = await Promise.all([emitIdleStreams(at.ctx, IDLE_MS), emitIdleStreams(at.ctx, IDLE_MS)])
+    expect(emitted[0] + emitted[1]).toBe(1)
     await view(at)
     const viewing = (await events()).filter(({ name }) => name.startsWith('viewerConnection'))
     expect(viewing.map(({ name }) => name)).toEqual([
@@ -204,7 +204,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(viewing[0]?.data).toEqual({ name: 'show', accountId: at.accountId, streamId: `${at.accountId}/show` })
   })
 
-  it('tell of vain attempts at most once per ten seconds and stream', async () => {
+  it('report failed attempts at most once per ten seconds and stream', async () => {
     const attempt = (streamName: string) => tryToView(at, { streamName })
     for (let n = 0; n < 5; n++) expect(await attempt('dark')).toMatchObject({ status: 409 })
     await attempt('darker')
@@ -217,11 +217,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(new Set(await names())).toEqual(new Set(['viewerConnection ViewerAttempt']))
   })
 
-  it('tell of a feed whose token was deleted while the store was away, when it is back', async () => {
+  it('end a feed whose token was deleted during an outage of the store, when the store is back', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
     await at.ctx.store.transaction((tx) => tx.tokens.delete({ id, accountId: at.accountId, kind: 'publish' }))
-    // So long after the store was last heard of that nothing is believed any more.
+    // The store has been silent so long that the cache is no longer valid.
     clock.advance(3_600_001)
     at.ctx.cache.forgetToken(id)
     await until(() => at.ctx.sessions.unchecked.has(id))
@@ -233,17 +233,17 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     expect(at.ctx.sessions.unchecked.size).toBe(0)
   })
 
-  it('are none for a publisher who is over on record, and the feed that has its place stays', async () => {
+  it('do not occur for a publisher that has ended in the store, and the feed that replaced it stays', async () => {
     const { token } = await makeToken(at, 'publish')
     const late = await admit(at, { presented: token })
     const there = await publish(at, { presented: token })
-    // As another node does, which took this one for dead.
+    // As another node does when it gives this one up.
     await at.ctx.store.transaction((tx) => tx.sessions.end([ending(late.session.id, clock.now(), 'lost')]))
     expect(await goLive(at.ctx, late.session.id, silentMedia)).toBeUndefined()
     expect([there.cuts, await names()]).toEqual([[], ['feeds started']])
   })
 
-  it('are none at a node that is being given up', async () => {
+  it('do not occur at a node that is being given up', async () => {
     const { token } = await makeToken(at, 'publish')
     const late = await admit(at, { presented: token })
     const { node } = at.ctx.sessions
@@ -256,7 +256,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('events of feeds and viewers on
     })
   })
 
-  it('do not tell of more names than anybody has', async () => {
+  it('do not report more stream names than exist', async () => {
     for (let n = 0; n < 1100; n++) await tryToView(at, { streamName: `guess${n}` })
     expect(await names()).toHaveLength(1000)
   })

@@ -16,7 +16,7 @@ import {
 import { newPlace, type Place } from '../support/place.ts'
 
 const MAX = 20
-/** What is left to viewers. */
+/** The share of viewers. */
 const VIEWERS = 18
 
 let place: Place
@@ -44,7 +44,7 @@ afterEach(async () => {
   for (const { session } of at.ctx.sessions.all()) await closeSession(at.ctx, session.id, 'left')
 })
 
-/** Over HLS nothing has to come up after the admission. */
+/** HLS has no media connection that comes up after admission. */
 const watch = (ip: string, presented = tokens.subscribe) => tryToView(at, { protocol: 'hls', presented, ip })
 const broadcast = (ip: string) =>
   admitPublisher(at.ctx, attemptOf({ protocol: 'rtmp', presented: tokens.publish, streamName: ip, ip }), {
@@ -57,7 +57,7 @@ const codes = (answers: readonly { ok: boolean; code?: string }[]) =>
   Object.fromEntries([...Map.groupBy(answers, ({ code = 'ok' }) => code)].map(([code, { length }]) => [code, length]))
 
 describe('slots', () => {
-  it('are as many as were asked for at once, and not one more', async () => {
+  it('never exceed the limit, even under concurrent requests', async () => {
     const answers = await Promise.all(addresses(60).map((ip, n) => watch(ip, n % 2 ? tokens.subscribe : tokens.other)))
     expect(codes(answers)).toEqual({ ok: VIEWERS, too_many_sessions: 60 - VIEWERS })
     const publishers = await Promise.all(addresses(10, '192.0.2').map(broadcast))
@@ -65,7 +65,7 @@ describe('slots', () => {
     expect(at.ctx.sessions.size).toBe(MAX)
   })
 
-  it('of one address are bounded, by its /64 for IPv6, and its viewers do not keep its publishers out', async () => {
+  it('are bounded per address (/64 for IPv6), and its viewers do not lock out its publishers', async () => {
     const school = await Promise.all(Array.from({ length: 8 }, () => watch('192.0.2.7')))
     expect(codes(school)).toEqual({ ok: 5, too_many_from_address: 3 })
     expect(school.at(-1)).toMatchObject({ status: 429, retryAfterSeconds: 5, message: /from this address/ })
@@ -79,13 +79,13 @@ describe('slots', () => {
     })
   })
 
-  it('of one token are a share, so that a token that everybody has leaves some to others', async () => {
+  it('of one token are a share of all, so that a public token leaves some to others', async () => {
     const answers = await Promise.all(addresses(VIEWERS).map((ip) => watch(ip)))
     expect(codes(answers)).toEqual({ ok: 17, too_many_with_token: 1 })
     expect(await watch('192.0.2.9', tokens.other)).toMatchObject({ ok: true })
   })
 
-  it('of media connections that are not up yet are few for each address, and many again when they are up', async () => {
+  it('for pending media connections are few per address, and free again once connected', async () => {
     const offer = () => tryToView(at, { protocol: 'whep', presented: tokens.subscribe, ip: '192.0.2.7' })
     const answers = await Promise.all(Array.from({ length: 5 }, offer))
     expect(codes(answers)).toEqual({ ok: 4, too_many_connecting: 1 })
@@ -95,7 +95,7 @@ describe('slots', () => {
     expect(await broadcast('192.0.2.7')).toMatchObject({ ok: true })
   })
 
-  it('bind no address when there is none', async () => {
+  it('bind no address when none is free', async () => {
     const bound = await makeToken(at, 'subscribe', { bindIpsOnUsage: 1 })
     const others = await Promise.all(Array.from({ length: 5 }, () => watch('192.0.2.7')))
     expect(codes(others)).toEqual({ ok: 5 })
@@ -104,7 +104,7 @@ describe('slots', () => {
   })
 })
 
-describe('a slot is given back', () => {
+describe('a slot is released', () => {
   const isEmpty = () => {
     const request = { action: 'view', addressKey: '192.0.2.7', holder: null, connects: true } as const
     const taken = Array.from({ length: 4 }, () => at.ctx.slots.refusal(request) === null && at.ctx.slots.take(request))
@@ -115,7 +115,7 @@ describe('a slot is given back', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     [
-      'who leaves',
+      'that leaves',
       async () => closeSession(at.ctx, (await view(at, { ...use, presented: tokens.subscribe })).session.id, 'left'),
     ],
     [
@@ -128,21 +128,21 @@ describe('a slot is given back', () => {
       },
     ],
     [
-      'who is ended',
+      'whose session is ended',
       async () =>
         at.call('DELETE', `/api/sessions/${(await view(at, { ...use, presented: tokens.subscribe })).session.id}`),
     ],
-    ['who has no access', () => tryToView(at, { ...use, presented: 'f'.repeat(64) })],
-    ['whose stream is not there', () => tryToView(at, { ...use, presented: tokens.subscribe, streamName: 'none' })],
+    ['without access', () => tryToView(at, { ...use, presented: 'f'.repeat(64) })],
+    ['of an unpublished stream', () => tryToView(at, { ...use, presented: tokens.subscribe, streamName: 'none' })],
     [
-      'who only asked whether they may',
+      'that only asked for permission',
       () =>
         mayView(at.ctx, attemptOf({ ...use, action: 'view', accountId: at.accountId, presented: tokens.subscribe }), {
           sourceId: null,
         }),
     ],
     [
-      'who could not be put on record',
+      'whose session could not be recorded',
       async () => {
         const { store } = at.ctx
         const ctx = { ...at.ctx, store: { ...store, transaction: () => Promise.reject(new StoreUnavailable('gone')) } }
@@ -157,7 +157,7 @@ describe('a slot is given back', () => {
     await until(isEmpty)
   })
 
-  it('by the publisher that another one replaces', async () => {
+  it('by a publisher that another one replaces', async () => {
     const before = await admit(at, { presented: tokens.publish, ip: '203.0.113.9', protocol: 'rtmp' })
     for (let times = 0; times < 6; times += 1)
       await publish(at, { presented: tokens.publish, ip: '203.0.113.9', protocol: 'rtmp' })
@@ -167,7 +167,7 @@ describe('a slot is given back', () => {
   })
 })
 
-it('who gets no slot finds out why in the access log, where the account is known', async () => {
+it('the access log records a refusal for lack of a slot, if the account is known', async () => {
   await Promise.all(Array.from({ length: 6 }, () => watch('192.0.2.66')))
   await Promise.all(Array.from({ length: 4 }, () => broadcast('192.0.2.66')))
   const { json } = await at.call('GET', '/api/access/log?address=192.0.2.66&code=too_many_from_address')

@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000
 const DAY = '2026-03-01'
 const NEXT_DAY = '2026-03-02'
 
-/** The wall is moved by the test; durations are real. */
+/** The test sets the wall clock; durations are real. */
 class Wall implements Clock {
   nowMs = Date.parse(`${DAY}T00:00:00Z`)
   now = (): number => this.nowMs
@@ -56,19 +56,19 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
       weight: 6,
       arbitrary: fc.record({
         kind: fc.constant('count' as const),
-        who: fc.nat(9),
+        index: fc.nat(9),
         bytes: fc.integer({ min: 1, max: 1_000_000 }),
       }),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('write' as const) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('lostAnswer' as const) }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('open' as const), stream: fc.nat(2) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('close' as const), who: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('close' as const), index: fc.nat(9) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('later' as const), ms: fc.nat(2 * HOUR_MS) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash' as const) }) },
   )
 
-  it('are the same in the sessions and in the hours, whatever is written, repeated, lost or crashes', async () => {
+  it('are the same in sessions and hourly sums under retries, losses and crashes', async () => {
     const token = await makeToken(at, 'publish')
     const enter = async (stream: number): Promise<{ connection: Connection; bytes: number }> => {
       const connection = await admit(at, { presented: token.token, streamName: `s${stream}` })
@@ -80,12 +80,12 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
       fc.asyncProperty(fc.array(operation, { maxLength: 40 }), async (operations) => {
         const first = await enter(0)
         let open = [first, await enter(1)]
-        // Few operations, or a crash before anything is written, would prove nothing.
+        // Few operations, or a crash before any write, would prove nothing.
         first.bytes = 1
         countBytes(at.ctx, first.connection.session.id, { bytesIn: 1, bytesOut: 2 })
         await writeBytes(at.ctx)
         for (const step of operations) {
-          const one = 'who' in step ? open[step.who % Math.max(1, open.length)] : undefined
+          const one = 'index' in step ? open[step.index % Math.max(1, open.length)] : undefined
           if (step.kind === 'open') open.push(await enter(step.stream))
           if (step.kind === 'count' && one) {
             one.bytes += step.bytes
@@ -110,7 +110,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
           (await report('account/series', '&resolution=Day')).bandwidth,
         )
         expect(sumOf(hours)).toEqual(sessions)
-        // What was counted by this node and is still open is there to the byte.
+        // Bytes that this node counted for open sessions match exactly.
         for (const { connection, bytes } of open) {
           const stored = await at.ctx.store.read.sessions.get(connection.session.id)
           expect(stored).toMatchObject({ bytesIn: bytes, bytesOut: bytes * 2 })
@@ -132,7 +132,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
     await writeBytes(at.ctx)
     clock.nowMs += 1
     countBytes(at.ctx, session.id, { bytesIn: 150, bytesOut: 0 })
-    // Totals never fall, whatever comes late.
+    // Totals never fall, even when an update arrives late.
     countBytes(at.ctx, session.id, { bytesIn: 120, bytesOut: 0 })
     const dates = `startDate=${date(0)}&stopDate=${date(1)}`
     const get = async (path: string) => (await at.call('GET', `/api/analytics/${path}`)).json.data
@@ -161,7 +161,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
     await closeSession(at.ctx, session.id, 'left')
   })
 
-  it('are reported under the tracking id of the token, and of a stream under each', async () => {
+  it('are reported under the tracking id of the token, and for a stream under each of them', async () => {
     clock.nowMs += 24 * HOUR_MS
     const date = (days: number) => new Date(clock.nowMs + days * 24 * HOUR_MS).toISOString().slice(0, 10)
     const dates = `startDate=${date(0)}&stopDate=${date(1)}`
@@ -193,7 +193,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
     expect(overTime).toEqual({ show: { [day]: streams.show }, none: { [day]: [] } })
   })
 
-  it('are refused by field when the question is wrong', async () => {
+  it('are refused with the invalid fields', async () => {
     const errors = async (path: string) => (await at.call('GET', `/api/analytics/${path}`)).json.data.errors
     expect(await errors('account/total')).toEqual({
       startDate: [expect.stringContaining('is required')],
@@ -218,7 +218,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
   })
 })
 
-/** Writes what was counted, and is not told that it was written. */
+/** Writes the counts, but never learns that the write succeeded. */
 async function withoutAnswer({ ctx }: TestNode): Promise<void> {
   const silent: Store = {
     ...wrapped(ctx.store),

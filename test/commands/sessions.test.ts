@@ -27,7 +27,7 @@ import { newPlace, type Place } from '../support/place.ts'
 
 const cutsOf = (connections: readonly Connection[]) => connections.flatMap(({ cuts }) => cuts)
 
-describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine) => {
+describe.each(['SQLite', 'PostgreSQL'] as const)('sessions on %s', (engine) => {
   let place: Place
   let at: TestNode
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(stored).toMatchObject({ endReason: 'token_deleted', endedAtMs: expect.any(Number) })
   })
 
-  it('end when the value is refreshed', async () => {
+  it('end when the token value is refreshed', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { refreshToken: true })
@@ -78,11 +78,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     await until(() => inside.cuts.length > 0)
   })
 
-  it('stay with an edit when the token has endSessionsOnUpdate: false', async () => {
+  it('continue after an edit if the token has endSessionsOnUpdate: false', async () => {
     const { id, token } = await makeToken(at, 'publish', { endSessionsOnUpdate: false })
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { allowedIpAddresses: ['203.0.113.0/24'] })
-    // Whatever was to follow the edit is done when a deletion after it has been followed.
+    // A deletion that is handled after the edit proves that the edit was handled.
     const other = await makeToken(at, 'publish')
     const probe = await publish(at, { presented: other.token, streamName: 'probe' })
     await remove('publish', other.id)
@@ -93,21 +93,21 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(publisher.cuts).toEqual(['token_deleted'])
   })
 
-  it('stay when their token is switched off or expires', async () => {
+  it('continue when their token is disabled or expires', async () => {
     const { id, token } = await makeToken(at, 'publish', { expires: 1 })
     const publisher = await publish(at, { presented: token })
     await update('publish', id, { isActive: false })
-    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), door())).ok)
+    await until(async () => !(await admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())).ok)
     const { token: other, id: otherId } = await makeToken(at, 'publish')
     const probe = await publish(at, { presented: other, streamName: 'probe' })
     await remove('publish', otherId)
     await until(() => probe.cuts.length > 0)
-    // Also an edit after the expiry ends nobody whom it still admits.
+    // An edit after the expiry ends no session that it still admits.
     await update('publish', id, { label: 'late' })
     expect(publisher.cuts).toEqual([])
   })
 
-  it('end a self-signed child by its jti or its time, and leave its siblings', async () => {
+  it('of a self-signed token end by its jti or its time, and those of siblings continue', async () => {
     const broadcast = await makeToken(at, 'publish')
     const { id, token } = await makeToken(at, 'subscribe', { tracking: { trackingId: 'parent' } })
     await publish(at, { presented: broadcast.token })
@@ -127,7 +127,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect([one.cuts, two.cuts, parent.cuts]).toEqual([['token_revoked'], ['token_revoked'], []])
   })
 
-  it('never outlive a token that is deleted while they are let in', async () => {
+  it('never outlive a token that is deleted during their admission', async () => {
     for (let round = 0; round < 20; round++) {
       const { id, token } = await makeToken(at, 'publish')
       const admitting = Array.from({ length: 5 }, (_, n) =>
@@ -141,11 +141,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     }
   })
 
-  it('are decided on again when the token is not the one in memory any more', async () => {
+  it('are decided again if the token in memory is outdated', async () => {
     const { id, token } = await makeToken(at, 'publish')
-    const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), door())
+    const enter = () => admitPublisher(at.ctx, attemptOf({ presented: token }), anyRequest())
     expect(await enter()).toMatchObject({ ok: true })
-    // Written as by a node whose notice has not come yet.
+    // Written as by another node whose notification has not arrived.
     const behindOurBack = (isActive: boolean) =>
       at.ctx.store.transaction(async (tx) => {
         const stored = await tx.tokens.lock(at.accountId, 'publish', id)
@@ -160,11 +160,11 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await enter()).toMatchObject({ ok: false, code: 'invalid_token' })
   })
 
-  it('are refused when there are as many as this process takes', async () => {
+  it('are refused at the limit of this process', async () => {
     const small = await startTestNode({ url: place.url, max: 1 })
     const { token } = await makeToken(small, 'publish')
     const only = await publish(small, { presented: token })
-    const second = () => admitPublisher(small.ctx, attemptOf({ presented: token }), door())
+    const second = () => admitPublisher(small.ctx, attemptOf({ presented: token }), anyRequest())
     expect(await second()).toMatchObject({ ok: false, status: 503, code: 'too_many_sessions' })
     await closeSession(small.ctx, only.session.id, 'left')
     expect(await second()).toMatchObject({ ok: true })
@@ -172,7 +172,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await second()).toMatchObject({ ok: false, status: 503, code: 'not_serving' })
   })
 
-  it('are decided on before anybody learns what is on the air', async () => {
+  it('are decided before a viewer learns what is on the air', async () => {
     const broadcast = await makeToken(at, 'publish', { subscribeRequiresAuth: true })
     expect(await tryToView(at)).toMatchObject({ status: 401 })
     await publish(at, { presented: broadcast.token })
@@ -199,7 +199,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(await isLive()).toBe(false)
   })
 
-  it('that are over do not go live, and closing them twice is once', async () => {
+  it('do not go live after their end, and a second close has no effect', async () => {
     const { token } = await makeToken(at, 'publish')
     const { session } = await admit(at, { presented: token })
     await Promise.all([closeSession(at.ctx, session.id, 'left'), closeSession(at.ctx, session.id, 'lost')])
@@ -243,7 +243,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect(JSON.stringify(lines.mock.calls)).not.toContain(session.address)
   })
 
-  it('end 2,500 at a time when their stream is stopped, and their node is told as often as it takes', async () => {
+  it('end 2,500 at a time when their stream is stopped, and their node is notified as often as needed', async () => {
     const { token } = await makeToken(at, 'publish')
     const publisher = await publish(at, { presented: token, streamName: 'crowded' })
     await crowd(at.ctx, at.accountId, 'crowded', 2_500)
@@ -262,7 +262,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     expect((await stop()).json.data).toEqual({ stoppingLevel: 'None' })
   })
 
-  it('are not held back by one whose edge does not answer', async () => {
+  it('are not delayed by one whose edge does not answer', async () => {
     const { token } = await makeToken(at, 'publish')
     let release = (): void => undefined
     const cut = () => new Promise<void>((resolve) => (release = resolve))
@@ -283,7 +283,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('live sessions on %s', (engine)
     await until(() => !at.ctx.sessions.has(stuck.session.id))
   })
 
-  it('are over also when their edge fails to cut them', async () => {
+  it('end even if their edge fails to cut them', async () => {
     const { id, token } = await makeToken(at, 'publish')
     const cut = () => Promise.reject(new Error('the socket is gone'))
     const admitted = await admitPublisher(at.ctx, attemptOf({ presented: token }), { sourceId: null, cut })
@@ -306,7 +306,7 @@ describe('nodes on one SQLite file', () => {
     await place.remove()
   })
 
-  it('give up none while the time by which leases are judged has just jumped', async () => {
+  it('give up no node while the clock that judges leases has just jumped', async () => {
     const other = await startTestNode({ url: place.url })
     await at.ctx.store.transaction((tx) => tx.nodes.renew(other.ctx.sessions.node, -1))
     const options = { place: 'third', pid: 1, isRunning: () => true, leaseMs: 15_000, leases: unrenewed, url: null }
@@ -323,7 +323,7 @@ describe('nodes on one SQLite file', () => {
     await other.crash()
   })
 
-  it('know when they do not know all feeds of the others', async () => {
+  it('detect that they do not know all feeds of the others', async () => {
     const feed = { accountId: at.accountId, streamName: 's', sourceId: null, secured: false, url: null }
     let count = 10_000
     const { read } = at.ctx.store
@@ -339,7 +339,7 @@ describe('nodes on one SQLite file', () => {
   })
 })
 
-/** Nobody of this token is on, here and on record. */
+/** True if this token has no session, in memory and in the store. */
 const isOver = ({ ctx }: TestNode, tokenId: number) =>
   ctx.sessions.ofToken(tokenId).length === 0 && ctx.sessions.leaving.size === 0
 
@@ -347,7 +347,7 @@ async function everybodyLeaves({ ctx }: TestNode): Promise<void> {
   for (const { session } of ctx.sessions.all()) await closeSession(ctx, session.id, 'left')
 }
 
-const door = () => ({ sourceId: null, cut: () => Promise.resolve() })
+const anyRequest = () => ({ sourceId: null, cut: () => Promise.resolve() })
 const seconds = () => Math.floor(Date.now() / 1000)
 
 function selfSigned(tokenId: number, value: string, claims: object): string {

@@ -39,7 +39,7 @@ const feed = () => ({
   started: 900,
 })
 
-/** What arrives when this is committed. */
+/** The request that arrives once this is committed. */
 async function arriving(emit: (tx: Tx) => Promise<number>) {
   const before = receiver.requests.length
   await ctx.store.transaction(emit)
@@ -68,7 +68,7 @@ it('each family of events arrives with its data', async () => {
   expect(await payloadOf((tx) => emitStreamEvent(tx, occasion(), left))).toEqual({ ...left, timestamp })
 })
 
-it('a thumbnail arrives as the very bytes of the image', async () => {
+it('a thumbnail arrives as the exact bytes of the image', async () => {
   const image = Buffer.from([0xff, 0xd8, 0xff, 0x00, 0x80, 0xfe])
   const { streamId } = stream()
   const thumbnail = { kind: 'thumbnail', feedId: 'f', streamId, tokenId: 7, image, subject: 'studio-1' } as const
@@ -97,7 +97,7 @@ it('an event whose change is not committed is never sent', async () => {
   expect(wakened).toBe(1)
 })
 
-it('the log of deliveries is kept for as long as is configured, and no longer', async () => {
+it('the log of deliveries is stored for the configured time, and no longer', async () => {
   await payloadOf((tx) => emitStreamEvent(tx, occasion(), { type: 'feeds', event: 'started', data: feed() }))
   const [webhook] = await ctx.store.read.webhooks.forAccount(sluice.accountId)
   if (!webhook) throw new Error('no webhook')

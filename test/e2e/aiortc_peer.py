@@ -1,5 +1,5 @@
-"""A WebRTC peer that is no browser: `publish URL TOKEN` or `watch URL`. Prints a JSON line when media flows: ten pictures with
-their width, ten frames of sound with their samples, decoded.
+"""A WebRTC peer outside a browser: `publish URL TOKEN` or `watch URL`. Prints a JSON line when media flows: ten video frames with
+their width, ten audio frames with their samples, decoded.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ def say(**what):
 
 async def publish(url, token):
     pc = RTCPeerConnection()
-    picture = MediaPlayer("testsrc2=size=640x360:rate=15", format="lavfi")
-    sound = MediaPlayer("sine=frequency=440:sample_rate=48000", format="lavfi")
-    pc.addTrack(picture.video)
-    pc.addTrack(sound.audio)
+    video = MediaPlayer("testsrc2=size=640x360:rate=15", format="lavfi")
+    audio = MediaPlayer("sine=frequency=440:sample_rate=48000", format="lavfi")
+    pc.addTrack(video.video)
+    pc.addTrack(audio.audio)
     await negotiate(pc, url, token)
     while pc.connectionState != "connected":
         await asyncio.sleep(0.05)

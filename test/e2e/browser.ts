@@ -13,13 +13,13 @@ const ARGUMENTS = [
   '--use-fake-ui-for-media-stream',
   '--use-fake-device-for-media-stream',
   '--autoplay-policy=no-user-gesture-required',
-  // Two pages of one test are both in use, whichever is in front.
+  // Both pages of a test are active, whichever is in front.
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
   '--disable-renderer-backgrounding',
 ]
 
-/** The browser of this machine, with a camera and a microphone of its own making. Other names are this machine too. */
+/** This machine's browser, with a simulated camera and microphone. All `.test` host names resolve to this machine. */
 export function openBrowser(): Promise<Browser> {
   const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
   return chromium.launch({ executablePath, args: [...ARGUMENTS, '--host-resolver-rules=MAP *.test 127.0.0.1'] })

@@ -7,7 +7,7 @@ import { encoder } from './encoder.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
-/** Time for a player to find out how wide its way is, on a busy machine too. */
+/** Time for a player to measure its bandwidth, even on a busy machine. */
 const SOON = { timeout: 60_000, interval: 200 }
 
 const SECRET = 'a secret that only the website knows'
@@ -19,7 +19,7 @@ const LADDER = {
   ],
 }
 
-/** A ladder that the ffmpeg of this stage cannot keep up with, as long as all of it is made. */
+/** A ladder that this stage's ffmpeg cannot encode in real time as a whole. */
 const HEAVY = { ...LADDER, video: LADDER.video.map((rung) => ({ ...rung, bitrate: rung.bitrate - 1 })) }
 const SLOW = `#!/bin/sh
 case "$*" in *"v:1"*"-b:v:0 299999"*|*"-b:v:0 299999"*"v:1"*) exec ffmpeg -readrate 0.6 "$@";; esac
@@ -50,9 +50,9 @@ type Played = Awaited<ReturnType<Peer['played']>>
 
 const moves = ({ frames, currentTime }: Played): boolean => frames > 25 && currentTime > 0.5
 
-// They mostly wait for what players do after some seconds, so they wait together: each has a channel of its own.
+// They mostly wait for players, so they run concurrently, each with its own channel.
 
-test.concurrent('what an encoder pushes into a channel plays in two sizes in hls.js, for who has a token, and ends with the stop', async ({
+test.concurrent('an encoder pushes into a channel; hls.js plays it in two sizes with a token, and ends with the stop', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
@@ -85,7 +85,7 @@ test.concurrent('what an encoder pushes into a channel plays in two sizes in hls
   expect((await fetch(urlOf(all.id))).status).toBe(404)
 }, 240_000)
 
-/** Another three seconds of media are shown, with their pictures. */
+/** Waits until the page has shown three more seconds of media. */
 async function goesOn(viewer: Peer, expect: ExpectStatic): Promise<void> {
   const before = await viewer.played()
   await expect
@@ -93,7 +93,7 @@ async function goesOn(viewer: Peer, expect: ExpectStatic): Promise<void> {
     .toSatisfy(({ frames, currentTime }: Played) => currentTime > before.currentTime + 3 && frames > before.frames + 50)
 }
 
-/** Of the segment that the page has got last: the engine, and which of its processes it is of, from 0. */
+/** The engine of the page's latest segment, and the number of its process, from 0. */
 function segmentOf({ page }: Peer): () => { engineId: string; launch: number } {
   let segment = { engineId: '', launch: -1 }
   page.on('response', (response) => {
@@ -103,7 +103,7 @@ function segmentOf({ page }: Peer): () => { engineId: string; launch: number } {
   return () => segment
 }
 
-/** Returns the function that makes the way to a page so narrow, bits a second; -1: as wide as it is. */
+/** Returns a function that limits a page's bandwidth, in bits a second; -1: no limit. */
 async function narrowing({ page }: Peer): Promise<(bitsPerSecond: number) => Promise<void>> {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
@@ -114,7 +114,7 @@ async function narrowing({ page }: Peer): Promise<(bitsPerSecond: number) => Pro
   }
 }
 
-test.concurrent('a viewer in hls.js sees moving pictures on a way that becomes narrow and wide again, and from the next engine', async ({
+test.concurrent('a viewer in hls.js keeps playing when bandwidth drops and recovers, and moves to the next engine', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
@@ -162,9 +162,7 @@ test.concurrent('a viewer in hls.js sees moving pictures on a way that becomes n
   await broadcast.stop()
 }, 240_000)
 
-test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg of the only engine is killed', async ({
-  expect,
-}) => {
+test.concurrent('a viewer in hls.js keeps playing when the ffmpeg of the only engine is killed', async ({ expect }) => {
   const ladder = await stage.v2('POST', '/abr', LADDER)
   const channel = await stage.v2('POST', '/channels', {
     name: 'Stage',
@@ -188,13 +186,13 @@ test.concurrent('a viewer in hls.js goes on with moving pictures when the ffmpeg
     .poll(() => viewer.played(), SOON)
     .toSatisfy(
       ({ frames, currentTime }: Played) => currentTime > before.bufferedTo + 1 && frames > before.frames + 25,
-      'all that was there is shown, and a second more',
+      'all buffered media is shown, and a second more',
     )
   await stage.v2('POST', `/channels/${channel.id}/stop`)
   await broadcast.stop()
 }, 240_000)
 
-test.concurrent('a viewer in hls.js goes on in the smaller size when an engine that cannot keep up leaves out the larger one', async ({
+test.concurrent('a viewer in hls.js continues in the smaller size when an overloaded engine drops the larger one', async ({
   expect,
 }) => {
   const ladder = await stage.v2('POST', '/abr', HEAVY)

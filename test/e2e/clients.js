@@ -1,4 +1,5 @@
-// WHIP and WHEP clients of other projects, as people put them into their pages. Bundled for a page of a test, as `clients`.
+// WHIP and WHEP clients of other projects, as people put them into their pages. Bundled for a page of a test, as
+// `clients`.
 import { WebRTCPlayer } from '@eyevinn/webrtc-player'
 import { WHIPClient as EyevinnWhip } from '@eyevinn/whip-web-client'
 import { WHEPClient as MedoozeWhep } from 'whip-whep/whep.js'
@@ -6,12 +7,12 @@ import { WHIPClient as MedoozeWhip } from 'whip-whep/whip.js'
 
 const video = () => document.querySelector('video')
 
-/** Each begins, and gives what the page of a peer needs: the connection, and how to say goodbye. */
+/** Each starts a client, and returns what the page of a peer needs: the connection, and a function that ends it. */
 export const eyevinn = {
   async publish({ url, token, media }) {
     const client = new EyevinnWhip({ endpoint: url, opts: { authkey: token } })
     await client.ingest(media)
-    // When this resolves the server has answered.
+    // Resolves once the server has answered.
     await client.getResourceUrl()
     return { pc: client.peer, stop: () => client.destroy() }
   },

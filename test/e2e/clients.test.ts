@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Peer, Wish } from './peer.ts'
+import type { Peer, PeerRequest } from './peer.ts'
 import { aiortc, gstreamer, hasAiortc, hasGStreamer, type PythonPeer } from './pythonPeer.ts'
 import { setStage, type Stage } from './sluice.ts'
 
-/** What others have written for WHIP and WHEP, as they publish it. */
+/** Clients of other projects for WHIP and WHEP, as published. */
 
 let stage: Stage
 let bundle: string
@@ -43,14 +43,14 @@ async function page(): Promise<Peer> {
 }
 
 /** A page that broadcasts, with the client of this name or else with our own. */
-async function broadcast(stream: string, wish: Partial<Wish> = {}, client?: string): Promise<Peer> {
+async function broadcast(stream: string, request: Partial<PeerRequest> = {}, client?: string): Promise<Peer> {
   const peer = await page()
-  const whole = { url: stage.whip(stream), token, ...wish }
+  const whole = { url: stage.whip(stream), token, ...request }
   expect(await (client ? peer.foreign(client, whole) : peer.publish(whole))).toBe('ok')
   return peer
 }
 
-/** Whether viewers are let in: what is no offer is read after that. */
+/** Whether viewers are admitted. The offer is invalid, but Sluice reads it only after the admission. */
 async function isOnAir(stream: string): Promise<boolean> {
   const headers = { 'content-type': 'application/sdp' }
   const { status } = await fetch(stage.whep(stream), { method: 'POST', headers, body: 'no offer' })
@@ -80,7 +80,7 @@ test.each([
 })
 
 describe.skipIf(!hasGStreamer)('webrtcbin of GStreamer', () => {
-  test('watches H.264 with caps that name no packetization mode', async () => {
+  test('watches H.264 with caps without a packetization mode', async () => {
     await broadcast('to-gst', { codec: 'h264' })
     await expect.poll(() => isOnAir('to-gst')).toBe(true)
     const viewer = kept(gstreamer('watch', stage.whep('to-gst'), 'h264'))

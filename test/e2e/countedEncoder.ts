@@ -1,30 +1,32 @@
 import { spawn } from 'node:child_process'
 
-/** Pictures a second. */
+/** Frames per second. */
 export const RATE = 30
 const WIDTH = 320
 const HEIGHT = 180
-/** 9 minutes of pictures. */
+/** 9 minutes of frames. */
 const BITS = 14
 
-/** A column of 20 pixels for each bit of the picture's number, white for 1, the lowest at the left. */
+/** A column of 20 pixels for each bit of the frame number, white for 1, the lowest bit at the left. */
 const columnOf = (bit: number): string =>
   `drawbox=x=${20 + bit * 20}:y=20:w=20:h=140:color=white:t=fill:enable='gte(mod(n,${2 ** (bit + 1)}),${2 ** bit})'`
 
 const COLUMNS = Array.from({ length: BITS }, (_, bit) => columnOf(bit)).join(',')
 
 export interface CountedEncoder {
-  /** The number of the picture that was encoded last. */
+  /** The number of the last encoded frame. */
   latest(): number
   stop(): void
 }
 
-/** An encoder over RTMP as people set it up, a keyframe every two seconds, each picture with its number in it. */
+/**
+ * An encoder over RTMP with usual settings, a keyframe every two seconds, and the frame number drawn into each frame.
+ */
 export function countedEncoder(url: string): CountedEncoder {
-  const picture = ['-re', '-f', 'lavfi', '-i', `color=black:size=${WIDTH}x${HEIGHT}:rate=${RATE},${COLUMNS}`]
+  const source = ['-re', '-f', 'lavfi', '-i', `color=black:size=${WIDTH}x${HEIGHT}:rate=${RATE},${COLUMNS}`]
   const tone = ['-re', '-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
   const video = '-c:v libx264 -preset ultrafast -tune zerolatency -pix_fmt yuv420p -fps_mode passthrough'.split(' ')
-  const args = ['-v', 'error', '-progress', 'pipe:1', '-stats_period', '0.1', ...picture, ...tone, ...video]
+  const args = ['-v', 'error', '-progress', 'pipe:1', '-stats_period', '0.1', ...source, ...tone, ...video]
   const child = spawn('ffmpeg', [...args, '-g', `${2 * RATE}`, '-c:a', 'aac', '-f', 'flv', url], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
@@ -37,7 +39,7 @@ export function countedEncoder(url: string): CountedEncoder {
 
 const BYTES = WIDTH * HEIGHT
 
-/** Reads the numbers out of a row of grey pictures that comes in pieces of any size. */
+/** Reads the numbers from rows of grey frames, which arrive in chunks of any size. */
 export function pictureReader(found: (number: number) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0)
   return (chunk) => {

@@ -11,7 +11,7 @@ afterAll(() => stage.close())
 const SOON = { timeout: 30_000, interval: 100 }
 const figure = (page: Page, tab: string, name: string) => page.textContent(`#${tab} [data-figure="${name}"]`)
 
-test('the page broadcasts a test picture, links to it, plays it, and says why not', async () => {
+test('the page broadcasts a test video, links to it, plays it, and explains refusals', async () => {
   const { token, id } = await stage.token('publish', { streams: [{ streamName: 'show' }] })
   const page = await stage.browser.newPage()
   const complaints: string[] = []
@@ -38,7 +38,7 @@ test('the page broadcasts a test picture, links to it, plays it, and says why no
   expect(await figure(watching, 'watch', 'First frame')).toMatch(/ m?s$/)
   await expect.poll(() => figure(page, 'broadcast', 'Bitrate'), SOON).toMatch(/bit\/s$/)
 
-  // A viewer whose session is ended is told so at once, and goes on when it is let in again.
+  // The page shows at once that a viewer's session was ended, and reconnects.
   const { data } = await stage.api('GET', '/api/sessions')
   const viewer = (data as { id: string; action: string }[]).find(({ action }) => action === 'view')
   await stage.api('DELETE', `/api/sessions/${viewer?.id}`)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** An encoder as people use them: H.264 and AAC over RTMP, a keyframe a second. */
+/** An encoder with usual settings: H.264 and AAC over RTMP, a keyframe per second. */
 export function encoder(url: string): { ended: Promise<string>; stop(): Promise<unknown> } {
   const input = [
     '-re',
@@ -18,9 +18,9 @@ export function encoder(url: string): { ended: Promise<string>; stop(): Promise<
   const video = ['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '25', '-pix_fmt', 'yuv420p']
   const output = ['-c:a', 'aac', '-ar', '48000', '-f', 'flv', url]
   const child = spawn('ffmpeg', ['-v', 'error', ...input, ...video, ...output], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
-  const ended = once(child, 'close').then(() => said)
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
+  const ended = once(child, 'close').then(() => errors)
   return {
     ended,
     stop() {

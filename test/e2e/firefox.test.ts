@@ -20,12 +20,12 @@ describe.skipIf(!existsSync(FIREFOX))('Firefox', () => {
   const open = (): Promise<Peer<Tab>> => Peer.open(firefox, stage.origin('localhost'))
 
   async function view<T extends Tab>(viewer: Peer<T>, stream: string, token?: Token): Promise<Peer<T>> {
-    const wish = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
-    await viewer.watchSoon(wish)
+    const request = { url: stage.whep(stream), ...(token ? { token: token.token } : {}) }
+    await viewer.watchSoon(request)
     return viewer
   }
 
-  test('broadcasts its camera to Chromium and to itself, and who deletes a token ends its viewer', async () => {
+  test('broadcasts its camera to Chromium and to itself, and deleting the token ends its viewer', async () => {
     const { token } = await stage.token('publish', { streams: anyName, subscribeRequiresAuth: true })
     const publisher = await open()
     expect(await publisher.publish({ url: stage.whip('fox'), token, camera: true })).toBe('ok')

@@ -1,7 +1,7 @@
 import { launch, type Page } from 'puppeteer-core'
 import type { Tab } from './peer.ts'
 
-/** The Firefox of this machine. Playwright drives one of its own build only. */
+/** This machine's Firefox. Playwright can drive only its own build. */
 export interface Firefox {
   readonly version: string
   newPage(): Promise<Tab>
@@ -10,7 +10,7 @@ export interface Firefox {
 
 export const FIREFOX = process.env['FIREFOX'] ?? '/usr/bin/firefox-esr'
 
-/** With a camera and a microphone of its own making. Each page has a window: one in the background would be slowed down. */
+/** With a simulated camera and microphone. Each page has a window, because a page in the background runs slower. */
 export async function openFirefox(): Promise<Firefox> {
   const browser = await launch({
     browser: 'firefox',

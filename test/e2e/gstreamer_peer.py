@@ -1,6 +1,6 @@
 """A WebRTC peer on GStreamer's webrtcbin: `publish URL CODEC TOKEN` or `watch URL CODEC`.
 
-Prints a JSON line when media flows: ten pictures with their width, ten buffers of sound with their rate, decoded.
+Prints a JSON line when media flows: ten video frames with their width, ten audio buffers with their rate, decoded.
 """
 
 import json
@@ -16,7 +16,7 @@ gi.require_version("GstWebRTC", "1.0")
 from gi.repository import GLib, Gst, GstSdp, GstWebRTC  # noqa: E402
 
 Gst.init(None)
-# The caps that people write: without a packetization-mode for H.264.
+# Common caps: no packetization-mode for H.264.
 CAPS = {
     "h264": "application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000",
     "vp8": "application/x-rtp,media=video,encoding-name=VP8,payload=96,clock-rate=90000",
@@ -50,7 +50,7 @@ def post(url, sdp, token):
 
 def negotiate(webrtc, url, token=""):
     def offered(promise):
-        # What the offer points to is the reply's, and goes with it.
+        # The reply owns the memory of the offer.
         reply = promise.get_reply()
         offer = reply.get_value("offer")
         GLib.idle_add(answered, offer.sdp.as_text())

@@ -32,7 +32,7 @@ async function node(): Promise<Stage> {
   })
 }
 
-test('a browser follows to the node that has the feed, with its token and as the page that it is', async () => {
+test('a browser follows a redirect to the node that has the feed, with its token and its origin', async () => {
   const streams = [{ streamName: 'show' }]
   const publish = await owner.token('publish', { streams, subscribeRequiresAuth: true })
   const { token } = await owner.token('subscribe', { streams, allowedOrigins: ['*.allowed.test'] })

@@ -29,7 +29,7 @@ describe.each(['h264', 'vp8'])('a browser broadcasts %s over WHIP', (codec) => {
     expect(await publisher.publish({ url: stage.whip(codec), token, codec })).toBe('ok')
   })
 
-  test('others watch it in hls.js, and every segment begins with a keyframe', async () => {
+  test('viewers watch it in hls.js, and every segment begins with a keyframe', async () => {
     const url = stage.hls(codec)
     await expect.poll(() => viewer.hls({ url }), { timeout: 30_000, interval: 300 }).toBe('ok')
     await expect

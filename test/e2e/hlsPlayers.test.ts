@@ -7,7 +7,7 @@ import { setStage, type Stage } from './sluice.ts'
 
 // One stream, one server, one browser; all players watch at the same time.
 
-/** Until a player has filled its buffer. video.js shows one picture and waits. */
+/** Time for a player to fill its buffer. video.js shows one frame and waits. */
 const START = 3 * RATE
 const WATCHED = 8 * RATE
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   page = await stage.browser.newPage()
   await page.goto(`${stage.origin('page.test')}/players.html`)
   await page.waitForFunction('globalThis.players !== undefined')
-  // Shaka 5.2.12 fails on a playlist with fewer: it looks for captions in the segment that is being made.
+  // Shaka 5.2.12 fails on a shorter playlist: it looks for captions in the incomplete segment.
   await until(async () => (await segmentsListed()) >= 3)
 })
 afterAll(async () => {
@@ -42,28 +42,28 @@ async function segmentsListed(): Promise<number> {
 
 interface Shown {
   number: number
-  /** How many the browser has decoded by then. */
+  /** The number of frames that the browser had decoded by then. */
   decoded: number
 }
 
 interface Seen {
-  pictures: Shown[]
+  frames: Shown[]
   errors: string[]
 }
 
-/** What was shown in a stretch of the stream, in pictures of it. */
+/** A stretch of playback, in frames. */
 interface Watched {
-  /** The share of the pictures that was decoded. */
+  /** The share of frames that were decoded. */
   decoded: number
-  /** The longest leap from one picture to the next. */
+  /** The largest gap between two shown frames. */
   leap: number
-  /** How much further than at best the player was behind the encoder. */
+  /** The greatest delay behind the encoder, compared with the smallest. */
   delayed: number
 }
 
-function watchedIn(pictures: readonly Shown[], lags: readonly number[]): Watched {
-  const [first, last] = [pictures[0], pictures.at(-1)]
-  const leaps = pictures.slice(1).map(({ number }, index) => number - (pictures[index]?.number ?? 0))
+function watchedIn(frames: readonly Shown[], lags: readonly number[]): Watched {
+  const [first, last] = [frames[0], frames.at(-1)]
+  const leaps = frames.slice(1).map(({ number }, index) => number - (frames[index]?.number ?? 0))
   const span = (last?.number ?? 0) - (first?.number ?? 0)
   return {
     decoded: ((last?.decoded ?? 0) - (first?.decoded ?? 0)) / span,
@@ -72,7 +72,7 @@ function watchedIn(pictures: readonly Shown[], lags: readonly number[]): Watched
   }
 }
 
-/** A slideshow decodes a sixth of the pictures, leaps over three seconds and falls behind as much. */
+/** A slideshow decodes a sixth of the frames, has gaps of over three seconds and falls behind as much. */
 const isSmooth = ({ decoded, leap, delayed }: Watched): boolean => decoded > 0.95 && leap <= RATE && delayed <= 2 * RATE
 
 const lagOf = (numbers: readonly number[]): number => encoder.latest() - (numbers.at(-1) ?? 0)
@@ -82,10 +82,10 @@ test.concurrent.for(['hlsjs', 'videojs', 'shaka'])(
   async (name, { expect }) => {
     await page.evaluate(`players.play('${name}', '${url}')`)
     const lags: number[] = []
-    let seen: Seen = { pictures: [], errors: [] }
+    let seen: Seen = { frames: [], errors: [] }
     const watched = () => {
-      const from = (seen.pictures[0]?.number ?? 0) + START
-      return seen.pictures.filter(({ number }) => number >= from)
+      const from = (seen.frames[0]?.number ?? 0) + START
+      return seen.frames.filter(({ number }) => number >= from)
     }
     const look = async () => {
       seen = await page.evaluate<Seen>(`players.seen('${name}')`)
@@ -95,18 +95,18 @@ test.concurrent.for(['hlsjs', 'videojs', 'shaka'])(
     }
     await expect.poll(look, { timeout: 60_000, interval: 500 }).toBeGreaterThan(WATCHED)
     expect(watchedIn(watched(), lags)).toSatisfy(isSmooth)
-    // Shaka complains of parts that were announced and never came.
+    // Shaka reports parts that were announced and never came.
     if (name !== 'shaka') expect(seen.errors).toEqual([])
   },
 )
 
 test.concurrent.for(Object.keys(NATIVE).filter((name) => !isMissing(name)))(
-  '%s plays it, picture by picture',
+  '%s plays it, frame by frame',
   async (name, { expect }) => {
     const numbers = await playNatively(name, url, WATCHED)
     const first = numbers[0] ?? 0
     expect(numbers).toEqual(numbers.map((_, index) => first + index))
-    // No player begins more than all listed segments behind.
+    // A player starts at most all listed segments behind.
     expect(lagOf(numbers)).toBeLessThan(16 * RATE)
   },
 )

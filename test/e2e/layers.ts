@@ -1,4 +1,4 @@
-/** What a browser sends of one picture, as `sendEncodings` takes it. */
+/** The simulcast layers of a browser, as `sendEncodings` takes them. */
 export const LAYERS = [
   { rid: 'q', scaleResolutionDownBy: 4, maxBitrate: 100_000 },
   { rid: 'h', scaleResolutionDownBy: 2, maxBitrate: 300_000 },

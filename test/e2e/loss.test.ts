@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freeUdpPort, lossyWay, type LossyWay } from '../support/lossyUdp.ts'
+import { freeUdpPort, lossyLink, type LossyLink } from '../support/lossyUdp.ts'
 import { LAYERS, SMALLEST } from './layers.ts'
 import type { Peer } from './peer.ts'
 import { setStage, type Stage } from './sluice.ts'
@@ -9,31 +9,31 @@ const SEED = 20
 const ENOUGH = 5
 const SOON = { timeout: 30_000, interval: 100 }
 
-/** Bits per second: enough for the smallest layer and the sound, and for no other. */
+/** Bits per second: enough for the smallest layer and audio, and for no other layer. */
 const NARROW = 220_000
 
 let stage: Stage
-let way: LossyWay
+let link: LossyLink
 
 beforeAll(async () => {
   const port = await freeUdpPort()
-  way = await lossyWay(port, SEED)
+  link = await lossyLink(port, SEED)
   const webrtc = { HOST: '127.0.0.1', PORT: String(port), PROCESSES: '1' }
   const settings = Object.entries(webrtc).map(([name, value]) => [`SLUICE_WEBRTC_${name}`, value])
   stage = await setStage(Object.fromEntries(settings) as Record<string, string>)
 })
 afterAll(async () => {
   await stage.close()
-  way.close()
+  link.close()
 })
 
 async function farPeer(): Promise<Peer> {
   const peer = await stage.peer()
-  await peer.through(way.port)
+  await peer.through(link.port)
   return peer
 }
 
-/** Freezes in a stretch in which enough was lost and repaired on both ways to mean something. */
+/** Freezes in a stretch with enough losses and repairs in both directions to be significant. */
 async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
   const look = () => Promise.all([publisher.quality(), viewer.quality(), viewer.figures()])
   const [sent, seen, { frames }] = await look()
@@ -51,14 +51,14 @@ async function stretch(publisher: Peer, viewer: Peer): Promise<number> {
   return freezeCount - seen.freezeCount
 }
 
-/** A busy machine freezes pictures too: the best of six stretches counts, and one freeze in it is what that may add. */
+/** A busy machine causes freezes too. The best of six stretches counts, and may have one freeze. */
 async function fewestOf(freezes: () => Promise<number>): Promise<number> {
   let fewest = Number.POSITIVE_INFINITY
   for (let tries = 0; tries < 6 && fewest > 0; tries++) fewest = Math.min(fewest, await freezes())
   return fewest
 }
 
-/** A publisher and its viewer, both at the other end of the way. */
+/** A publisher and its viewer, both behind the lossy link. */
 async function onAir(codec: string): Promise<[Peer, Peer]> {
   const { token } = await stage.token('publish', { streams: [{ streamName: '.*', isRegex: true }] })
   const [publisher, viewer] = [await farPeer(), await farPeer()]
@@ -69,9 +69,9 @@ async function onAir(codec: string): Promise<[Peer, Peer]> {
 }
 
 test.each(['vp8', 'h264'])(
-  '%s over a way that loses 3 in 100 each way: no freeze, repaired both ways',
+  '%s with 3% packet loss in each direction: no freeze, repaired in both directions',
   async (codec) => {
-    way.lose(0.03)
+    link.lose(0.03)
     const [publisher, viewer] = await onAir(codec)
     expect(await fewestOf(() => stretch(publisher, viewer))).toBeLessThanOrEqual(1)
     await Promise.all([publisher.close(), viewer.close()])
@@ -85,21 +85,21 @@ interface Session {
   streamName: string
 }
 
-/** Who is on, by what they do. */
+/** Open sessions, by action. */
 async function sessionsOf(stream: string): Promise<Record<string, string>> {
   const all = (await stage.api('GET', '/api/sessions')).data as Session[]
   return Object.fromEntries(all.filter(({ streamName }) => streamName === stream).map(({ action, id }) => [action, id]))
 }
 
-/** The network is away until `until` holds. */
+/** Drops all packets until `holds` is true. */
 async function away(until: () => Promise<boolean>): Promise<void> {
-  way.lose(1)
+  link.lose(1)
   await expect.poll(until, { timeout: 30_000, interval: 100 }).toBe(true)
-  way.lose(0)
+  link.lose(0)
 }
 
-test('a network that is away until the browser notices ended the broadcast, and a restart of ICE came too late', async () => {
-  way.lose(0)
+test("a network outage longer than the browser's timeout ends the broadcast, and an ICE restart comes too late", async () => {
+  link.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'tunnel' }], record: true })
   const [publisher, viewer] = [await farPeer(), await stage.peer()]
   expect(await publisher.publish({ url: stage.whip('tunnel'), token, codec: 'vp8', scale: 0.5 })).toBe('ok')
@@ -117,22 +117,22 @@ test('a network that is away until the browser notices ended the broadcast, and 
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('a publisher and a viewer whose router forgets them go on from their new ports', async () => {
-  way.lose(0)
+test('a publisher and a viewer continue from new ports when their router forgets the old ones', async () => {
+  link.lose(0)
   const [publisher, viewer] = await onAir('vp8')
   const before = await sessionsOf('vp8')
   for (let times = 0; times < 2; times++) {
-    way.rebind()
+    link.rebind()
     await viewer.plays()
   }
   expect(await sessionsOf('vp8')).toEqual(before)
   await Promise.all([publisher.stop(), viewer.close()])
 }, 120_000)
 
-test('an encoder such as OBS, which sends lost packets again on the same SSRC: no freeze', async () => {
-  way.lose(0.03)
+test('an encoder such as OBS, which retransmits on the same SSRC: no freeze', async () => {
+  link.lose(0.03)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'encoder' }] })
-  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: way.port })
+  const encoder = await whipEncoder({ url: stage.whip('encoder'), token, through: link.port })
   const viewer = await stage.peer()
   await viewer.watchSoon({ url: stage.whep('encoder') })
   expect((await viewer.plays()).codecs).toEqual(['audio/opus', 'video/H264'])
@@ -147,20 +147,20 @@ test('an encoder such as OBS, which sends lost packets again on the same SSRC: n
   await viewer.close()
 }, 300_000)
 
-test('over a way that gets narrow a viewer gets the smallest layer, and a larger one again when the way is wide', async () => {
-  way.lose(0)
+test('at low bandwidth a viewer gets the smallest layer, and a larger one again when bandwidth recovers', async () => {
+  link.lose(0)
   const { token } = await stage.token('publish', { streams: [{ streamName: 'layers', isRegex: false }] })
   const [publisher, viewer] = [await stage.peer(), await farPeer()]
-  const wish = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
-  expect(await publisher.publish({ url: stage.whip('layers'), token, ...wish })).toBe('ok')
-  // On a busy machine the browser leaves its largest layer out; two are enough.
+  const request = { codec: 'vp8', scale: 0.75, encodings: LAYERS }
+  expect(await publisher.publish({ url: stage.whip('layers'), token, ...request })).toBe('ok')
+  // On a busy machine the browser disables its largest layer; two are enough.
   await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
   await viewer.watchSoon({ url: stage.whep('layers') })
   const width = async (): Promise<number> => (await viewer.figures()).width
   await expect.poll(width, SOON).toBeGreaterThan(SMALLEST)
-  way.limit(NARROW)
+  link.limit(NARROW)
   await expect.poll(width, SOON).toBe(SMALLEST)
-  way.limit(null)
+  link.limit(null)
   await expect.poll(width, { timeout: 90_000, interval: 100 }).toBeGreaterThan(SMALLEST)
   await viewer.plays()
   await Promise.all([publisher.close(), viewer.close()])

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { pictureReader } from './countedEncoder.ts'
 
 const GREY = 'videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1 sync=true'
-/** A sink that takes all at once would have the player buffer, and hang, as one on a screen never does. */
+/** A sink without back pressure would make the player buffer, and hang, as one with a screen never does. */
 const SOUND = 'fakesink sync=true'
 
-/** How a player that is no browser plays an address, and writes its pictures to standard output, grey. */
+/** How a native player plays a URL, and writes its frames to standard output, in grey. */
 export const NATIVE: Readonly<Record<string, (url: string) => string[]>> = {
   ffmpeg: (url) => ['ffmpeg', '-v', 'error', '-i', url, '-an', '-vf', 'format=gray', '-f', 'rawvideo', '-'],
   mpv: (url) => [
@@ -27,7 +27,7 @@ const gstreamer = (element: string, url: string): string[] => {
   return ['gst-launch-1.0', '-q', element, `uri=${url}`, `audio-sink=${SOUND}`, `video-sink=${GREY}`]
 }
 
-/** Continuous integration has all of them: there, one that is missing is a failure. */
+/** The continuous integration has all of them, so a missing one is a failure there. */
 export function isMissing(name: string): boolean {
   const [program = ''] = NATIVE[name]?.('') ?? []
   const isThere = (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(`${folder}/${program}`))
@@ -37,8 +37,8 @@ export function isMissing(name: string): boolean {
 /** Longer than any of them needs on a busy machine. */
 const PATIENCE_MS = 60_000
 
-/** Plays until it has shown this many pictures, and answers their numbers. @throws when it ends before, or hangs */
-export async function playNatively(name: string, url: string, pictures: number): Promise<number[]> {
+/** Plays until it has shown this many frames, and returns their numbers. @throws if it ends before, or hangs */
+export async function playNatively(name: string, url: string, frames: number): Promise<number[]> {
   const [program = '', ...args] = NATIVE[name]?.(url) ?? []
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const numbers: number[] = []
@@ -46,12 +46,12 @@ export async function playNatively(name: string, url: string, pictures: number):
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)))
   const read = pictureReader((number) => {
     numbers.push(number)
-    if (numbers.length === pictures) child.kill('SIGKILL')
+    if (numbers.length === frames) child.kill('SIGKILL')
   })
   child.stdout.on('data', read)
   const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
   await new Promise<void>((resolve, reject) => child.once('error', reject).once('close', () => resolve()))
   clearTimeout(patience)
-  if (numbers.length < pictures) throw new Error(`${name} showed ${numbers.length} pictures: ${complaint}`)
-  return numbers.slice(0, pictures)
+  if (numbers.length < frames) throw new Error(`${name} showed ${numbers.length} frames: ${complaint}`)
+  return numbers.slice(0, frames)
 }

@@ -1,4 +1,4 @@
-// What a peer of a test does inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
+// A test peer inside its page, with the client of the page at /demo. Tests call it as `peer.…`.
 const { testVideo } = await import('/demo/picture.js')
 const { over, publish, watch } = await import('/demo/webrtc.js')
 
@@ -22,7 +22,7 @@ async function figures() {
   }
 }
 
-/** How well the video came through, or went out. */
+/** The quality of the sent or received video. */
 async function quality() {
   const streams = [...(await held.pc.getStats()).values()].filter(({ kind }) => kind === 'video')
   const counts = ['freezeCount', 'totalFreezesDuration', 'packetsLost', 'nackCount', 'pliCount']
@@ -31,7 +31,7 @@ async function quality() {
   return Object.fromEntries(names.map((name) => [name, sum(media, name)]))
 }
 
-/** Media of connections from now on goes to this UDP port of this machine, whatever the answer says. */
+/** Sends the media of later connections to this UDP port of this machine, whatever the answer says. */
 function through(port) {
   globalThis.RTCPeerConnection = class extends RTCPeerConnection {
     setRemoteDescription({ type, sdp }) {
@@ -42,7 +42,7 @@ function through(port) {
   }
 }
 
-/** Connections from now on take the ways through TURN servers alone. */
+/** Makes later connections use TURN servers only. */
 function relayedOnly() {
   globalThis.RTCPeerConnection = class extends RTCPeerConnection {
     constructor(configuration) {
@@ -51,7 +51,7 @@ function relayedOnly() {
   }
 }
 
-/** `ok`, or `status text` as the server put it, with the headers that pages may read. */
+/** `ok`, or the server's `status text`. */
 async function attempt(begin) {
   try {
     held = await begin()
@@ -62,25 +62,26 @@ async function attempt(begin) {
   }
 }
 
-function picture({ label, scale = 0.25, only }) {
+function testMedia({ label, scale = 0.25, only }) {
   const { media } = testVideo(() => label, scale)
   return only ? new MediaStream(media.getTracks().filter(({ kind }) => kind === only)) : media
 }
 const camera = () => navigator.mediaDevices.getUserMedia({ video: { width: 320, height: 180 }, audio: true })
 
 globalThis.peer = {
-  publish: (wish) => attempt(async () => publish({ ...wish, media: wish.camera ? await camera() : picture(wish) })),
-  async watch(wish) {
-    const said = await attempt(() => watch(wish))
-    if (said === 'ok') document.querySelector('video').srcObject = held.media
-    return said
+  publish: (request) =>
+    attempt(async () => publish({ ...request, media: request.camera ? await camera() : testMedia(request) })),
+  async watch(request) {
+    const answer = await attempt(() => watch(request))
+    if (answer === 'ok') document.querySelector('video').srcObject = held.media
+    return answer
   },
   /** Publishes or watches with another project's client, see `clients.js`. */
-  async foreign(begin, wish) {
-    held = await begin({ ...wish, media: picture(wish) })
+  async foreign(begin, request) {
+    held = await begin({ ...request, media: testMedia(request) })
     return 'ok'
   },
-  /** Plays HLS with hls.js; `ok` as soon as the master playlist is there. */
+  /** Plays HLS with hls.js; `ok` as soon as the master playlist has arrived. */
   async hls({ url, token }) {
     const { default: Hls } = await import('/hls.js')
     const hls = new Hls({
@@ -96,7 +97,7 @@ globalThis.peer = {
       })
     })
   },
-  /** What the player of the page has shown so far. */
+  /** What the page's player has shown so far. */
   played() {
     const video = document.querySelector('video')
     const { webkitAudioDecodedByteCount: audioBytes, currentTime, videoWidth: width } = video
@@ -108,7 +109,7 @@ globalThis.peer = {
   quality,
   through,
   relayedOnly,
-  /** The layers of which the other side reports that they arrive, by their RID. */
+  /** The RIDs of layers that the other side reports as received. */
   async arriving() {
     const report = [...(await held.pc.getStats()).values()]
     const reported = report.filter(({ type, kind }) => type === 'remote-inbound-rtp' && kind === 'video')
@@ -116,7 +117,7 @@ globalThis.peer = {
       .map(({ localId }) => report.find(({ id }) => id === localId)?.rid)
       .sort((a, b) => a.localeCompare(b))
   },
-  /** Restarts ICE (RFC 9725 section 4.3.3); what the server said, and whose candidate is used then. */
+  /** Restarts ICE (RFC 9725 section 4.3.3); returns the server's answer and the username fragment in use. */
   async restart(ifMatch) {
     const { pc, resource } = held
     if (pc.signalingState === 'stable') {
@@ -139,28 +140,28 @@ globalThis.peer = {
     await pc.setRemoteDescription({ type: 'answer', sdp: renewed })
     return { status: response.status, etag: response.headers.get('ETag'), ufrag: read(text, 'ufrag') }
   },
-  /** The user name of the server that checks are answered with now. */
+  /** The server's username fragment of the selected candidate pair. */
   async remoteUfrag() {
     const report = await held.pc.getStats()
     const transport = [...report.values()].find(({ type }) => type === 'transport')
     const pair = report.get(transport.selectedCandidatePairId)
     return report.get(pair?.remoteCandidateId)?.usernameFragment ?? ''
   },
-  /** Says goodbye, and what the transport carried until then: bytes of datagrams, those of connectivity checks left out. */
+  /** Ends the session, and returns the bytes of its transport without connectivity checks. */
   async carried() {
     const report = [...(await held.pc.getStats()).values()]
     const { bytesSent, bytesReceived } = report.find(({ type }) => type === 'transport')
     await held.stop()
     return { bytesSent, bytesReceived }
   },
-  /** Resolves when the connection is over, with what `connectionState` says then. */
+  /** Resolves when the connection is over, with its `connectionState`. */
   async over() {
     await over(held.pc)
     return held.pc.connectionState
   },
   state: () => held.pc.connectionState,
   stop: () => held.stop(),
-  /** The picture as 8 numbers, to see whether it moves. */
+  /** The video frame as text, to see whether it changes. */
   colours() {
     const context = Object.assign(document.createElement('canvas'), { width: 16, height: 9 }).getContext('2d')
     context.drawImage(document.querySelector('video'), 0, 0, 16, 9)

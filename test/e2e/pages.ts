@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Players as their projects publish them. The light build of hls.js knows nothing of redundant streams. */
+/** Players as published. The light build of hls.js does not support redundant streams. */
 const PACKAGES: Readonly<Record<string, string>> = {
   '/hls.js': 'hls.js/dist/hls.min.mjs',
   '/video.js': 'video.js/dist/video.min.js',
@@ -16,7 +16,7 @@ function fileOf(path: string): URL {
   const file = path.startsWith('/demo/') ? `../../web${path}` : OWN.includes(path) ? `.${path}` : './page.html'
   return new URL(file, import.meta.url)
 }
-/** Serves the page of a peer under whatever host name it is asked for: every name ending in `.test` is this machine. */
+/** Serves the page of a peer under any host name: every name that ends in `.test` is this machine. */
 export async function servePages(): Promise<{ origin(host: string): string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const path = request.url ?? '/'

@@ -6,14 +6,14 @@ export interface Figures {
   frames: number
   keyFrames: number
   audioBytes: number
-  /** Loudness heard (viewers). */
+  /** Received audio energy (viewers). */
   audioEnergy: number
   bytes: number
   width: number
   codecs: string[]
 }
 
-/** Sums of the video of a connection so far, as WebRTC's statistics name them; 0 where the direction has none. */
+/** Sums of a connection's video so far, named as in WebRTC's statistics; 0 if the direction has none. */
 export interface Quality {
   freezeCount: number
   /** Seconds. */
@@ -25,23 +25,23 @@ export interface Quality {
   retransmittedPacketsSent: number
 }
 
-export interface Wish {
-  /** Of the endpoint, with the host. */
+export interface PeerRequest {
+  /** The URL of the endpoint. */
   url: string
   token?: string
   codec?: string
   sourceId?: string
-  /** Of the picture that is broadcast: 1 is 1280 by 720. */
+  /** Scale of the sent video: 1 is 1280 by 720. */
   scale?: number
-  /** Broadcasts the camera and the microphone, as the browser makes them up, instead of the test picture. */
+  /** Broadcasts the browser's simulated camera and microphone instead of the test video. */
   camera?: boolean
-  /** Broadcasts this medium alone. */
+  /** Broadcasts this kind of media only. */
   only?: 'audio' | 'video'
   /** As `sendEncodings` takes them. */
   encodings?: readonly object[]
 }
 
-/** What a peer needs of a browser's page, whoever drives the browser. */
+/** What a peer needs of a page, whichever driver runs the browser. */
 export interface Tab {
   goto(url: string): Promise<unknown>
   /** Resolves when the expression is true in the page. */
@@ -60,7 +60,7 @@ export class Peer<T extends Tab = Page> {
     this.#left = left
   }
 
-  /** `left`: pages that others have left. To make a new one takes three times the work. */
+  /** `left`: pages to reuse, because a new one takes three times the work. */
   static async open<T extends Tab>(
     browser: { newPage(): Promise<T> },
     origin: string,
@@ -73,30 +73,30 @@ export class Peer<T extends Tab = Page> {
   }
 
   /** `ok`, or the status and the text of the refusal. */
-  publish(wish: Wish): Promise<string> {
-    return this.#call(`peer.publish(${JSON.stringify({ label: 'test', ...wish })})`)
+  publish(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.publish(${JSON.stringify({ label: 'test', ...request })})`)
   }
 
-  watch(wish: Wish): Promise<string> {
-    return this.#call(`peer.watch(${JSON.stringify(wish)})`)
+  watch(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.watch(${JSON.stringify(request)})`)
   }
 
   /** Watches as soon as the stream is on the air. */
-  async watchSoon(wish: Wish): Promise<void> {
-    await expect.poll(() => this.watch(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  async watchSoon(request: PeerRequest): Promise<void> {
+    await expect.poll(() => this.watch(request), { timeout: 30_000, interval: 100 }).toBe('ok')
   }
 
-  /** Publishes or watches with a client that the page holds under this name. */
-  foreign(client: string, wish: Wish): Promise<string> {
-    return this.#call(`peer.foreign(${client}, ${JSON.stringify({ label: 'test', ...wish })})`)
+  /** Publishes or watches with the page's client of this name. */
+  foreign(client: string, request: PeerRequest): Promise<string> {
+    return this.#call(`peer.foreign(${client}, ${JSON.stringify({ label: 'test', ...request })})`)
   }
 
   /** HLS, in the player of the page. */
-  hls(wish: Wish): Promise<string> {
-    return this.#call(`peer.hls(${JSON.stringify(wish)})`)
+  hls(request: PeerRequest): Promise<string> {
+    return this.#call(`peer.hls(${JSON.stringify(request)})`)
   }
 
-  /** Times are seconds of the player. */
+  /** Times are in seconds of the player. */
   played(): Promise<{ frames: number; audioBytes: number; currentTime: number; bufferedTo: number; width: number }> {
     return this.#call('peer.played()')
   }
@@ -109,12 +109,12 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.quality()')
   }
 
-  /** Media goes to this UDP port of this machine instead of the server's, in connections made from now on. */
+  /** Sends the media of later connections to this UDP port of this machine instead of the server's. */
   async through(port: number): Promise<void> {
     await this.#call(`peer.through(${port})`)
   }
 
-  /** Connections made from now on go through TURN servers, and no other way. */
+  /** Makes later connections use TURN servers only. */
   async relayedOnly(): Promise<void> {
     await this.#call('peer.relayedOnly()')
   }
@@ -124,12 +124,12 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.arriving()')
   }
 
-  /** An ICE restart; `etag` and our new `ufrag` when it was granted. A refused one is tried again by the next call. */
+  /** An ICE restart; `etag` and our new `ufrag` if the server accepted it. The next call repeats a refused one. */
   restart(ifMatch: string): Promise<{ status: number; etag?: string; ufrag?: string }> {
     return this.#call(`peer.restart(${JSON.stringify(ifMatch)})`)
   }
 
-  /** The server's ICE user name that media goes to. */
+  /** The server's ICE username fragment in use. */
   remoteUfrag(): Promise<string> {
     return this.#call('peer.remoteUfrag()')
   }
@@ -139,22 +139,22 @@ export class Peer<T extends Tab = Page> {
     return this.#call('peer.state()')
   }
 
-  /** Says goodbye, and what was carried until then. */
+  /** Ends the session, and returns the bytes that its transport carried. */
   carried(): Promise<{ bytesSent: number; bytesReceived: number }> {
     return this.#call('peer.carried()')
   }
 
-  /** Resolves when the page knows that its connection is over, with what `connectionState` says then. */
+  /** Resolves when the page sees that its connection is over, with its `connectionState`. */
   over(): Promise<string> {
     return this.#call('peer.over()')
   }
 
-  /** Says goodbye. */
+  /** Ends the session. */
   stop(): Promise<void> {
     return this.#call('peer.stop()')
   }
 
-  /** Leaves the page, and with it all connections, without a word. Once: the page may be another peer's then. */
+  /** Leaves the page without ending its session. Call it once: another peer may use the page then. */
   async close(): Promise<void> {
     if (this.#hasLeft) return
     this.#hasLeft = true
@@ -162,7 +162,7 @@ export class Peer<T extends Tab = Page> {
     this.#left.push(this.page)
   }
 
-  /** Resolves when the picture moves and the sound sounds, both from now on. */
+  /** Resolves when video and audio both play from now on. */
   async plays(): Promise<Figures> {
     const before = await this.figures()
     await expect
@@ -170,12 +170,12 @@ export class Peer<T extends Tab = Page> {
       .toSatisfy(
         ({ frames, audioBytes, audioEnergy }: Figures) =>
           frames >= before.frames + 10 && audioBytes > before.audioBytes && audioEnergy > before.audioEnergy,
-        'moving pictures and sound',
+        'moving video and audio',
       )
     return this.figures()
   }
 
-  /** Resolves when no more media arrives: the sum stands still from one look to the next. */
+  /** Resolves when no more media arrives: two readings of the sum are equal. */
   async stands(): Promise<void> {
     let last = -1
     await expect

@@ -1,17 +1,17 @@
-// Players of other projects side by side, each as its own pages show it: nothing is set but the address and that it is live.
-// What they show is read from their pictures: `countedEncoder.ts` draws the number of each picture into it.
+// Players of other projects side by side, as in their own sample pages: only the URL and live mode are set. The test
+// reads from their frames what they show: `countedEncoder.ts` draws the number into each frame.
 const { default: Hls } = await import('/hls.js')
 const { shaka, videojs } = globalThis
 
 const BITS = 14
-/** Pictures that were shown, by player. */
+/** Shown frames, by player. */
 const shown = {}
 const errors = {}
 
 const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 1 })
 const context = canvas.getContext('2d', { willReadFrequently: true })
 
-/** The number in the picture that is shown now: a column of 20 pixels for each bit, the lowest at the left. */
+/** The number of the current frame: a column of 20 pixels for each bit, the lowest bit at the left. */
 function numberOf(video) {
   context.drawImage(video, 0, 90, 320, 1, 0, 0, 320, 1)
   const { data } = context.getImageData(0, 0, 320, 1)
@@ -22,11 +22,11 @@ function numberOf(video) {
 
 function observe(name) {
   const video = document.querySelector(`#${name}`)
-  const pictures = []
-  shown[name] = pictures
+  const frames = []
+  shown[name] = frames
   errors[name] = []
   const look = () => {
-    pictures.push({ number: numberOf(video), decoded: video.getVideoPlaybackQuality().totalVideoFrames })
+    frames.push({ number: numberOf(video), decoded: video.getVideoPlaybackQuality().totalVideoFrames })
     video.requestVideoFrameCallback(look)
   }
   video.requestVideoFrameCallback(look)
@@ -60,6 +60,6 @@ const PLAYERS = {
 
 globalThis.players = {
   play: (name, url) => PLAYERS[name](url),
-  /** What a player has shown since it began: the number of each picture, and how many were decoded by then. */
-  seen: (name) => ({ pictures: shown[name], errors: errors[name] }),
+  /** What a player has shown so far: the number of each frame, and the frames decoded by then. */
+  seen: (name) => ({ frames: shown[name], errors: errors[name] }),
 }

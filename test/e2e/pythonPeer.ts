@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** Where Debian puts what the peers need. */
+/** Debian's path of the peers' packages. */
 const LIBRARIES = process.arch === 'arm64' ? '/usr/lib/aarch64-linux-gnu' : '/usr/lib/x86_64-linux-gnu'
 const PYTHON = '/usr/lib/python3/dist-packages'
 
@@ -16,7 +16,7 @@ export const hasGStreamer = [
 ].every((path) => existsSync(path))
 
 export interface PythonPeer {
-  /** What it said of this, now or later. */
+  /** The value that it has printed, or will print, for `field`. */
   says(field: string): Promise<unknown>
   stop(): void
 }
@@ -24,7 +24,7 @@ export interface PythonPeer {
 /** A WebRTC stack that shares no code with browsers. */
 export const aiortc = (...argv: string[]): PythonPeer => pythonPeer('aiortc_peer.py', argv)
 
-/** Another: the one of GStreamer, whose offers are what people write into a pipeline. */
+/** GStreamer's WebRTC stack, with the offers of common pipelines. */
 export const gstreamer = (...argv: string[]): PythonPeer => pythonPeer('gstreamer_peer.py', argv)
 
 function pythonPeer(script: string, argv: readonly string[]): PythonPeer {
@@ -33,14 +33,14 @@ function pythonPeer(script: string, argv: readonly string[]): PythonPeer {
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const said = new Map<string, unknown>()
+  const printed = new Map<string, unknown>()
   return {
     async says(field) {
       for (;;) {
-        if (said.has(field)) return said.get(field)
+        if (printed.has(field)) return printed.get(field)
         const { done, value } = await lines.next()
         if (done === true) throw new Error(complaint)
-        for (const [name, what] of Object.entries(JSON.parse(value) as object)) said.set(name, what)
+        for (const [name, what] of Object.entries(JSON.parse(value) as object)) printed.set(name, what)
       }
     },
     stop: () => void child.kill('SIGKILL'),

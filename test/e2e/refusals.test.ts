@@ -10,7 +10,7 @@ let viewer: Peer
 
 const SOON = { timeout: 30_000, interval: 100 }
 
-/** The stream `secured` is on the air for all of this file. */
+/** The stream `secured` is on the air in all tests of this file. */
 const name = 'secured'
 const streams = [{ streamName: name }]
 
@@ -20,8 +20,8 @@ beforeAll(async () => {
   ;[publisher, viewer] = [await stage.peer(), await stage.peer('watch.allowed.test')]
   expect(await publisher.publish({ url: stage.whip(name), token })).toBe('ok')
   const { token: subscribe } = await stage.token('subscribe', { streams })
-  const wish = { url: stage.whep(name), token: subscribe }
-  await vi.waitUntil(async () => (await viewer.watch(wish)) === 'ok', SOON)
+  const request = { url: stage.whep(name), token: subscribe }
+  await vi.waitUntil(async () => (await viewer.watch(request)) === 'ok', SOON)
 })
 afterAll(() => stage.close())
 
@@ -31,16 +31,16 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number][1]
 
-/** What a page is told that tries with this token. */
+/** The result that a page gets with this token. */
 async function tried(kind: Kind, token: string, { stream = name, page = viewer } = {}): Promise<string> {
-  const said = await (kind === 'publish'
+  const answer = await (kind === 'publish'
     ? page.publish({ url: stage.whip(stream), token })
     : page.watch({ url: stage.whep(stream), token }))
-  if (said === 'ok') await page.stop()
-  return said
+  if (answer === 'ok') await page.stop()
+  return answer
 }
 
-/** The same from another address, which a trusted proxy vouches for; the offer is none, so an admission is a 400. */
+/** The same from another address behind a trusted proxy. The offer is invalid, so an admission is a 400. */
 async function triedFrom(address: string, kind: Kind, token: string): Promise<string> {
   const url = kind === 'publish' ? stage.whip(name) : stage.whep(name)
   const headers = { 'content-type': 'application/sdp', authorization: `Bearer ${token}`, 'x-forwarded-for': address }
@@ -51,7 +51,7 @@ async function triedFrom(address: string, kind: Kind, token: string): Promise<st
 
 const made = async (kind: Kind, body: object = {}) => (await stage.token(kind, { streams, ...body })).token
 
-describe.each(KINDS)('refused over %s, in the words of the interface', (_, kind) => {
+describe.each(KINDS)("refused over %s, with the interface's own texts", (_, kind) => {
   const other: Kind = kind === 'publish' ? 'subscribe' : 'publish'
 
   test('no token, an unknown one, one of the other kind', async () => {
@@ -61,37 +61,37 @@ describe.each(KINDS)('refused over %s, in the words of the interface', (_, kind)
     expect(await tried(kind, await made(other))).toBe(text)
   })
 
-  test('a token that is switched off', async () => {
+  test('a disabled token', async () => {
     const { id, token } = await stage.token(kind, { streams })
     await stage.api('PUT', `/api/${kind}_token/${id}`, { isActive: false })
     expect(await tried(kind, token)).toBe('401 Unauthorized: Token disabled')
   })
 
-  test('a token past its time', async () => {
+  test('an expired token', async () => {
     const token = await made(kind, { expires: 1 })
     await expect.poll(() => triedFrom('127.0.0.1', kind, token), SOON).toBe('401 Unauthorized: Token expired')
   })
 
   test('another stream', async () => {
-    const said = await tried(kind, await made(kind), { stream: 'other' })
-    expect(said).toBe('401 Unauthorized: StreamName is not valid for token')
+    const answer = await tried(kind, await made(kind), { stream: 'other' })
+    expect(answer).toBe('401 Unauthorized: StreamName is not valid for token')
   })
 
-  test('a page of another origin, while one of an allowed origin is let in', async () => {
+  test('a page of another origin, but not of an allowed origin', async () => {
     const token = await made(kind, { allowedOrigins: ['*.allowed.test'] })
     expect(await tried(kind, token, { page: publisher })).toBe('401 Unauthorized: Origin not allowed')
     expect(await triedFrom('127.0.0.1', kind, token)).toBe('401 Unauthorized: Origin not allowed')
     if (kind === 'subscribe') expect(await tried(kind, token)).toBe('ok')
   })
 
-  test('another address, while a listed one is let in', async () => {
+  test('another address, but not a listed one', async () => {
     const token = await made(kind, { allowedIpAddresses: ['198.51.100.0/24'] })
     expect(await tried(kind, token)).toBe('401 Unauthorized: IP Address not allowed')
     expect(await triedFrom('203.0.113.7', kind, token)).toBe('401 Unauthorized: IP Address not allowed')
     expect(await triedFrom('198.51.100.7', kind, token)).toBe('admitted')
   })
 
-  test('more addresses than are bound on usage', async () => {
+  test('more addresses than bind-on-usage allows', async () => {
     const token = await made(kind, { bindIpsOnUsage: 1 })
     expect(await triedFrom('198.51.100.7', kind, token)).toBe('admitted')
     expect(await tried(kind, token)).toBe('401 Unauthorized: IP Address not allowed')
@@ -104,7 +104,7 @@ describe.each(KINDS)('refused over %s, in the words of the interface', (_, kind)
   })
 })
 
-/** What a player of HLS is told, as a page of `origin` and from `address`. */
+/** The answer to an HLS player, as a page of `origin` and from `address`. */
 async function triedHls(token: string, { stream = name, origin = '', address = '' } = {}): Promise<string> {
   const headers = {
     ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
@@ -115,7 +115,7 @@ async function triedHls(token: string, { stream = name, origin = '', address = '
   return `${response.status} ${await response.text()}`
 }
 
-/** What an encoder is told. */
+/** The error text that an encoder gets. */
 async function triedRtmp(token: string, stream = name): Promise<string> {
   const { port, pathname } = new URL(stage.rtmp(stream, token).replace('rtmp:', 'http:'))
   const client = await RtmpClient.open(Number(port))
@@ -138,7 +138,7 @@ describe.each([
   const refusal = (token: string, stream = name) =>
     protocol === 'HLS' ? triedHls(token, { stream }) : triedRtmp(token, stream)
 
-  test('by what the token is, and what it is for', async () => {
+  test('by the kind of the token and its rules', async () => {
     const invalid = '401 Unauthorized: Invalid token'
     expect(await refusal('')).toBe(invalid)
     expect(await refusal('f'.repeat(64))).toBe(invalid)
@@ -154,7 +154,7 @@ describe.each([
   })
 })
 
-test('a player of HLS is refused by its page and its address', async () => {
+test('an HLS player is refused by its origin and its address', async () => {
   const page = await made('subscribe', { allowedOrigins: ['*.allowed.test'] })
   const foreign = '401 Unauthorized: Origin not allowed'
   expect(await triedHls(page)).toBe(foreign)
@@ -166,7 +166,7 @@ test('a player of HLS is refused by its page and its address', async () => {
   expect(await triedHls(bound, { address: '198.51.100.8' })).toBe('401 Unauthorized: IP Address not allowed')
 })
 
-test('an encoder cannot use a token for pages or addresses, and is told why', async () => {
+test('an encoder cannot use a token with origin or address rules, and gets the reason', async () => {
   const page = await made('publish', { allowedOrigins: ['*.allowed.test'] })
   expect(await triedRtmp(page)).toBe('401 Unauthorized: Origin not allowed (RTMP has no origin)')
   const filters = '401 Unauthorized: IP filters are not supported with RTMP'
@@ -174,7 +174,7 @@ test('an encoder cannot use a token for pages or addresses, and is told why', as
   expect(await triedRtmp(await made('publish', { bindIpsOnUsage: 1 }))).toBe(filters)
 })
 
-test('a stream that nobody publishes: over HLS a 404, which players try again', async () => {
+test('an unpublished stream is a 404 over HLS, which players retry', async () => {
   const { token } = await stage.token('subscribe', { streams: [{ streamName: 'silent' }] })
   expect(await tried('subscribe', token, { stream: 'silent' })).toBe('409 Stream not being published')
   expect(await triedHls(token, { stream: 'silent' })).toBe('404 Stream not being published')
@@ -192,7 +192,7 @@ describe('self-signed tokens', () => {
     return `${input}.${createHmac('sha256', parent.token).update(input).digest('base64url')}`
   }
 
-  test('one plays; one that is spent, forged, or narrowed to another page does not', async () => {
+  test('one plays; a used-up or forged one, or one for another origin, does not', async () => {
     const parent = await stage.token('subscribe', { streams })
     expect(await tried('subscribe', signed(parent, {}))).toBe('ok')
     expect(await tried('subscribe', signed({ ...parent, token: 'f'.repeat(64) }, {}))).toBe(
@@ -204,7 +204,7 @@ describe('self-signed tokens', () => {
   })
 })
 
-test('through all of this the broadcast went on', async () => {
+test('the broadcast has continued through all of this', async () => {
   const { token } = await stage.token('subscribe', { streams })
   const peer = await stage.peer()
   expect(await peer.watch({ url: stage.whep(name), token })).toBe('ok')

@@ -14,7 +14,7 @@ afterAll(() => stage.close())
 
 const streams = [{ streamName: 'studio' }]
 
-test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, for who has a token', async () => {
+test('an RTMP broadcast plays over HLS in hls.js and over WHEP, for viewers with a token', async () => {
   const { token } = await stage.token('publish', { streams, subscribeRequiresAuth: true })
   const subscribe = await stage.token('subscribe', { streams })
   const broadcast = encoder(stage.rtmp('studio', token))
@@ -30,8 +30,8 @@ test('what an encoder sends over RTMP plays over HLS in hls.js and over WHEP, fo
   expect((await page.played()).width).toBe(640)
 
   const viewer = await stage.peer()
-  const wish = { url: stage.whep('studio'), token: subscribe.token }
-  await viewer.watchSoon(wish)
+  const request = { url: stage.whep('studio'), token: subscribe.token }
+  await viewer.watchSoon(request)
   expect(await viewer.plays()).toMatchObject({ codecs: ['audio/opus', 'video/H264'], width: 640 })
   await broadcast.stop()
   await viewer.stands()
@@ -54,6 +54,6 @@ test.each([
     async () => (await stage.token('publish', { streams, allowedIpAddresses: ['127.0.0.1'] })).token,
     'Unauthorized: IP filters are not supported with RTMP',
   ],
-])('an encoder with %s is told why', async (_, token, text) => {
+])('an encoder with %s gets the reason', async (_, token, text) => {
   expect(await encoder(stage.rtmp('studio', await token())).ended).toContain(text)
 })

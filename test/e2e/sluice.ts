@@ -12,16 +12,16 @@ export interface Token {
   token: string
 }
 
-/** A server as `npm start` starts it, a browser, and pages on hosts of their own. */
+/** A server as `npm start` runs it, a browser, and pages on hosts of their own. */
 export interface Stage {
   server: Served
   accountId: string
   /** An API secret. */
   secret: string
   browser: Browser
-  /** Where pages of `host` are. */
+  /** The URL of a page of `host`. */
   origin(host: string): string
-  /** A page of `host`; every name ending in `.test` is this machine. */
+  /** A page of `host`; every name that ends in `.test` is this machine. */
   peer(host?: string): Promise<Peer>
   whip(stream: string): string
   whep(stream: string): string
@@ -29,11 +29,11 @@ export interface Stage {
   rtmp(stream: string, token: string): string
   api(method: string, path: string, body?: unknown): Promise<{ status: number; data: ReturnType<typeof JSON.parse> }>
   token(kind: 'publish' | 'subscribe', body: object): Promise<Token>
-  /** The live management interface; `data` of what is not refused. */
+  /** The channels interface; returns `data`, and throws on a refusal. */
   v2(method: string, path: string, body?: unknown): Promise<ReturnType<typeof JSON.parse>>
-  /** Where the encoder of a stream key pushes. */
+  /** The URL that the encoder of a stream key pushes to. */
   ingest(streamKey: string): string
-  /** The processes that an engine has now. */
+  /** The current processes of an engine. */
   engine(id: string): Promise<number[]>
   /** The relay processes. */
   relays(): number[]
@@ -55,7 +55,7 @@ export async function setStage(settings: Record<string, string> = {}): Promise<S
     })
     return { status: response.status, data: ((await response.json()) as { data: unknown }).data }
   }
-  // Most stages need none, and a process for it takes half a second.
+  // Most stages need none, and starting it takes half a second.
   let credential: Promise<string> | null = null
   const makeCredential = async (): Promise<string> =>
     (await command(['--data', dir, 'credential', 'create', '--name', 'e2e'], around)).stdout.trim()

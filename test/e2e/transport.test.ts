@@ -15,17 +15,17 @@ afterAll(() => stage.close())
 
 const SOON = { timeout: 30_000, interval: 100 }
 
-/** A page that is gone when the test is over, whatever became of it: the next one counts sessions. */
+/** A page that closes with the test, whatever its result: the next test counts sessions. */
 async function newPeer(): Promise<Peer> {
   const peer = await stage.peer()
   onTestFinished(() => peer.close())
   return peer
 }
 
-async function broadcast(stream: string, wish: object = {}) {
+async function broadcast(stream: string, request: object = {}) {
   const { token } = await stage.token('publish', { streams: [{ streamName: stream, isRegex: false }] })
   const peer = await newPeer()
-  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  expect(await peer.publish({ url: stage.whip(stream), token, ...request })).toBe('ok')
   return peer
 }
 
@@ -35,7 +35,7 @@ async function view(stream: string) {
   return peer
 }
 
-/** A viewer that says itself what it can receive. */
+/** A viewer that sends its own bandwidth estimates. */
 async function scriptedViewer(stream: string): Promise<TestViewer> {
   const viewer = new TestViewer('vp8')
   const headers = { 'content-type': 'application/sdp' }
@@ -45,7 +45,7 @@ async function scriptedViewer(stream: string): Promise<TestViewer> {
   return viewer
 }
 
-/** Says over and over that `kilobits` per second can be received, until the newest keyframe is as wanted. */
+/** Repeats an estimate of `kilobits` per second until the newest keyframe is as expected. */
 async function limit({ pc, packets }: TestViewer, kilobits: number, isWanted: (width: number) => boolean) {
   const feedback = new ReceiverEstimatedMaxBitrate({ senderSsrc: 1, ssrcNum: 0, brExp: 10, brMantissa: kilobits })
   await expect
@@ -64,13 +64,13 @@ const widths = (packets: readonly RtpPacket[]): number[] =>
 const steps = (numbers: readonly number[], modulus: number): number[] =>
   numbers.slice(1).map((value, at) => (value - (numbers[at] ?? 0) + modulus) % modulus)
 
-/** The 15 bits that Chrome counts pictures with, each layer from another number on (RFC 7741 section 4.2). */
+/** Chrome's 15-bit frame counter, with a different start for each layer (RFC 7741 section 4.2). */
 const pictureId = ({ payload }: RtpPacket): number => payload.readUInt16BE(2) & 0x7fff
 
-test('of several layers each viewer gets the largest that it can receive, and changes at a keyframe without a gap', async () => {
+test('with simulcast each viewer gets the largest layer for its bandwidth, and switches at a keyframe without a gap', async () => {
   const publisher = await broadcast('layers', { codec: 'vp8', scale: 0.75, encodings: LAYERS })
   const watcher = await view('layers')
-  // On a busy machine the browser leaves its largest layer out; two are enough to choose from.
+  // On a busy machine the browser disables its largest layer; two are enough for a choice.
   await expect.poll(async () => (await publisher.arriving()).length, SOON).toBeGreaterThanOrEqual(2)
   await expect.poll(async () => (await watcher.figures()).width, SOON).toBeGreaterThan(SMALLEST)
   const viewer = await scriptedViewer('layers')
@@ -89,14 +89,14 @@ test('of several layers each viewer gets the largest that it can receive, and ch
   const jumps = steps(packets.map(pictureId), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
   expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
-  // A browser without enough of the processor takes that for congestion; it climbs back.
+  // A browser without enough processor time takes that for congestion; it recovers.
   await expect.poll(async () => (await watcher.figures()).width, { timeout: 30_000 }).toBeGreaterThan(SMALLEST)
   await viewer.close()
 }, 300_000)
 
 /**
- * The tag after a restart whose credentials are in use. A browser whose new ports were ready before it had read the answer
- * stays with those that it knew, which is its right: it is asked again.
+ * The entity-tag after a restart whose credentials are in use. A browser whose new ports were ready before it had read
+ * the answer may stay with the old ones, so the restart is repeated.
  */
 async function restarted(peer: Peer, tag: string, tries = 5): Promise<string> {
   const granted = await peer.restart(tag)
@@ -108,7 +108,7 @@ async function restarted(peer: Peer, tag: string, tries = 5): Promise<string> {
   return restarted(peer, etag, tries - 1)
 }
 
-test('publisher and viewer restart ICE: pictures go on over the new credentials, and the old tag is refused', async () => {
+test('publisher and viewer restart ICE: video continues with the new credentials, and the old tag is refused', async () => {
   const publisher = await broadcast('restart')
   const watcher = await view('restart')
   await watcher.plays()
@@ -121,7 +121,7 @@ test('publisher and viewer restart ICE: pictures go on over the new credentials,
   }
 })
 
-test('the reports agree within 2% with what the browsers say that their transports carried', async () => {
+test('the reports agree within 2% with the transport statistics of the browsers', async () => {
   const publisher = await broadcast('counted', { scale: 0.75 })
   const watcher = await view('counted')
   await expect.poll(async () => (await watcher.figures()).bytes, SOON).toBeGreaterThan(400_000)

@@ -20,11 +20,11 @@ async function open(): Promise<Peer> {
   return peer
 }
 
-test('a browser that reaches nothing but the TURN server that the answer names broadcasts, and another one watches', async () => {
+test('a browser that can reach only the TURN server in the answer broadcasts, and another one watches', async () => {
   const { token } = await stage.token('publish', { streams: [{ streamName: 'wall' }] })
   const [publisher, viewer] = [await open(), await open()]
   expect(await publisher.publish({ url: stage.whip('wall'), token })).toBe('ok')
-  const wish = { url: stage.whep('wall') }
-  await viewer.watchSoon(wish)
+  const request = { url: stage.whep('wall') }
+  await viewer.watchSoon(request)
   await viewer.plays()
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'turn-server'
 import { freeUdpPort } from '../support/lossyUdp.ts'
 
-/** A TURN server of this machine, that relays to this machine too. */
+/** A TURN server on this machine, which relays to this machine too. */
 export interface Turn {
   /** As `webrtc.iceServers` takes it. */
   readonly entry: string

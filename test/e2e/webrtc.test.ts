@@ -20,21 +20,21 @@ async function open(host?: string): Promise<Peer> {
   return peer
 }
 
-async function broadcast(stream: string, { token }: Token, wish: { codec?: string; sourceId?: string } = {}) {
+async function broadcast(stream: string, { token }: Token, request: { codec?: string; sourceId?: string } = {}) {
   const peer = await open()
-  expect(await peer.publish({ url: stage.whip(stream), token, ...wish })).toBe('ok')
+  expect(await peer.publish({ url: stage.whip(stream), token, ...request })).toBe('ok')
   return peer
 }
 
 /** Watches as soon as the stream is on the air. */
 async function view(stream: string, token?: Token, sourceId = ''): Promise<Peer> {
   const peer = await open()
-  const wish = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
-  await peer.watchSoon(wish)
+  const request = { url: stage.whep(stream), sourceId, ...(token ? { token: token.token } : {}) }
+  await peer.watchSoon(request)
   return peer
 }
 
-/** Session ids of those who publish a stream. */
+/** Session ids of a stream's publishers. */
 async function publishersOf(stream: string): Promise<string[]> {
   const { data } = await stage.api('GET', '/api/sessions')
   const sessions = data as { id: string; action: string; streamName: string }[]
@@ -47,7 +47,7 @@ describe('WHIP to WHEP', () => {
   test.each([
     ['h264', 'video/H264'],
     ['vp8', 'video/VP8'],
-  ])('%s: moving pictures and sound, and who joins late sees them too', async (codec, mimeType) => {
+  ])('%s: video and audio play, also for a viewer that joins late', async (codec, mimeType) => {
     const publisher = await broadcast(`film-${codec}`, await publishToken(), { codec })
     const first = await view(`film-${codec}`)
     expect((await first.plays()).codecs).toEqual(['audio/opus', mimeType])
@@ -90,14 +90,14 @@ describe('tokens', () => {
     await closeAll()
   })
 
-  test('who deletes a token ends its viewers, and no others', async () => {
+  test('deleting a token ends its viewers, and no others', async () => {
     await broadcast('club', await publishToken({ subscribeRequiresAuth: true }))
     const [taken, kept] = [await subscribeToken(), await subscribeToken()]
     const [leaving, staying] = [await view('club', taken), await view('club', kept)]
     await Promise.all([leaving.plays(), staying.plays()])
     const over = leaving.over()
     expect((await stage.api('DELETE', `/api/subscribe_token/${taken.id}`)).status).toBe(200)
-    // The page knows before the browser does.
+    // The page sees it before the browser's ICE does.
     expect(await over).toBe('connected')
     await leaving.stands()
     await staying.plays()
@@ -106,7 +106,7 @@ describe('tokens', () => {
     await closeAll()
   })
 
-  test('a stream of sound alone is heard with the usual offer of both, and a page knows at once that its token is gone', async () => {
+  test('an audio-only stream plays with the usual offer of both, and the page sees at once that its token is deleted', async () => {
     const speaker = await open()
     const { token } = await publishToken({ subscribeRequiresAuth: true })
     expect(await speaker.publish({ url: stage.whip('talk'), token, only: 'audio' })).toBe('ok')
@@ -119,7 +119,7 @@ describe('tokens', () => {
     await closeAll()
   })
 
-  test('who deletes a publish token ends its broadcast', async () => {
+  test('deleting a publish token ends its broadcast', async () => {
     const token = await publishToken()
     await broadcast('brief', token)
     const viewer = await view('brief')
@@ -132,7 +132,7 @@ describe('tokens', () => {
   })
 })
 
-test('a relay process that is killed takes its sessions along, is told of, and is there again for the next', async () => {
+test('a killed relay process takes its sessions with it, is logged, and restarts for the next ones', async () => {
   const token = await publishToken()
   const publisher = await broadcast('phoenix', token)
   const viewer = await view('phoenix')
@@ -144,9 +144,9 @@ test('a relay process that is killed takes its sessions along, is told of, and i
   await expect.poll(() => stage.server.log()).toContain('a media process died')
   await publisher.close()
   const again = await open()
-  const wish = { url: stage.whip('phoenix'), token: token.token }
-  // Until the next process listens, who comes is told to come again.
-  await expect.poll(() => again.publish(wish), { timeout: 30_000, interval: 100 }).toBe('ok')
+  const request = { url: stage.whip('phoenix'), token: token.token }
+  // Until the next process listens, clients get a 503 with Retry-After.
+  await expect.poll(() => again.publish(request), { timeout: 30_000, interval: 100 }).toBe('ok')
   const next = await view('phoenix')
   await next.plays()
   expect(stage.relays().some((pid) => relays.includes(pid))).toBe(false)

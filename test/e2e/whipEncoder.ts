@@ -1,23 +1,24 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 
-export interface WhipWish {
+export interface WhipRequest {
   readonly url: string
   readonly token: string
-  /** The UDP port of this machine that its media goes to instead of the server's. */
+  /** The UDP port of this machine that gets its media instead of the server's. */
   readonly through: number
 }
 
 /**
- * An encoder that broadcasts over WHIP the way OBS does: on libdatachannel, H.264 of profile high that its offer calls
- * constrained baseline, a keyframe every two seconds whatever it is asked for, what got lost sent again on the same SSRC (no
- * RTX), no congestion control. ffmpeg makes the picture and the tone. Resolves when it is on the air.
+ * An encoder that broadcasts over WHIP as OBS does. It runs on libdatachannel and sends H.264 of profile high, which
+ * its offer calls constrained baseline. It sends a keyframe every two seconds and ignores requests for one. It
+ * retransmits on the same SSRC (no RTX) and has no congestion control. ffmpeg makes video and tone. Resolves when it is
+ * on the air.
  */
-export async function whipEncoder(wish: WhipWish): Promise<{ stop(): Promise<void> }> {
+export async function whipEncoder(request: WhipRequest): Promise<{ stop(): Promise<void> }> {
   const child = fork(new URL('./whipEncoderProcess.ts', import.meta.url), [], { execArgv: [] })
   const ended = once(child, 'exit')
-  child.send(wish)
-  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; what it said is above')))
+  child.send(request)
+  const failed = ended.then(() => Promise.reject(new Error('the encoder ended; its output is above')))
   await Promise.race([once(child, 'message'), failed])
   failed.catch(() => undefined)
   return {

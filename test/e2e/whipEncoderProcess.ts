@@ -4,17 +4,17 @@ import { once } from 'node:events'
 import * as library from 'node-datachannel'
 import type { Track } from 'node-datachannel'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WhipWish } from './whipEncoder.ts'
+import type { WhipRequest } from './whipEncoder.ts'
 
-// What `whipEncoder` starts: a process of its own, so that a fault of the native library is not one of the tests' process.
-// Told where to go by its parent's message, it says `on the air`, and ends when the parent hangs up.
+// The process that `whipEncoder` starts, so that a crash of the native library does not end the tests. A message of its
+// parent gives the URL. It says `on the air`, and ends with its parent.
 const [AUDIO, VIDEO] = [
   { payloadType: 111, ssrc: 0xa0d10, clockRate: 48_000 },
   { payloadType: 96, ssrc: 0x71de0, clockRate: 90_000 },
 ]
 const RTP_HEAD = 12
 const CONNECT_MS = 30_000
-/** Whatever becomes of us, ffmpeg ends after so many seconds. */
+/** ffmpeg ends after this number of seconds in any case. */
 const LONGEST = 600
 const FRAMES_PER_SECOND = 30
 const OPUS_SAMPLES = 960
@@ -24,9 +24,9 @@ const PICTURE = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND}
   -profile:v high -pix_fmt yuv420p -g 60 -b:v 1500k -x264-params aud=1 -f h264 -`
 const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
 
-process.once('message', (wish: WhipWish) => void encode(wish))
+process.once('message', (request: WhipRequest) => void encode(request))
 
-async function encode(wish: WhipWish): Promise<void> {
+async function encode(request: WhipRequest): Promise<void> {
   const peer = new library.PeerConnection('encoder', { iceServers: [], bindAddress: '127.0.0.1' })
   const audio = new library.Audio('0', 'SendOnly')
   audio.addOpusCodec(AUDIO.payloadType)
@@ -34,22 +34,22 @@ async function encode(wish: WhipWish): Promise<void> {
   const video = new library.Video('1', 'SendOnly')
   video.addH264Codec(VIDEO.payloadType)
   video.addSSRC(VIDEO.ssrc, 'encoder', 'stream', 'video')
-  const [sound, picture] = [peer.addTrack(audio), peer.addTrack(video)]
-  const clocks = { sound: packetizing(sound, AUDIO), picture: packetizing(picture, VIDEO) }
+  const [audioTrack, videoTrack] = [peer.addTrack(audio), peer.addTrack(video)]
+  const clocks = { audio: packetizing(audioTrack, AUDIO), video: packetizing(videoTrack, VIDEO) }
   peer.setLocalDescription()
   await until(() => peer.gatheringState() === 'complete')
-  const answer = await fetch(wish.url, {
+  const answer = await fetch(request.url, {
     method: 'POST',
-    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${wish.token}` },
+    headers: { 'content-type': 'application/sdp', authorization: `Bearer ${request.token}` },
     body: peer.localDescription()?.sdp ?? '',
   })
   const sdp = await answer.text()
   if (answer.status !== 201) throw new Error(`${answer.status} ${sdp}`)
-  const moved = sdp.replaceAll(/(a=candidate:\S+ \d+ udp \d+ \S+) \d+ typ/gi, `$1 ${wish.through} typ`)
+  const moved = sdp.replaceAll(/(a=candidate:\S+ \d+ udp \d+ \S+) \d+ typ/gi, `$1 ${request.through} typ`)
   peer.setRemoteDescription(moved.replaceAll(/a=candidate:\S+ \d+ tcp .*\r\n/gi, ''), 'answer')
-  await until(() => sound.isOpen() && picture.isOpen())
-  const children = [takePicture(picture, clocks.picture), await takeTone(sound, clocks.sound)]
-  const resource = new URL(answer.headers.get('location') ?? '', wish.url)
+  await until(() => audioTrack.isOpen() && videoTrack.isOpen())
+  const children = [takeVideo(videoTrack, clocks.video), await takeTone(audioTrack, clocks.audio)]
+  const resource = new URL(answer.headers.get('location') ?? '', request.url)
   process.once('disconnect', () => {
     for (const child of children) child.kill('SIGKILL')
     void fetch(resource, { method: 'DELETE' }).finally(() => process.exit())
@@ -64,7 +64,10 @@ async function until(isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** What OBS puts between its encoder and the wire. The time of what is sent next is set in what is returned. */
+/**
+ * OBS's chain between its encoder and the network. The caller sets the time of the next frame in the returned
+ * configuration.
+ */
 function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDIO): { timestamp: number } {
   const config = new library.RtpPacketizationConfig(ssrc, 'encoder', payloadType, clockRate)
   const packetizer =
@@ -77,7 +80,7 @@ function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDI
   return config
 }
 
-function takePicture(track: Track, clock: { timestamp: number }): ChildProcess {
+function takeVideo(track: Track, clock: { timestamp: number }): ChildProcess {
   const child = ffmpeg(PICTURE)
   let rest: Buffer = Buffer.alloc(0)
   child.stdout?.on('data', (chunk: Buffer) => {

@@ -11,7 +11,7 @@ const ask = (question: object) =>
   sluice.call('POST', '/api/access/check', { action: 'publish', protocol: 'whip', ip: '192.0.2.1', ...question })
 const log = async (query = '') => (await sluice.call('GET', `/api/access/log${query}`)).json
 
-it('keeps refusals and, when asked to, admissions, newest first, and finds them by every filter', async () => {
+it('stores refusals and, if enabled, admissions, lists them newest first, and finds them by every filter', async () => {
   const made = await sluice.call('POST', '/api/publish_token', { label: 'a', streams: [{ streamName: 'show' }] })
   const { id, token } = made.json.data
   await ask({ streamName: 'show', token, origin: 'https://a.example' })
@@ -42,7 +42,7 @@ it('keeps refusals and, when asked to, admissions, newest first, and finds them 
   expect(JSON.stringify(await log())).not.toContain(token)
 })
 
-it('pages by a cursor that holds while rows are added, and refuses one that is not its own', async () => {
+it('pages with a cursor that stays valid while rows are added, and refuses a foreign cursor', async () => {
   for (let i = 0; i < 25; i++) await ask({ streamName: `paged-${i}`, token: 'x' })
   const first = await log('?code=invalid_token&limit=10')
   expect(first.pagination.hasMore).toBe(true)
@@ -74,7 +74,7 @@ it.each(['limit=0', 'limit=101', 'tokenId=x', 'address=1.2.3', 'code=nope', 'all
   },
 )
 
-it('a flood of refusals is folded and bounded, and says so; of an account that does not exist there is nothing', async () => {
+it('folds and bounds a flood of refusals and reports it; records nothing for an account that does not exist', async () => {
   const made = await sluice.call('POST', '/api/publish_token', {
     label: 'vip',
     streams: [{ streamName: 'vip.*', isRegex: true }],

@@ -12,7 +12,7 @@ afterAll(() => live.close())
 const call: RunningApp['call'] = (...sent) => live.running.call(...sent)
 const TWICE = ['comes twice; send it once']
 
-describe('a property that comes twice', () => {
+describe('a duplicate property', () => {
   it.each([
     [
       'on create',
@@ -44,7 +44,7 @@ describe('a property that comes twice', () => {
       'ip',
     ],
     [
-      'of a check, past the lane',
+      'of a check, on the framework',
       'POST',
       '/api/access/check/',
       '{"action":"publish","protocol":"whip","streamName":"s","ip":"192.0.2.1","ip":"192.0.2.2"}',
@@ -90,7 +90,7 @@ describe('a body', () => {
     expect(answer.headers.get('accept-encoding')).toBe('identity')
   })
 
-  it('with a content encoding is refused only to those who may ask', async () => {
+  it('with a content encoding is refused only after authentication', async () => {
     const headers = { 'content-encoding': 'gzip', authorization: 'Bearer nope' }
     expect((await call('POST', '/api/publish_token', gzipSync('{}'), headers)).status).toBe(401)
   })
@@ -105,7 +105,7 @@ describe('a body', () => {
     ['identity as its encoding', JSON.stringify(token), { 'content-encoding': 'identity' }],
     ['a byte order mark', `\uFEFF${JSON.stringify(token)}`, {}],
     ['a charset', JSON.stringify(token), { 'content-type': 'application/json;charset=utf-8' }],
-  ])('with %s is taken', async (_what, body, headers) => {
+  ])('with %s is accepted', async (_what, body, headers) => {
     expect((await call('POST', '/api/publish_token', body, headers as Record<string, string>)).status).toBe(200)
   })
 })
@@ -120,7 +120,7 @@ describe('a request that takes no body', () => {
     ;[channel, engine, ingest] = [made.id, made.engines[0].id, made.ingests[0].id]
   })
 
-  it('is refused with one, by the name of each property, and nothing is done', async () => {
+  it('is refused with one, names each property, and changes nothing', async () => {
     const paths = [`/channels/${channel}/start`, `/engines/${engine}/stop`, `/ingests/${ingest}/rotate-key`]
     for (const path of paths) {
       const { status, json } = await live.v2('POST', path, { at: 'tomorrow' })
@@ -138,20 +138,20 @@ describe('a request that takes no body', () => {
     expect((await call('POST', '/api/stream/stop/all', '[]')).json.data.errors).toHaveProperty('body')
   })
 
-  it('is answered with an empty one, or with none but the content type', async () => {
+  it('accepts an empty body, and a content type without a body', async () => {
     for (const body of [undefined, '', '{}', 'null']) {
       expect((await live.v2('POST', `/engines/${engine}/stop`, body)).status).toBe(204)
       expect((await call('POST', '/api/stream/stop/all', body)).status).toBe(200)
     }
   })
 
-  it('says that a feature is missing before it looks at the body', async () => {
+  it('reports a missing feature before it reads the body', async () => {
     expect((await live.v2('POST', `/channels/${channel}/custom-endpoints`, { name: 'x' })).status).toBe(501)
   })
 })
 
 describe('a name', () => {
-  it.each([' ', '\u3000\u00a0', '\u200b'])('of nothing that can be seen is refused: %j', async (name) => {
+  it.each([' ', '\u3000\u00a0', '\u200b'])('without a visible character is refused: %j', async (name) => {
     const why = 'must have a character that can be seen'
     const channel = await live.v2('POST', '/channels', { name, ingests: [{ name, type: 'rtmp-push' }] })
     expect([channel.status, channel.json.details]).toEqual([
@@ -167,7 +167,7 @@ describe('a name', () => {
     expect(ladder.json.details).toEqual([{ path: 'name', message: why }])
   })
 
-  it('may have spaces, and be of any script', async () => {
+  it('may contain spaces and any script', async () => {
     for (const name of ['Main stage', 'スタジオ', '👩‍🚀']) {
       expect((await live.v2('POST', '/channels', { name })).status).toBe(200)
     }

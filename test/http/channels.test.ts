@@ -13,7 +13,7 @@ afterAll(() => live.close())
 const ID = /^(ch|in|en|di|ab|ke)_[1-9A-HJ-NP-Za-km-z]{22}$/
 
 describe('a channel', () => {
-  it('names the port at which RTMP is taken, and the address that is configured', async () => {
+  it('has the RTMP port and the configured public host in its URLs', async () => {
     const urlWith = async (flags: PartialConfig) => {
       const other = await runChannels({ flags: { ...flags, rtmp: { enabled: false, port: 2935 } } })
       try {
@@ -28,7 +28,7 @@ describe('a channel', () => {
     )
   })
 
-  it('is made with all its parts, which are joined, and is read back', async () => {
+  it('is created with all its parts, which are connected, and can be read', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: ['joined'] })
     expect(made).toMatchObject({ name: 'Stage', status: 'stopped', timeout: 3600, perpetual: false })
     expect(made).toMatchObject({
@@ -56,7 +56,7 @@ describe('a channel', () => {
     expect(included.engines.data).toHaveLength(2)
   })
 
-  it('leaves nothing behind when a part of it is wrong, and every part is told', async () => {
+  it('writes nothing if one part is invalid, and reports every invalid part', async () => {
     const before = (await live.v2('GET', '/channels?limit=100')).json.data.length
     const answer = await live.v2('POST', '/channels', {
       name: '',
@@ -96,7 +96,7 @@ describe('a channel', () => {
     expect((await live.v2('GET', '/channels?limit=100')).json.data).toHaveLength(before)
   })
 
-  it('is edited, and what is left out stays', async () => {
+  it('is edited, and absent fields keep their values', async () => {
     const { id } = await live.made('POST', '/channels', { name: 'a', externalId: 'edit-me' })
     expect(await live.made('PATCH', `/channels/${id}`, { timeout: 0 })).toMatchObject({ name: 'a', timeout: 0 })
     const renamed = await live.made('PATCH', `/channels/${id}`, { name: 'b', externalIds: [] })
@@ -106,7 +106,7 @@ describe('a channel', () => {
     expect(await live.made('PATCH', `/channels/${id}`, {})).toEqual(renamed)
   })
 
-  it('has external ids of its own: 409 names the way to the other one, and nothing is written', async () => {
+  it('has unique external ids: 409 links to the channel that has the id, and nothing is written', async () => {
     await live.made('POST', '/channels', { name: 'first', externalIds: ['one', 'two'] })
     const { id } = await live.made('POST', '/channels', { name: 'second', externalIds: ['three'] })
     const clash = await live.v2('PATCH', `/channels/${id}`, { name: 'changed', externalIds: ['three', 'two'] })
@@ -117,7 +117,7 @@ describe('a channel', () => {
     expect(theirs.status).toBe(200)
   })
 
-  it('is found by name, part of it, id, external id and status', async () => {
+  it('is found by name, part of its name, id, external id and status', async () => {
     const { id } = await live.made('POST', '/channels', { name: 'Needle in hay', externalId: 'needle' })
     const ids = async (query: string) =>
       (await live.v2('GET', `/channels?${query}`)).json.data.map((channel: { id: string }) => channel.id)
@@ -132,7 +132,7 @@ describe('a channel', () => {
     expect((await live.v2('GET', '/channels?nmae=x&sort=up')).json.details).toHaveLength(2)
   })
 
-  it('is deleted with its parts when it does not run, and not before', async () => {
+  it('is deleted with its parts, but only while it is stopped', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const engineId = made.engines[0].id
     const { store } = live.running.app.ctx
@@ -162,7 +162,7 @@ describe('a channel', () => {
 describe('an ingest', () => {
   const channel = () => live.made('POST', '/channels', { name: 'ingests' })
 
-  it('gets another key, and the old one belongs to nobody', async () => {
+  it('gets a new key, and the old key stops working', async () => {
     const { id } = await channel()
     const made = await live.made('POST', `/channels/${id}/ingests`, { name: 'a', type: 'rtmp-push' })
     const rotated = await live.made('POST', `/ingests/${made.id}/rotate-key`)
@@ -191,7 +191,7 @@ describe('an ingest', () => {
     ['srt-pull', 'srt://source.example.com:9000?mode=listener'],
     ['srt-pull', 'srt://source.example.com:9000?localaddr=10.0.0.1'],
     ['srt-pull', 'file:///etc/passwd'],
-  ])('pulls from public hosts only, and says why not: %s %s', async (type, url) => {
+  ])('pulls from public hosts only, and gives the reason: %s %s', async (type, url) => {
     const { id } = await channel()
     const answer = await live.v2('POST', `/channels/${id}/ingests`, { name: 'a', type, url })
     expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed', details: [{ path: 'url' }] } })
@@ -203,7 +203,7 @@ describe('an ingest', () => {
     expect(answer.json).toMatchObject({ details: [{ path: 'type', message: expect.stringContaining('not built') }] })
   })
 
-  it('can become a pull and a push again, but not while an engine that uses it runs', async () => {
+  it('can change to a pull and back to a push, but not while an engine that uses it runs', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const [{ id, streamKey }] = made.ingests
     const patch = (body: object) => live.v2('PATCH', `/ingests/${id}`, body)
@@ -224,7 +224,7 @@ describe('an ingest', () => {
     expect(back.streamKey).not.toBe(streamKey)
   })
 
-  it('is not deleted while engines are connected to it, and they are named', async () => {
+  it('is not deleted while engines use it, and the refusal names them', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const refused = await live.v2('DELETE', `/ingests/${made.ingests[0].id}`)
     expect(refused).toMatchObject({ status: 409, json: { code: 'ingest_in_use' } })
@@ -237,7 +237,7 @@ describe('an ingest', () => {
 })
 
 describe('an engine', () => {
-  it('is made on a channel or an ingest, listed under both, and connected to ingests of its channel only', async () => {
+  it('is created on a channel or an ingest, is listed under both, and connects only to ingests of its channel', async () => {
     const [mine, other] = [
       await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] }),
       await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] }),
@@ -259,7 +259,7 @@ describe('an engine', () => {
     expect(nowhere.json.details).toMatchObject([{ path: 'region', message: expect.stringContaining('local') }])
   })
 
-  it('keeps its work while it runs, and its ladder from being deleted', async () => {
+  it('cannot change its work while it runs, and keeps its ladder from being deleted', async () => {
     const rung = { width: 640, height: 360, bitrate: 800_000 }
     const ladder = await live.made('POST', '/abr', { name: 'small', video: [rung] })
     expect(ladder).toMatchObject({
@@ -288,7 +288,7 @@ describe('an engine', () => {
 })
 
 describe('an ABR ladder', () => {
-  it('is changed as a whole list; the default one is there and stays', async () => {
+  it('is changed as a whole list; the default ladder exists and cannot be deleted', async () => {
     const video = [
       { id: 'high', width: 1920, height: 1080, bitrate: 6_000_000, frameRate: { value: 30_000, scale: 1001 } },
       { width: 640, height: 360, bitrate: 700_000 },

@@ -21,7 +21,7 @@ const { body } = fc.letrec((tie) => ({
   }),
 }))
 
-/** Bodies with a name are more often let in, to meet the store. */
+/** Bodies with a name pass validation more often, and so reach the store. */
 const named = fc
   .tuple(body, fc.string({ minLength: 1, maxLength: 9 }))
   .map(([rest, name]) => ({ ...(rest as object), name }))
@@ -60,7 +60,7 @@ describe.each(['sqlite', 'postgres'] as const)('on %s', (engine) => {
     await drop?.()
   })
 
-  it.skipIf(missing)('no body is an accident: it is taken, or refused with what is wrong', async () => {
+  it.skipIf(missing)('no body causes a 500: each is accepted, or refused with the reason', async () => {
     const requests = fc.tuple(fc.nat(), fc.oneof(body, named, named))
     await fc.assert(
       fc.asyncProperty(requests, async ([index, sent]) => {

@@ -34,7 +34,7 @@ const OPEN = {
 }
 
 describe('a distribution', () => {
-  it('is open, enabled and fed by nothing unless it is told otherwise', async () => {
+  it('is open, enabled and without engines by default', async () => {
     const { engineId: _, ...made } = await newDistribution()
     expect(made).toMatchObject({
       enabled: true,
@@ -48,7 +48,7 @@ describe('a distribution', () => {
     expect(made).not.toHaveProperty('externalId')
   })
 
-  it('takes its rules in canonical form, and changes what is named of them', async () => {
+  it('stores its rules in canonical form, and changes only the named ones', async () => {
     const { id, engineId } = await newDistribution({
       externalId: 'mine',
       maxBitrate: 800_000,
@@ -120,14 +120,14 @@ describe('a distribution', () => {
     ],
     ['security.keys', { security: { keys: [] } }],
     ['endpoints.engineIds', { endpoints: { engineIds: ['en_nothing'] } }],
-  ])('refuses by name what it cannot honour: %s', async (path, change) => {
+  ])('refuses by name what it cannot enforce: %s', async (path, change) => {
     const { id } = await newDistribution()
     const body = typeof change === 'object' ? (change as object) : { [path]: change }
     const answer = await live.v2('PATCH', `/distributions/${id}`, body)
     expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed', details: [{ path }] } })
   })
 
-  it('accepts what asks for nothing, as clients send that fill in every field', async () => {
+  it('accepts fields without effect, as clients send that fill in every field', async () => {
     const { id } = await newDistribution({
       webRtc: null,
       overrides: [],
@@ -164,7 +164,7 @@ describe('viewer keys', () => {
     expect(JSON.stringify(rows)).not.toContain(secret)
   })
 
-  it('are refused when they are weak, private, or of another kind', async () => {
+  it('are refused if they are weak, private, or of an unsupported kind', async () => {
     const { id } = await newDistribution()
     const ec = generateKeyPairSync('ec', {
       namedCurve: 'P-256',

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => live.close())
 
 describe('the interface', () => {
-  it('asks for a Basic credential, tells no more to a wrong one, and lets readers only read', async () => {
+  it('requires a Basic credential, reveals nothing to a wrong one, and limits readers to reading', async () => {
     const none = await live.running.call('GET', '/v2/channels')
     expect(none).toMatchObject({ status: 401, json: { code: 'unauthorized' } })
     expect(none.headers.get('www-authenticate')).toMatch(/^Basic realm=/)
@@ -29,7 +29,7 @@ describe('the interface', () => {
     expect(refused).toMatchObject({ status: 403, json: { code: 'insufficient_scope' } })
   })
 
-  it('answers for what is another account’s as for what never was', async () => {
+  it('answers the same for another account’s objects and for objects that never existed', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     const paths = [
       ['channels', made.id],
@@ -55,11 +55,11 @@ describe('the interface', () => {
     expect(await live.made('GET', `/channels/${made.id}`)).toMatchObject({ name: 'Stage' })
   })
 
-  it('tells in one answer how a channel and all of its parts are', async () => {
+  it('reports the state of a channel and all of its parts in one answer', async () => {
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
     await live.v2('PATCH', `/distributions/${made.distributions[0].id}`, { enabled: false })
-    const told = await live.made('GET', `/monitoring/channels/${made.id}`)
-    expect(told).toEqual({
+    const state = await live.made('GET', `/monitoring/channels/${made.id}`)
+    expect(state).toEqual({
       id: made.id,
       name: 'Stage',
       status: 'stopped',
@@ -71,7 +71,7 @@ describe('the interface', () => {
     expect(theirs.status).toBe(404)
   })
 
-  it('speaks in its own envelope of paths, methods, bodies and limits', async () => {
+  it('uses its own envelope for errors of paths, methods, bodies and limits', async () => {
     const codes = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
       const { status, json } = await live.v2(method, path, body, headers)
       return [status, json?.code]
@@ -94,7 +94,7 @@ describe('the interface', () => {
     for (const path of ['/channels/ch_x/drm/configs', '/monitoring/distributions/di_x']) {
       expect(await codes('GET', path)).toEqual([501, 'not_supported'])
     }
-    // Whatever the body is: the one that hosted services take here is no JSON.
+    // Whatever the body is: hosted services accept bodies here that are not JSON.
     const binary = { 'content-type': 'application/octet-stream' }
     const metadata = `/channels/ch_x/instream-metadata/9f3f3a4e-7a53-4f4e-9f3c-0a0b0c0d0e0f`
     expect(await codes('POST', metadata, 'x'.repeat(70_000), binary)).toEqual([501, 'not_supported'])

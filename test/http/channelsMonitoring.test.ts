@@ -16,7 +16,7 @@ const ingest = () => `/monitoring/ingests/${made.ingests[0].id}`
 const all = (kind: string) => `/monitoring/channels/${made.id}/${kind}`
 const engine = () => `/monitoring/engines/${made.engines[0].id}`
 
-test('what is not there, or another account’s, is not found, and what was too long ago is not known', async () => {
+test('unknown objects and those of another account are not found, and old measurements are gone', async () => {
   const nowMs = Date.now()
   const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString()
   for (const path of [ingest(), engine(), all('ingests'), all('engines')]) {
@@ -33,7 +33,7 @@ test('what is not there, or another account’s, is not found, and what was too 
   expect((await live.v2('GET', '/monitoring/distributions/di_x')).status).toBe(501)
 })
 
-test('what ffmpeg reads is not measured, and says so', async () => {
+test('sources that ffmpeg reads have no measurements, and the answer says so', async () => {
   const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
   const monitored = await live.made('GET', `/monitoring/ingests/${pull.id}`)
   expect(monitored).toEqual({
@@ -47,7 +47,7 @@ test('what ffmpeg reads is not measured, and says so', async () => {
   })
 })
 
-test('an encoder may push to a stopped channel, and it is said that nothing is made of that', async () => {
+test('an encoder may push to a stopped channel, and a note says that its media is discarded', async () => {
   const engines = [{ name: 'Main' }]
   const ingests = [{ name: 'Camera', type: 'rtmp-push', engines }]
   const channel = await live.made('POST', '/channels', { name: 'Early', ingests })
@@ -66,7 +66,7 @@ test('an encoder may push to a stopped channel, and it is said that nothing is m
   expect((await monitored()).note).toBeUndefined()
 })
 
-test('without a source nothing is measured, of one or of all', async () => {
+test('without a source there are no measurements, of one part or of all', async () => {
   expect(await live.made('GET', ingest())).toEqual({
     id: made.ingests[0].id,
     status: 'disconnected',
@@ -83,7 +83,7 @@ test('without a source nothing is measured, of one or of all', async () => {
   }
 })
 
-test('a start that is probably too much for the machine is done, and warned of in the answer and by the engine', async () => {
+test('a start that probably exceeds the machine succeeds, and both the answer and the engine warn', async () => {
   const rung = { width: 7680, height: 4320, bitrate: 50_000_000, frameRate: { value: 120 } }
   const huge = await live.made('POST', '/abr', { name: 'huge', video: [8, 9].map((id) => ({ ...rung, id: `${id}` })) })
   const engines = [{ name: 'Main', quality: { abrLadderId: huge.id } }, { name: 'Small' }]
@@ -98,7 +98,7 @@ test('a start that is probably too much for the machine is done, and warned of i
   expect(await start(`/channels/${channel.id}`, stranger)).toEqual([404, null])
   const text = /^This machine may not keep up with what is started: about [0-9.]+ processors are needed/
   expect(await start(`/channels/${channel.id}`)).toEqual([204, expect.stringMatching(text)])
-  // What runs already is not started.
+  // Engines that run already are not started.
   expect(await start(`/engines/${idOf('Main')}`)).toEqual([204, null])
   await expect.poll(async () => (await live.made('GET', `/engines/${idOf('Main')}`)).statusMessage).toMatch(text)
   expect((await live.made('GET', `/engines/${idOf('Small')}`)).statusMessage).toBeUndefined()
@@ -107,7 +107,7 @@ test('a start that is probably too much for the machine is done, and warned of i
   await live.v2('POST', `/channels/${channel.id}/stop`)
 })
 
-test('a node that has neither the engine nor the encoder names the one that may have it', async () => {
+test('a node with neither the engine nor the encoder names the node that may have it', async () => {
   const { store } = live.running.app.ctx
   const refused = async (path: string) => {
     const { status, json } = await live.v2('GET', path)
@@ -119,7 +119,7 @@ test('a node that has neither the engine nor the encoder names the one that may 
   const pull = made.ingests.find(({ type }: { type: string }) => type === 'srt-pull')
   const mayBe = [409, 'at_another_node', expect.stringContaining('one may at another: on studio') as string]
   expect(await refused(`/monitoring/ingests/${push.id}`)).toEqual(mayBe)
-  // Nobody dials while no engine runs.
+  // No engine runs, so none pulls the source.
   expect((await live.v2('GET', `/monitoring/ingests/${pull.id}`)).status).toBe(200)
 
   const of = { accountId: live.running.accountId, channelId: made.id, engineId: made.engines[0].id }

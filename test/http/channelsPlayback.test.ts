@@ -38,7 +38,7 @@ interface Stage {
   id: string
 }
 
-/** A channel whose two engines play: what they write is laid down here, as they would. */
+/** A channel whose two engines play: the test writes their files. */
 async function newStage(distribution: object = {}): Promise<Stage> {
   const made = await live.made('POST', '/channels', {
     name: 'stage',
@@ -81,14 +81,14 @@ function jwt(streaming: object, over: object = {}, secret = SECRET, alg = 'HS256
     .digest('base64url')}`
 }
 
-/** What is refused, and why. */
+/** The status and the reason of a refusal. */
 async function codeOf(path: string, headers: Record<string, string> = {}): Promise<[number, string]> {
   const { status, json } = await play(path, headers)
   return [status, json?.code]
 }
 
 describe('a distribution', () => {
-  it('plays: the preferred engine first, the other one behind it, and everything that the playlists name', async () => {
+  it('plays: the preferred engine first, the other one second, and every URL in the playlists', async () => {
     const stage = await newStage()
     const [spare, main] = stage.engineIds
     const master = await play(masterOf(stage))
@@ -119,7 +119,7 @@ describe('a distribution', () => {
     await expect.poll(() => codeOf(masterOf(stage)), { timeout: 30_000 }).toEqual([404, 'not_found'])
   })
 
-  it('gives nothing but the files of its own engines', async () => {
+  it('serves nothing but the files of its own engines', async () => {
     const [stage, other] = [await newStage(), await newStage()]
     const root = `/v2/distributions/${stage.id}/hls`
     const [own] = stage.engineIds
@@ -138,7 +138,7 @@ describe('a distribution', () => {
     }
   })
 
-  it('changes its rules while somebody watches, segments included', async () => {
+  it('applies changed rules to current viewers, segments included', async () => {
     const stage = await newStage()
     const segment = beside(masterOf(stage), `${stage.engineIds[1]}/0/7.m4s`)
     const from = (address: string, more: object = {}) => ({ 'x-forwarded-for': address, ...more })
@@ -182,7 +182,7 @@ describe('a distribution', () => {
 describe('viewer tokens', () => {
   const secured = (keys: object[] = [{ key: SECRET }]) => newStage({ security: { keys } })
 
-  it('are needed once there is a key, and open playlists and segments by tickets that die with the key', async () => {
+  it('are required once there is a key, and open playlists and segments through tickets that die with the key', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     expect(await codeOf(path)).toEqual([403, 'token_required'])
@@ -212,7 +212,7 @@ describe('viewer tokens', () => {
     expect(await codeOf(`${path}?token=${token}`)).toEqual([403, 'invalid_token'])
   })
 
-  it('leave the addresses of pieces as they are, in every playlist, and each ticket opens its own piece', async () => {
+  it('keep segment URLs constant in every playlist, and each ticket opens its own segment', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const playlistOf = async () => linesOf((await play(`${path}?token=${token}`)).text)[0] ?? ''
@@ -233,7 +233,7 @@ describe('viewer tokens', () => {
       expect(await codeOf(beside(playlist, `${other}?t=${ticket}`))).toEqual([403, 'token_required'])
   })
 
-  it('hold with all that they grant for playlists and segments too, whoever has the address', async () => {
+  it('apply all of their restrictions to playlists and segments too, even for copied URLs', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const iphone = { 'user-agent': 'Mozilla/5.0 (iPhone)' }
@@ -263,7 +263,7 @@ describe('viewer tokens', () => {
     }
   })
 
-  it('open nothing when the last key is deleted by itself, until the distribution is opened on purpose', async () => {
+  it('open nothing after the last key is deleted by itself, until the distribution is opened on purpose', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const keys = `/distributions/${stage.id}/security/keys`
@@ -291,7 +291,7 @@ describe('viewer tokens', () => {
     expect([(await play(path)).status, (await play(segment)).status, await isRequired()]).toEqual([200, 200, false])
   })
 
-  it('hold in all their parts, or are refused with the reason', async () => {
+  it('are valid in all parts, or are refused with the reason', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const asked = (token: string, headers?: Record<string, string>) => codeOf(`${path}?token=${token}`, headers)
@@ -323,7 +323,7 @@ describe('viewer tokens', () => {
     expect((await play(`${path}?token=${jwt({}, {}, SECRET, 'HS512')}`)).status).toBe(200)
   })
 
-  it('are signed with a secret or with an RSA pair, and never with the public key taken for a secret', async () => {
+  it('are signed with a secret or with an RSA key pair, and never with the public key used as a secret', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
     const path = masterOf(await secured([{ key: SECRET }, { key: pem }]))
@@ -339,12 +339,12 @@ describe('viewer tokens', () => {
     expect(await codeOf(`${path}?token=${jwt({}, {}, pem)}`)).toEqual([403, 'invalid_token'])
   })
 
-  it('are not looked at where no key is set', async () => {
+  it('are ignored if no key is set', async () => {
     const stage = await newStage()
     expect((await play(`${masterOf(stage)}?token=stale`)).status).toBe(200)
   })
 
-  it('tell as whose bytes and minutes are counted, to the last one', async () => {
+  it('attribute every byte and minute to their tracking id', async () => {
     const stage = await secured()
     const path = masterOf(stage)
     const bodies: number[] = []
@@ -373,7 +373,7 @@ describe('viewer tokens', () => {
     expect(day).toEqual({ timestamp: `${today}T00:00:00.000Z`, records: [{ id: stage.id, amount: total }] })
     expect(await live.made('GET', `${at}/countries?${time}`)).toEqual([{ countryCode: 'ZZ', amount: total }])
     expect(await live.made('GET', `${at}/tracking-ids?${time}`)).toEqual([{ trackingId: 'crew', amount: total }])
-    // Two seconds, twice: part of a segment is none.
+    // Two segments of two seconds: part of a segment does not count.
     const minutes = `/channels/${stage.channelId}/analytics/viewing-minutes`
     const [counted] = await live.made('GET', `${minutes}?resolution=day&${time}`)
     expect(counted.records).toEqual([{ id: stage.channelId, amount: 0.07 }])

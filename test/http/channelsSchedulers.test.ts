@@ -23,7 +23,7 @@ const refused = async (method: string, path: string, body?: unknown) => {
   return { status, code: json.code, path: json.details?.[0]?.path }
 }
 
-/** Lets the time be this, and what is due be done. */
+/** Sets the clock to this time and runs due schedulers. */
 async function at(text: string): Promise<void> {
   clock.advance(Date.parse(text) - clock.now())
   await runSchedulers(live.running.app.ctx)
@@ -60,7 +60,7 @@ async function runsOf(engineId: string | undefined): Promise<string[]> {
 }
 
 describe('a scheduler', () => {
-  test('starts and stops its channel at the times on the wall of its zone, over a clock change', async () => {
+  test('starts and stops its channel at wall-clock times of its zone, across a clock change', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-03-30', startTime: '15:00', endTime: '15:30', timeZone: 'Europe/Vienna' }
     const scheduler = await made({
@@ -87,7 +87,7 @@ describe('a scheduler', () => {
     expect((await live.v2('DELETE', `/schedulers/${scheduler.id}`)).status).toBe(204)
   })
 
-  test('joins late what is under way after the server was down, and says what it skipped', async () => {
+  test('joins a current occurrence late after the server was down, and records what it skipped', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-04-01', startTime: '10:00', endTime: '11:00' }
     const scheduler = await made({
@@ -105,7 +105,7 @@ describe('a scheduler', () => {
     await live.v2('DELETE', `/schedulers/${scheduler.id}`)
   })
 
-  test('shares a channel with another: it runs while either wants it', async () => {
+  test('shares a channel with another: it runs while either of them is active', async () => {
     const { id, engineIds } = await channelWith(2)
     const day = { startDate: '2030-05-01', channels: [{ channelId: id }] }
     await made({ name: 'A', ...day, startTime: '10:00', endTime: '12:00' })
@@ -116,7 +116,7 @@ describe('a scheduler', () => {
     expect(await runsOf(engineIds[1])).toEqual(['10:00-12:00 scheduler scheduler'])
   })
 
-  test('leaves running what a person has started, and is stopped by a person before its end', async () => {
+  test('leaves engines running that a user has started, and a user can stop it before its end', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-06-01', startTime: '10:00', endTime: '11:00' }
     await made({ name: 'Polite', channels: [{ channelId: id }], ...times })
@@ -129,7 +129,7 @@ describe('a scheduler', () => {
     expect(await runsOf(engineIds[0])).toEqual(['09:00-11:00 api api'])
   })
 
-  test('leaves running what a person started once more while it ran, also after a crash, until a person stops it', async () => {
+  test('leaves engines running that a user started again while they ran, also after a crash, until a user stops them', async () => {
     const { id, engineIds } = await channelWith(2)
     const times = {
       startDate: '2030-06-10',
@@ -158,19 +158,19 @@ describe('a scheduler', () => {
     expect((await runsOf(engineIds[0])).at(-1)).toBe('10:00-now scheduler')
     expect((await runsOf(engineIds[1])).at(-1)).toBe('10:00-11:00 scheduler scheduler')
     const [run] = (await live.v2('GET', `/engines/${engineIds[0]}/runs`)).json.data
-    const who = { startId: scheduler.id, startName: 'Overtime', keptBy: expect.stringMatching(/^credential:\d+$/) }
-    expect(run).toMatchObject({ ...who, startType: 'scheduler' })
+    const cause = { startId: scheduler.id, startName: 'Overtime', keptBy: expect.stringMatching(/^credential:\d+$/) }
+    expect(run).toMatchObject({ ...cause, startType: 'scheduler' })
 
     await at('2030-06-10T11:30:00Z')
     await live.v2('POST', `/channels/${id}/stop`)
     await at('2030-06-11T10:00:00Z')
     await at('2030-06-11T11:00:00Z')
-    // A wish counts for one run.
+    // The user's start applies to one run.
     expect((await runsOf(engineIds[0])).at(-1)).toBe('10:00-11:00 scheduler scheduler')
     await keeper.stop()
   })
 
-  test('no longer names a channel or an engine that was deleted, and is through when nothing is left to start', async () => {
+  test('no longer names a deleted channel or engine, and terminates when no target is left', async () => {
     const [first, second] = [await channelWith(2), await channelWith()]
     const times = { startDate: '2030-06-20', startTime: '10:00', endTime: '11:00' }
     const [one, other] = first.engineIds
@@ -180,7 +180,7 @@ describe('a scheduler', () => {
     await live.v2('DELETE', `/engines/${one}`)
     expect((await read(part.id)).channels).toEqual([{ channelId: first.id, engineIds: [other] }])
     await live.v2('DELETE', `/engines/${other}`)
-    // Not all engines of the channel, which an absent list would mean.
+    // An absent list would mean all engines of the channel.
     expect(await read(part.id)).toMatchObject({ channels: [], status: 'terminated' })
     expect(await read(whole.id)).toMatchObject({ channels: [{ channelId: first.id }], status: 'idle' })
     expect((await live.v2('DELETE', `/channels/${first.id}`)).status).toBe(204)
@@ -199,7 +199,7 @@ describe('a scheduler', () => {
     await at('2030-06-20T11:00:00Z')
   })
 
-  test('that starts nothing says so, and refuses to be started by hand', async () => {
+  test('reports that it starts nothing, and refuses a manual start', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-06-25', startTime: '10:00', endTime: '11:00' }
     const scheduler = await made({ name: 'Empty', channelIds: [id], ...times })
@@ -246,7 +246,7 @@ describe('a scheduler', () => {
     expect(await read(scheduler.id)).toMatchObject({ status: 'terminated' })
   })
 
-  test('that is disabled skips what comes due', async () => {
+  test('skips due occurrences while it is disabled', async () => {
     const { id, engineIds } = await channelWith()
     const times = { startDate: '2030-08-01', startTime: '10:00', endTime: '11:00', enabled: false }
     const scheduler = await made({ name: 'Off', channels: [{ channelId: id }], ...times })
@@ -257,7 +257,7 @@ describe('a scheduler', () => {
   })
 })
 
-test('many nodes look at once and one of them acts', async () => {
+test('many nodes run schedulers at once and only one of them acts', async () => {
   const { id, engineIds } = await channelWith()
   const times = { startDate: '2030-09-01', startTime: '10:00', endTime: '11:00' }
   await made({ name: 'Once', channels: [{ channelId: id }], ...times })
@@ -267,21 +267,21 @@ test('many nodes look at once and one of them acts', async () => {
   await at('2030-09-01T11:00:00Z')
 })
 
-describe('what is refused', () => {
+describe('refusals', () => {
   const inAnHour = () => ({ startDate: new Date(clock.now() + HOUR).toISOString().slice(0, 10), startTime: '23:59' })
 
-  test('fields that make no sense, with their paths', async () => {
+  test('of invalid fields name their paths', async () => {
     const { id } = await channelWith()
-    const sound = { name: 'X', ...inAnHour(), channels: [{ channelId: id }] }
+    const valid = { name: 'X', ...inAnHour(), channels: [{ channelId: id }] }
     const cases: [object, string][] = [
-      [{ ...sound, startDate: '2020-01-01' }, 'startDate'],
-      [{ ...sound, timeZone: 'Mars/Olympus' }, 'timeZone'],
-      [{ ...sound, recurrence: 'RRULE:FREQ=HOURLY' }, 'recurrence'],
-      [{ ...sound, recurence: 'RRULE:FREQ=DAILY' }, 'recurence'],
-      [{ ...sound, channels: [{ channelId: 'ch_nothing' }] }, 'channels[0].channelId'],
-      [{ ...sound, channels: [{ channelId: id, engineIds: ['en_nothing'] }] }, 'channels[0].engineIds'],
-      [{ ...sound, channels: [] }, 'channels'],
-      [{ ...sound, channels: undefined }, 'channels'],
+      [{ ...valid, startDate: '2020-01-01' }, 'startDate'],
+      [{ ...valid, timeZone: 'Mars/Olympus' }, 'timeZone'],
+      [{ ...valid, recurrence: 'RRULE:FREQ=HOURLY' }, 'recurrence'],
+      [{ ...valid, recurence: 'RRULE:FREQ=DAILY' }, 'recurence'],
+      [{ ...valid, channels: [{ channelId: 'ch_nothing' }] }, 'channels[0].channelId'],
+      [{ ...valid, channels: [{ channelId: id, engineIds: ['en_nothing'] }] }, 'channels[0].engineIds'],
+      [{ ...valid, channels: [] }, 'channels'],
+      [{ ...valid, channels: undefined }, 'channels'],
     ]
     for (const [body, path] of cases) {
       expect(await refused('POST', '/schedulers', body)).toEqual({ status: 400, code: 'validation_failed', path })
@@ -290,7 +290,7 @@ describe('what is refused', () => {
     expect(await refused('GET', '/schedulers?sortBy=size')).toMatchObject({ status: 400, path: 'sortBy' })
   })
 
-  test('a cursor of another order', async () => {
+  test('of a cursor from another order', async () => {
     const { id } = await channelWith()
     for (const name of ['C', 'A', 'B']) await made({ name, ...inAnHour(), channelIds: [id] })
     const first = (await live.v2('GET', '/schedulers?sortBy=name&status=idle&limit=2')).json

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../support/channels.ts'
 import { credential, type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-/** Parts of what is given: none of them may reach a credential of scope `read`. */
+/** Parts of secret values: none of them may reach a credential of scope `read`. */
 const SECRETS = {
   host: 'source.invalid',
   path: 'key-in-the-path',
@@ -21,7 +21,7 @@ const PULLS = [
 
 let live: ChannelsClient
 let reader: Record<string, string>
-/** Everything that the paths of the interface name. */
+/** An id for every parameter in the interface's paths. */
 const ids: Record<string, string> = {}
 let streamKey = ''
 let webhookSecret = ''
@@ -68,7 +68,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.close())
 
-/** Every GET of the interface, with the ids of what there is. */
+/** Every GET of the interface, with the ids of existing objects. */
 async function everyGet(): Promise<string[]> {
   const { json } = await live.running.call('GET', '/v2/openapi.json')
   const paths = Object.entries(json.paths as Record<string, object>).filter(([, verbs]) => 'get' in verbs)
@@ -85,7 +85,7 @@ function queryOf(path: string): string {
   return /^\/channels\/\w+$/.test(path) ? '?include=ingests,engines,distributions' : ''
 }
 
-test('a credential of scope read gets no stream key, source, passphrase or webhook secret, whatever it asks for', async () => {
+test('a credential of scope read never gets a stream key, source, passphrase or webhook secret', async () => {
   const paths = await everyGet()
   expect(paths.length).toBeGreaterThan(40)
   const [seen, answered]: [string[], string[]] = [[], []]
@@ -102,7 +102,7 @@ test('a credential of scope read gets no stream key, source, passphrase or webho
       expect([path, what, theirs.text.includes(secret)]).toEqual([path, what, false])
     }
   }
-  // What is not shown to anybody is no proof.
+  // Secrets that no answer ever shows prove nothing here.
   const shown = Object.entries({ ...SECRETS, streamKey, webhookSecret }).filter(([, secret]) =>
     seen.join('').includes(secret),
   )
@@ -114,7 +114,7 @@ test('a credential of scope read gets no stream key, source, passphrase or webho
   expect(answered.join('')).toContain('engine.log.warn')
 })
 
-test('what is left out for a credential of scope read is absent, and the rest is there', async () => {
+test('secret fields are absent for a credential of scope read, and all others are present', async () => {
   const { json } = await live.v2('GET', `/ingests/${ids['ingestId']}`, undefined, reader)
   expect(json.data).toMatchObject({ id: ids['ingestId'], name: 'Farther', type: 'rtmp-pull' })
   expect(Object.keys(json.data)).not.toContain('url')

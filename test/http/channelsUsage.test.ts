@@ -45,7 +45,7 @@ const report = async (path: string) => (await live.v2('GET', path)).json.data
 const bytesOf = (query: string) => report(`/channels/${channelId}/analytics/bytes-transferred?${query}`)
 
 describe('the bytes of a channel', () => {
-  test('are told by time, with every step, of its distributions too', async () => {
+  test('are reported by time, with every step, also for its distributions', async () => {
     const [one, two, three] = ['01', '02', '03'].map((day) => `2026-01-${day}T00:00:00.000Z`)
     expect(await bytesOf(`${TIME}&resolution=day`)).toEqual([
       { timestamp: one, records: [{ id: channelId, amount: 120 }] },
@@ -65,7 +65,7 @@ describe('the bytes of a channel', () => {
     expect(await report(own)).toEqual([{ timestamp: one, records: [{ id: web, amount: 120 }] }])
   })
 
-  test('are told by the days of the zone that is asked for', async () => {
+  test('are reported by days of the requested time zone', async () => {
     const days = await bytesOf('start=2026-01-01&end=2026-01-02&resolution=day&utcOffset=120')
     expect(days).toEqual([
       { timestamp: '2025-12-31T22:00:00.000Z', records: [{ id: channelId, amount: 100 }] },
@@ -73,7 +73,7 @@ describe('the bytes of a channel', () => {
     ])
   })
 
-  test('are told by country and by tracking id', async () => {
+  test('are reported by country and by tracking id', async () => {
     const at = `/channels/${channelId}/analytics/bytes-transferred`
     expect(await report(`${at}/countries?${TIME}`)).toEqual([
       { countryCode: 'NZ', amount: 103 },
@@ -87,7 +87,7 @@ describe('the bytes of a channel', () => {
     expect(unknown).toEqual({ countryCode: 'ZZ', amount: 1000 })
   })
 
-  test('stay when the distribution that served them is deleted', async () => {
+  test('stay in the reports when their distribution is deleted', async () => {
     const extra = await live.made('POST', `/channels/${channelId}/distributions`, { name: 'Gone' })
     const of = { accountId: live.running.accountId, channelId, distributionId: extra.id, country: '', trackingId: '' }
     await live.running.app.ctx.store.transaction((tx) =>
@@ -101,7 +101,7 @@ describe('the bytes of a channel', () => {
   })
 })
 
-test('viewing minutes of a channel are told by time, distribution, country and tracking id', async () => {
+test('viewing minutes of a channel are reported by time, distribution, country and tracking id', async () => {
   const at = `/channels/${channelId}/analytics/viewing-minutes`
   const [one, two, three] = ['01', '02', '03'].map((day) => `2026-01-${day}T00:00:00.000Z`)
   expect(await report(`${at}?${TIME}&resolution=day`)).toEqual([
@@ -130,14 +130,14 @@ test('viewing minutes of a channel are told by time, distribution, country and t
   }
 })
 
-test('a cursor through bytes is none through minutes', async () => {
+test('a cursor of the bytes report is not valid for the minutes report', async () => {
   const at = (counted: string) => `/channels/${channelId}/analytics/${counted}/tracking-ids?${TIME}&limit=1`
   const { cursor } = (await live.v2('GET', at('bytes-transferred'))).json.pagination
   const { status, json } = await live.v2('GET', `${at('viewing-minutes')}&cursor=${encodeURIComponent(cursor)}`)
   expect([status, json.code]).toEqual([400, 'invalid_cursor'])
 })
 
-test('transcoding minutes are those of the runs, by engine or channel, an open one up to now', async () => {
+test('transcoding minutes sum the runs, by engine or channel, with an open run up to now', async () => {
   const engines = await live.made('GET', `/channels/${channelId}/engines`)
   const [first, second] = engines.map(({ id }: { id: string }) => id)
   const { app: running, accountId } = live.running
@@ -167,7 +167,7 @@ test('transcoding minutes are those of the runs, by engine or channel, an open o
   expect(minutes.reduce((sum: number, one: number) => sum + one, 0)).toBeGreaterThanOrEqual(9.98)
 })
 
-test('a report refuses what it does not take, what is another account’s, and what is not counted', async () => {
+test('a report refuses unknown parameters, other accounts’ objects, and what Sluice does not count', async () => {
   const at = `/channels/${channelId}/analytics`
   const answer = async (path: string, headers = {}) => {
     const { status, json } = await live.v2('GET', path, undefined, headers)
@@ -206,7 +206,7 @@ test('a report refuses what it does not take, what is another account’s, and w
   expect(await answer(`${at}/insights/viewers?period=day`)).toEqual([501, 'not_supported', undefined])
 })
 
-test('what a deleted channel served and ran stays readable for its account, and what never did anything is not there', async () => {
+test('what a deleted channel served and ran stays readable for its account; a channel without any is not found', async () => {
   const { app: running, accountId } = live.running
   const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
   const idle = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
@@ -241,7 +241,7 @@ test('what a deleted channel served and ran stays readable for its account, and 
   expect((await live.v2('GET', `/engines/${idle.engines[0].id}/last-run`)).status).toBe(404)
 })
 
-test('a run names who started and stopped it, also when that credential is gone', async () => {
+test('a run names who started and stopped it, even after that credential is deleted', async () => {
   const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
   const { app: running, accountId } = live.running
   const actor = cliActor(accountId)

@@ -26,14 +26,14 @@ interface Entry {
 
 const MINUTE_MS = 60_000
 let received: Received[] = []
-/** What the receiver answers. */
+/** The status that the receiver answers with. */
 let status = 200
 let receiver: Server
 let url = ''
 let live: ChannelsClient
-/** A channel that no webhook of these tests is told of. */
+/** A channel whose events these tests' webhooks do not get. */
 let other = ''
-/** How far the clock is ahead of the real one. */
+/** Milliseconds by which the clock is ahead of real time. */
 let ahead = 0
 const clock = { ...systemClock, now: () => Date.now() + ahead }
 
@@ -59,10 +59,10 @@ afterAll(async () => {
 interface Hook {
   id: string
   path: string
-  /** All of it. */
+  /** The whole log. */
   log(): Promise<Entry[]>
   isPaused(): Promise<boolean>
-  /** As if so many events had been given up already. */
+  /** As if this number of events had been given up already. */
   givenUp(failuresInRow: number): Promise<void>
 }
 
@@ -108,13 +108,13 @@ const happen = (name: string) => live.made('POST', '/channels', { name })
 const nameOf = ({ requestData }: Entry): string => requestData.object.name
 const summary = (entries: Entry[]) => entries.map((entry) => [nameOf(entry), entry.attempt, entry.state])
 
-/** Time passes. A change wakes the server, which otherwise looks once a second. */
+/** Advances the clock. A change wakes the server, which otherwise polls every second. */
 async function skip(ms: number): Promise<void> {
   ahead += ms
   await live.v2('PATCH', `/channels/${other}`, { name: `at ${clock.now()}` })
 }
 
-/** Time passes, until the log has so many entries. */
+/** Advances the clock until the log has this number of entries. */
 async function passes(ms: number, hook: Hook, entries: number): Promise<Entry[]> {
   if (ms > 0) await skip(ms)
   let log: Entry[] = []
@@ -122,15 +122,15 @@ async function passes(ms: number, hook: Hook, entries: number): Promise<Entry[]>
   return log
 }
 
-describe('a receiver that was away', () => {
-  test('for some minutes gets everything when it is back: attempts that fail do not pause its webhook', async () => {
+describe('a receiver that was down', () => {
+  test('for some minutes gets everything when it is back: failed attempts do not pause its webhook', async () => {
     const hook = await makeHook()
     status = 503
     const names = Array.from({ length: 40 }, (_, n) => `event ${n}`)
     for (const name of names) await happen(name)
     await passes(0, hook, 40)
     await passes(6000, hook, 80)
-    // Twenty attempts more than a webhook of tokens has before its pause.
+    // Twenty attempts more than a webhook of the token interface gets before its pause.
     await passes(31_000, hook, 120)
     expect(await hook.isPaused()).toBe(false)
     status = 200
@@ -139,7 +139,7 @@ describe('a receiver that was away', () => {
     expect(delivered.map(nameOf).toSorted()).toEqual(names.toSorted())
   })
 
-  test('for long is left in peace but for one event a minute; what waits is kept, and what is skipped is in the log', async () => {
+  test('for long gets one event a minute; pending events stay, and the log lists skipped ones', async () => {
     const hook = await makeHook()
     await hook.givenUp(99)
     status = 503
@@ -151,7 +151,7 @@ describe('a receiver that was away', () => {
     await happen('waits')
     expect(summary(await passes(0, hook, 6))[0]).toEqual(['waits', 1, 'failed'])
     expect(await hook.isPaused()).toBe(false)
-    // The last attempt of the one; the next of the other had been due before.
+    // The last attempt of this event; the next attempt of the other one was due before.
     await passes(61 * MINUTE_MS, hook, 8)
     await until(() => hook.isPaused(), 'a pause')
     const { disabled } = await live.made('GET', hook.path)
@@ -183,7 +183,7 @@ describe('a receiver that was away', () => {
     expect(JSON.parse(received.at(-1)?.body ?? '')).toEqual(skipped?.requestData)
   })
 
-  test('and has nothing that waits is probed with what it missed last', async () => {
+  test('and has no pending events is probed with the last event that it missed', async () => {
     const hook = await makeHook()
     status = 503
     await hook.givenUp(99)
@@ -198,7 +198,7 @@ describe('a receiver that was away', () => {
     await until(async () => !(await hook.isPaused()), 'the end of the pause')
   })
 
-  test('gets what waited for the end of a pause at once when a person ends it', async () => {
+  test('gets pending events at once when a user ends the pause', async () => {
     const hook = await makeHook()
     status = 503
     await hook.givenUp(99)
@@ -208,7 +208,7 @@ describe('a receiver that was away', () => {
     await passes(0, hook, 6)
     await passes(61 * MINUTE_MS, hook, 8)
     await until(() => hook.isPaused(), 'a pause')
-    // Its next attempt is due in the pause, and waits for its end.
+    // Its next attempt would be due during the pause, and waits for its end.
     const sent = received.length
     await skip(31_000)
     const heldUntilMs = clock.now() + 50 * MINUTE_MS
@@ -224,7 +224,7 @@ describe('a receiver that was away', () => {
 })
 
 describe('the log of a webhook', () => {
-  test('is newest first by its timestamps, also when an event is tried again after others', async () => {
+  test('is newest first by its timestamps, also when an event is retried after others', async () => {
     const hook = await makeHook()
     status = 503
     await happen('early')
@@ -251,8 +251,8 @@ describe('the log of a webhook', () => {
   })
 })
 
-describe('by hand', () => {
-  test('a webhook is tried out before it is active, with an event that says that it is a test', async () => {
+describe('manually', () => {
+  test('a webhook is tested before it is active, with an event marked as a test', async () => {
     const hook = await makeHook({ active: false, events: ['engine.playing', '*'] })
     const sent = await live.made('POST', `${hook.path}/test`, { type: 'engine.error' })
     const [entry] = await passes(0, hook, 1)
@@ -272,11 +272,11 @@ describe('by hand', () => {
     await passes(0, hook, 3)
     ahead += 61 * MINUTE_MS
     await live.made('POST', `${hook.path}/test`)
-    // A test that failed is not tried again.
+    // A failed test is not retried.
     expect((await passes(0, hook, 4)).map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
   })
 
-  test('its secret is changed: what is sent from then on is signed with the new one', async () => {
+  test('its secret is rotated, and the new one signs everything sent from then on', async () => {
     const hook = await makeHook()
     const old = (await live.made('GET', `${hook.path}/secret`)).secret
     const { secret } = await live.made('POST', `${hook.path}/rotate-secret`)
@@ -291,7 +291,7 @@ describe('by hand', () => {
     expect(row).toMatchObject({ action: 'webhook.secret_rotated', subject: hook.id, before: null, after: null })
   })
 
-  test('nothing is sent for others, for a reader, or twice at once', async () => {
+  test('nothing is sent for another account, for a reader, or twice at once', async () => {
     const [hook, another] = [await makeHook(), await makeHook()]
     await happen('sent')
     const [entry] = await passes(0, hook, 1)
@@ -319,7 +319,7 @@ describe('the list of events', () => {
   const events = async (query: string) => (await live.v2('GET', `/logs${query}`)).json
   const namesIn = (entries: Entry[]) => entries.map(nameOf)
 
-  test('has what happened, whether a webhook wanted it or not, as its callbacks have it', async () => {
+  test('has every event, with or without a subscribed webhook, with the same content as the callbacks', async () => {
     const hook = await makeHook()
     ahead += MINUTE_MS
     const since = new Date(clock.now()).toISOString()
@@ -346,7 +346,7 @@ describe('the list of events', () => {
     expect(theirs.json).toEqual({ data: [], pagination: { hasMore: false } })
   })
 
-  test('shows no source that a server of an earlier version put into a message', async () => {
+  test('hides source URLs in messages that an earlier version wrote', async () => {
     const message = 'the source does not answer: rtmp://192.0.2.1/app/stream-key-1: Input/output error'
     const data = JSON.stringify({ object: { type: 'engine', id: 'en_1', name: 'Main' }, data: { message } })
     const { accountId } = live.running
@@ -357,7 +357,7 @@ describe('the list of events', () => {
     expect(await listed()).not.toContain('stream-key-1')
   })
 
-  test('refuses what it does not know', async () => {
+  test('refuses unknown parameters', async () => {
     for (const query of ['type=engine.exploded', 'type=', 'sortDirection=up', 'startDate=2026-01-01', 'channel=x']) {
       const answer = await live.v2('GET', `/logs?${query}`)
       expect([query, answer.status, answer.json.code]).toEqual([query, 400, 'validation_failed'])

@@ -11,13 +11,13 @@ interface Received {
 }
 
 const received: Received[] = []
-/** Statuses to answer with, the next first; 200 when there are none. */
+/** Statuses to answer with, in order; 200 when there are none. */
 const answers: number[] = []
 
 let receiver: Server
 let url = ''
 let live: ChannelsClient
-/** How far the clock is ahead of the real one. */
+/** Milliseconds by which the clock is ahead of real time. */
 let ahead = 0
 const clock = { ...systemClock, now: () => Date.now() + ahead }
 
@@ -57,8 +57,8 @@ async function refuse(method: string, path: string, body?: unknown): Promise<[nu
   return [status, json.code]
 }
 
-describe('a webhook of the live interface', () => {
-  test('gets the events that it asked for, signed with its secret over the time and the body', async () => {
+describe('a webhook of the channels interface', () => {
+  test('gets the events that it subscribed to, signed with its secret over the time and the body', async () => {
     const hook = await make({ events: ['channel.created', 'channel.deleted'] })
     const { secret } = await live.made('GET', `/webhooks/${hook.id}/secret`)
     const made = await channel('Told')
@@ -88,7 +88,7 @@ describe('a webhook of the live interface', () => {
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 
-  test('is told of everything that is deleted, also of what goes with its channel', async () => {
+  test('gets an event for everything that is deleted, also for the parts of a deleted channel', async () => {
     const events = ['ingest.deleted', 'engine.deleting', 'engine.deleted', 'distribution.deleted', 'channel.deleted']
     const hook = await make({ events })
     const made = await live.made('POST', '/channels', { ...WHOLE_CHANNEL, externalIds: [] })
@@ -100,18 +100,18 @@ describe('a webhook of the live interface', () => {
       return data.length >= 8 ? data : undefined
     }, 'eight callbacks')
     type Entry = { type: string; requestData: { object: { id: string } } }
-    const told = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
+    const sent = entries.map(({ type, requestData }: Entry) => `${type} ${requestData.object.id}`)
     const engines = [alone, other].flatMap((one) => [`engine.deleting ${one?.id}`, `engine.deleted ${one?.id}`])
     const ingests = made.ingests.map(({ id }: { id: string }) => `ingest.deleted ${id}`)
     const rest = [`distribution.deleted ${made.distributions[0].id}`, `channel.deleted ${made.id}`]
-    expect(new Set(told)).toEqual(new Set([...engines, ...ingests, ...rest]))
-    expect(told).toHaveLength(8)
+    expect(new Set(sent)).toEqual(new Set([...engines, ...ingests, ...rest]))
+    expect(sent).toHaveLength(8)
     const { object } = entries.find(({ type }: { type: string }) => type === 'engine.deleting').requestData
     expect(object).toMatchObject({ type: 'engine', parent: { type: 'channel', id: made.id, name: 'Stage' } })
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 
-  test('is tried again after 5 s, then 30 s, with the same body and a signature of its own, until it accepts', async () => {
+  test('is retried after 5 s, then 30 s, with the same body and a new signature, until it accepts', async () => {
     received.length = 0
     answers.push(500, 503, 200)
     const hook = await make({ events: ['channel.created'] })
@@ -129,8 +129,8 @@ describe('a webhook of the live interface', () => {
     await entries(2)
     ahead += 31_000
     const all = await entries(3)
-    const told = all.map((one: { attempt: number; statusCode: number }) => [one.attempt, one.statusCode])
-    expect(told).toEqual([
+    const sent = all.map((one: { attempt: number; statusCode: number }) => [one.attempt, one.statusCode])
+    expect(sent).toEqual([
       [3, 200],
       [2, 503],
       [1, 500],
@@ -141,7 +141,7 @@ describe('a webhook of the live interface', () => {
     await live.v2('PATCH', `/webhooks/${hook.id}`, { active: false })
   })
 
-  test('that nobody answers for is logged with status 0, and gets no more once it is deactivated', async () => {
+  test('without a listening receiver is logged with status 0, and gets nothing more once it is deactivated', async () => {
     const hook = await make({ url: 'http://127.0.0.1:1/', events: ['channel.created'] })
     await channel('Nobody')
     const [entry] = await until(async () => {
@@ -159,7 +159,7 @@ describe('a webhook of the live interface', () => {
     ])
   })
 
-  test('stays apart from the webhooks of the token interface', async () => {
+  test('is separate from the webhooks of the token interface', async () => {
     const hook = await make({ events: ['*'] })
     const listed = await live.running.call('GET', '/api/webhooks/list')
     expect(listed.json.data).toEqual([])
@@ -168,8 +168,8 @@ describe('a webhook of the live interface', () => {
   })
 })
 
-describe('life cycle', () => {
-  test('is inactive unless asked for, is deleted only then, and its secret is in no answer but its own', async () => {
+describe('its state', () => {
+  test('is inactive by default, can be deleted only then, and shows its secret in one answer only', async () => {
     const hook = await live.made('POST', '/webhooks', { name: 'Quiet', url, events: ['*', 'channel.created'] })
     expect(hook).toMatchObject({ active: false, events: ['*'] })
     expect(Object.keys(hook)).not.toContain('secret')
@@ -182,25 +182,25 @@ describe('life cycle', () => {
     expect(await refuse('GET', `/webhooks/${hook.id}/logs`)).toEqual([404, 'not_found'])
   })
 
-  test('refuses what makes no sense', async () => {
-    const sound = { name: 'X', url, events: ['*'] }
+  test('refuses invalid fields', async () => {
+    const valid = { name: 'X', url, events: ['*'] }
     for (const body of [
-      { ...sound, events: [] },
-      { ...sound, events: ['channel.exploded'] },
-      { ...sound, url: 'ftp://x.example/' },
-      { ...sound, extra: 1 },
+      { ...valid, events: [] },
+      { ...valid, events: ['channel.exploded'] },
+      { ...valid, url: 'ftp://x.example/' },
+      { ...valid, extra: 1 },
       { name: 'X' },
       [],
     ]) {
       expect(await refuse('POST', '/webhooks', body)).toEqual([400, 'validation_failed'])
     }
-    const hook = await live.made('POST', '/webhooks', sound)
+    const hook = await live.made('POST', '/webhooks', valid)
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?startDate=2026-01-01`)).toEqual([400, 'validation_failed'])
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?limit=101`)).toEqual([400, 'invalid_limit'])
     expect(await refuse('GET', `/webhooks/${hook.id}/logs?cursor=abc`)).toEqual([400, 'invalid_cursor'])
   })
 
-  test('filters the log by date and walks it by cursor', async () => {
+  test('filters the log by date and pages it by cursor', async () => {
     received.length = 0
     const hook = await make({ events: ['channel.created'] })
     for (const name of ['1', '2', '3']) await channel(name)

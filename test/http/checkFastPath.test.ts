@@ -14,7 +14,7 @@ afterAll(() => sluice.close())
 
 const question = { action: 'publish', protocol: 'whip', streamName: 'show', ip: '192.0.2.1' }
 
-/** A trailing slash keeps a request out of the lane and changes nothing else. */
+/** A trailing slash keeps a request off the fast path and changes nothing else. */
 it.each<[string, () => unknown, Record<string, string>]>([
   ['an admission', () => ({ ...question, token }), {}],
   ['a refusal', () => ({ ...question, token: 'x' }), {}],
@@ -32,7 +32,7 @@ it.each<[string, () => unknown, Record<string, string>]>([
   ['no secret', () => ({ ...question, token }), { authorization: '' }],
   ['a wrong secret', () => ({ ...question, token }), { authorization: 'Bearer nope' }],
   ['a body over the limit', () => ({ ...question, token: 'a'.repeat(1_100_000) }), {}],
-])('the lane and the framework answer alike: %s', async (_name, body, headers) => {
+])('the fast path and the framework answer alike: %s', async (_name, body, headers) => {
   const short = await sluice.call('POST', '/api/access/check', body(), headers)
   const long = await sluice.call('POST', '/api/access/check/', body(), headers)
   expect({ status: short.status, json: short.json }).toEqual({ status: long.status, json: long.json })
@@ -40,12 +40,12 @@ it.each<[string, () => unknown, Record<string, string>]>([
   for (const { headers: sent } of [short, long]) expect(sent.get('x-request-id')).toMatch(/^\S{8,}-\w+$/)
 })
 
-it('takes the character that stands for what cannot be read, when it was sent as such', async () => {
+it('accepts U+FFFD that the client itself has sent', async () => {
   const { status, json } = await sluice.call('POST', '/api/access/check', { ...question, streamName: '\uFFFD', token })
   expect([status, json.data.code]).toEqual([200, 'stream_name_not_allowed'])
 })
 
-/** Packets as they are written, with time for the server to take each. */
+/** Writes these packets, with time for the server to read each. */
 async function exchange(packets: readonly (string | Buffer)[], answers: number): Promise<string[]> {
   const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1').setNoDelay()
   try {
@@ -84,7 +84,7 @@ it.each<[string, (head: string, bytes: Buffer) => (string | Buffer)[]]>([
     'a cut within a character',
     (head, bytes) => [head, bytes.subarray(0, bytes.indexOf(0xc3) + 1), bytes.subarray(bytes.indexOf(0xc3) + 1)],
   ],
-])('the lane reads a body whichever way it comes, again and again on one connection: %s', async (_name, packets) => {
+])('the fast path reads a body in any number of packets, repeatedly on one connection: %s', async (_name, packets) => {
   const body = { ...question, streamName: 'Bühne', token }
   const { head, bytes } = asked(JSON.stringify(body))
   const expected = (await sluice.call('POST', '/api/access/check/', body)).text
@@ -92,7 +92,7 @@ it.each<[string, (head: string, bytes: Buffer) => (string | Buffer)[]]>([
   expect(await exchange(twice, 2)).toEqual([expected, expected])
 })
 
-it('answers several questions of one packet in their order, though one has to wait for the store', async () => {
+it('answers several requests of one packet in order, even if one has to wait for the store', async () => {
   const made = await sluice.call('POST', '/api/publish_token', { label: 'b', streams: [{ streamName: 'other' }] })
   const bodies = [made.json.data.token, 'x', token].map((each) => JSON.stringify({ ...question, token: each }))
   const packet = bodies
@@ -105,7 +105,7 @@ it('answers several questions of one packet in their order, though one has to wa
   expect(answers).toEqual(expected)
 })
 
-it('counts what the lane answers as the framework counts', async () => {
+it('counts the answers of the fast path like those of the framework', async () => {
   const { base } = sluice
   const count = async (status: number): Promise<number> => {
     const series = `sluice_http_requests_total{method="POST",route="/api/access/check",status="${status}"} `

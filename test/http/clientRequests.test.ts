@@ -26,7 +26,7 @@ const asked = async ({ method, path, body, headers }: ClientRequest) => {
   return sluice.call(method, real.path, real.body, headers)
 }
 
-describe('a request of a client that was written for a hosted service', () => {
+describe('a request of a client of hosted services', () => {
   const answered = CLIENT_REQUESTS.filter(({ refused }) => refused === undefined)
   it.each(answered.map((request) => ({ ...request, about: JSON.stringify(request.body) ?? '' })))(
     'is answered: $what: $method $path $about',
@@ -37,7 +37,7 @@ describe('a request of a client that was written for a hosted service', () => {
   )
 
   const refused = CLIENT_REQUESTS.filter((request) => request.refused !== undefined)
-  it.each(refused)('is refused for what is not built, and for nothing else: $what: $refused', async (request) => {
+  it.each(refused)('is refused for missing features only: $what: $refused', async (request) => {
     const { status, json } = await asked(request)
     expect([status, Object.keys(json.data.errors)]).toEqual([400, request.refused])
     for (const name of request.refused ?? [])
@@ -48,8 +48,11 @@ describe('a request of a client that was written for a hosted service', () => {
     expect(rest.status).toBe(isEmpty ? 400 : 200)
   })
 
-  it.each(['publish', 'subscribe'] as const)('finds in the record of a %s token what it reads', async (kind) => {
-    const { json } = await sluice.call('POST', `/api/${kind}_token`, { label: 'a', streams })
-    for (const path of READ_OF_RECORDS[kind].join(' ').split(' ')) expect(json.data).toHaveProperty(path)
-  })
+  it.each(['publish', 'subscribe'] as const)(
+    'finds in the record of a %s token the fields that it reads',
+    async (kind) => {
+      const { json } = await sluice.call('POST', `/api/${kind}_token`, { label: 'a', streams })
+      for (const path of READ_OF_RECORDS[kind].join(' ').split(' ')) expect(json.data).toHaveProperty(path)
+    },
+  )
 })

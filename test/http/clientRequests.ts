@@ -1,6 +1,6 @@
 /**
  * Requests as documents, clients and samples of hosted services with this interface make them: their fields and values.
- * Those that ask for something that Sluice does not do say for what.
+ * A request for something that Sluice does not do lists the reason.
  */
 export interface ClientRequest {
   readonly what: string
@@ -9,7 +9,7 @@ export interface ClientRequest {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Record<string, string>
-  /** The fields that ask for what is not built, and nothing else; absent: the request is answered. */
+  /** The fields that request missing features, and no others; absent: the request succeeds. */
   readonly refused?: readonly string[]
 }
 
@@ -25,7 +25,7 @@ const changes = {
   removeTokenStreams: ['container1/.+'],
 }
 
-/** The body of a client that fills in every field with what asks for nothing. */
+/** The body of a client that fills in every field with values without effect. */
 const everyField = {
   label: 'every field',
   streams: [stream('every-field', false)],
@@ -357,7 +357,7 @@ const OTHERS: readonly ClientRequest[] = [
 
 export const CLIENT_REQUESTS = [...PUBLISH, ...SUBSCRIBE, ...WEBHOOKS, ...OTHERS]
 
-/** What clients read of a record without asking whether it is there. */
+/** Fields of a record that clients read without checking whether they exist. */
 export const READ_OF_RECORDS = {
   publish: [
     'id name label token addedOn isActive streams allowedOrigins allowedIpAddresses allowedCountries deniedCountries',

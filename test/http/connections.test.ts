@@ -10,7 +10,7 @@ import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const MAX = 20
 const MAX_PER_ADDRESS = 8
-/** What comes from here is a proxy's. */
+/** Connections from this address belong to a trusted proxy. */
 const PROXY = '127.0.0.9'
 
 let sluice: RunningApp
@@ -36,14 +36,14 @@ async function from(localAddress: string): Promise<Socket> {
   return socket
 }
 
-/** What a keep-alive connection gets for a request; '' when it is closed. */
+/** The answer to a request on a keep-alive connection; '' when it is closed. */
 async function ask(socket: Socket, path = '/healthz', headers = ''): Promise<string> {
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
   const [data] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as [unknown]
   return Buffer.isBuffer(data) ? data.toString() : ''
 }
 
-/** Leaves no connection behind. */
+/** Closes every connection. */
 const closing: Parameters<typeof makeToken>[0] = {
   call: (method, path, body) => sluice.call(method, path, body, { connection: 'close' }),
 }
@@ -58,7 +58,7 @@ const times = async <T>(count: number, make: (at: number) => Promise<T>): Promis
 }
 
 describe('HTTP connections', () => {
-  test('that wait give way to new ones, the longest waiting first, whoever holds them', async () => {
+  test('that are idle give way to new ones, the longest idle first, whatever their address', async () => {
     const [first, second] = await times(2, () => from('127.0.0.2'))
     const crowd = await times(MAX - 2, (at) => from(`127.0.1.${at}`))
     expect(await ask(first!)).toContain('200 OK')
@@ -69,7 +69,7 @@ describe('HTTP connections', () => {
     expect(await ask(first!)).toContain('200 OK')
   })
 
-  test('of one address are fewer, and give way to one another; those of a proxy are not counted by it', async () => {
+  test("of one address have a lower limit, and give way to one another; a proxy's connections have no such limit", async () => {
     const [other] = await times(1, () => from('127.0.0.3'))
     const all = await times(MAX_PER_ADDRESS + 3, () => from('127.0.0.2'))
     await until(() => all.slice(0, 3).every(isClosed))
@@ -78,7 +78,7 @@ describe('HTTP connections', () => {
     for (const socket of proxied) expect(await ask(socket)).toContain('200 OK')
   })
 
-  test('that are being answered never give way: who comes then is turned away, and let in again after', async () => {
+  test('with a request under way never give way: a new one is refused, and accepted again afterwards', async () => {
     const answered = Promise.withResolvers<void>()
     engine.negotiated = () => answered.promise.then(() => ({ ok: true, answer: 'v=0\r\n', etag: 'a' }))
     const { token } = await makeToken(closing, 'publish')
@@ -103,7 +103,7 @@ describe('HTTP connections', () => {
     expect(metrics).toMatch(/sluice_http_connections_closed_total\{reason="gave_way"\} [1-9]/)
   })
 
-  test('however many leave encoders their own', async () => {
+  test('leave encoders their own share, however many there are', async () => {
     await times(3 * MAX, (at) => from(`127.0.1.${at}`))
     const { token } = await makeToken(closing, 'publish')
     const encoder = await RtmpClient.open(sluice.rtmpPort ?? 0)
@@ -112,7 +112,7 @@ describe('HTTP connections', () => {
   })
 })
 
-test('of few descriptors HTTP has half, and RTMP a quarter at most; of many there are as many as configured', () => {
+test('with few descriptors HTTP gets half and RTMP at most a quarter; with many both get their configured limits', () => {
   const loaded = loadConfig({ env: {}, flags: { data: { dir: 'data' } } })
   if (!loaded.ok) throw new Error('no configuration')
   expect(connectionsWithin(loaded.value, null)).toEqual({ http: 20_000, rtmp: 1000 })

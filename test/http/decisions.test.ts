@@ -3,7 +3,7 @@ import { type DecisionCase, loadDecisions, MESSAGES, signSelfSigned } from '../s
 import { freshDatabase } from '../support/postgres.ts'
 import { runApp, type RunningApp } from '../support/app.ts'
 
-/** What the table asks of a store or a live feed beyond what the interface can set up is left to the other runners. */
+/** Other runners cover cases that need a store or a live feed in a state that the interface cannot set up. */
 const isAskable = ({ token, request }: DecisionCase): boolean =>
   token.bound.length === 0 && request.present !== 'none' && isName(request.streamName)
 
@@ -27,7 +27,7 @@ describe.each(['sqlite', 'postgres'] as const)('the decision table over HTTP, on
     await database?.drop()
   })
 
-  it('has most of the table', () => expect(cases.length).toBeGreaterThan(330))
+  it('covers most of the table', () => expect(cases.length).toBeGreaterThan(330))
 
   for (const test of cases) {
     it(`${test.file}: ${test.name}`, async () => {
@@ -68,7 +68,7 @@ interface Parent {
   askedAtMs: number
 }
 
-/** Creates the token of a case, switches it off or revokes its children when the case says so. */
+/** Creates the token of a case, and disables it or revokes its children if the case says so. */
 async function make(sluice: RunningApp, { token, revoked }: DecisionCase): Promise<Parent> {
   const { kind, expiresInSeconds, isActive, bound: _bound, tracking, subscribeRequiresAuth, ...rules } = token
   const own = kind === 'publish' ? { subscribeRequiresAuth } : { tracking }
@@ -77,7 +77,7 @@ async function make(sluice: RunningApp, { token, revoked }: DecisionCase): Promi
   expect(created.status, created.text).toBe(200)
   const { id, token: value, addedOn } = created.json.data
   const addedMs = Date.parse(addedOn)
-  // Claims have whole seconds, so the question is asked at one where nothing forbids it.
+  // Claims have whole seconds, so the request is made at a second that all of them allow.
   const askedAtMs =
     expiresInSeconds === null ? Math.ceil(addedMs / 1000) * 1000 : addedMs + (LIFE_SECONDS - expiresInSeconds) * 1000
   if (!isActive) await sluice.call('PUT', `/api/${kind}_token/${id}`, { isActive: false })

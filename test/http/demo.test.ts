@@ -9,7 +9,7 @@ afterAll(() => sluice.close())
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
 
-test('the page and all that it names are served here, and nothing comes from elsewhere', async () => {
+test('the server serves the page and everything that it references, without any other origin', async () => {
   const seen = new Set<string>()
   const toDo = ['/demo']
   for (let path = toDo.pop(); path !== undefined; path = toDo.pop()) {
@@ -30,12 +30,12 @@ test('the page and all that it names are served here, and nothing comes from els
   expect(seen.size).toBeGreaterThanOrEqual(12)
 })
 
-test('a file that is known already is not sent again', async () => {
+test('a file that the browser has cached is not sent again', async () => {
   const etag = (await get('/demo/demo.css')).headers.get('etag')!
   expect((await get('/demo/demo.css', { 'if-none-match': etag })).status).toBe(304)
 })
 
-test('where it is switched off there is no page', async () => {
+test('there is no page if it is disabled', async () => {
   const without = await runApp({ flags: { server: { demo: false } } })
   expect((await fetch(`${without.base}/demo`)).status).toBe(404)
   await without.close()

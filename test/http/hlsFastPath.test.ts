@@ -4,7 +4,7 @@ import { broadcast } from '../support/broadcast.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 
 let sluice: RunningApp
-/** What a playlist names, with their tickets. */
+/** The URLs in a playlist, with their tickets. */
 let pieces: { segment: string; init: string; part: string }
 let sessionId: string
 
@@ -28,7 +28,7 @@ afterAll(() => sluice.close())
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
   sluice.call(method, path, undefined, { authorization: '', ...headers })
 
-/** The lane leaves a request with a query that it does not know to the framework; to that it changes nothing. */
+/** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
 const ROUTE = '&via=route'
 
 const alike = ({ status, headers, text }: Answer) => {
@@ -42,21 +42,21 @@ it.each<[string, () => string, Record<string, string>, string, number]>([
   ['a segment', () => pieces.segment, {}, 'GET', 200],
   ['the head', () => pieces.segment, {}, 'HEAD', 200],
   ['a range', () => pieces.segment, { range: 'bytes=10-19' }, 'GET', 206],
-  ['a range that is not there', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
+  ['a range beyond the end', () => pieces.segment, { range: 'bytes=99999999-' }, 'GET', 416],
   ['the beginning', () => pieces.init, {}, 'GET', 200],
   ['a part', () => pieces.part, {}, 'GET', 200],
-  ['what is not there', () => pieces.segment.replace(/segment-(\d+)/, 'part-$1-9999'), {}, 'GET', 404],
+  ['a missing part', () => pieces.segment.replace(/segment-(\d+)/, 'part-$1-9999'), {}, 'GET', 404],
   ['the next segment', () => pieces.segment.replace(/\d+(?=\.m4s)/, (n) => `${Number(n) + 1}`), {}, 'GET', 401],
   ['another spelling', () => pieces.segment.replace('segment-', 'segment-0'), {}, 'GET', 401],
   ['a forged ticket', () => changed(pieces.segment), {}, 'GET', 401],
-])('the lane and the framework answer alike: %s', async (_name, path, headers, method, status) => {
+])('the fast path and the framework answer alike: %s', async (_name, path, headers, method, status) => {
   const long = await get(path() + ROUTE, headers, method)
   const short = await get(path(), headers, method)
   expect(long.status).toBe(status)
   expect(alike(short)).toEqual(alike(long))
 })
 
-it('counts what the lane sends as its session’s', async () => {
+it('counts the bytes of the fast path for their session', async () => {
   const { ctx } = sluice.app
   const counted = () => ctx.sessions.get(sessionId)?.bytes.bytesOut ?? 0
   const before = counted()
@@ -65,7 +65,7 @@ it('counts what the lane sends as its session’s', async () => {
   await expect.poll(counted).toBeGreaterThanOrEqual(before + sent)
 })
 
-it('whose session is ended is refused by the lane at once', async () => {
+it('the fast path refuses an ended session at once', async () => {
   expect((await get(pieces.init)).status).toBe(200)
   await sluice.call('DELETE', `/api/sessions/${sessionId}`)
   await expect.poll(async () => (await get(pieces.init)).status).toBe(401)

@@ -4,7 +4,7 @@ import { type HlsViewer, HlsViewers } from '../../src/edge/http/hls/viewers.ts'
 
 const clock = new ManualClock()
 
-/** Viewers with a master playlist, who have not asked for media. */
+/** Viewers with a master playlist, who have not requested media. */
 function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => string): HlsViewer[] {
   return Array.from({ length: count }, (_, at) => {
     const viewer = viewers.newcomer()
@@ -17,7 +17,7 @@ function arrive(viewers: HlsViewers, count: number, addressOf: (at: number) => s
 
 const isKnown = (viewers: HlsViewers, { sessionId }: HlsViewer) => viewers.find(sessionId, 'feed') !== undefined
 
-test('an address that asks for master playlists without end pushes out its own oldest ones, and nobody else', () => {
+test('an address that floods master playlist requests evicts only its own oldest viewers', () => {
   const viewers = new HlsViewers(clock)
   const [other] = arrive(viewers, 1, () => 'other')
   const flood = arrive(viewers, 30_000, () => 'flood')
@@ -25,13 +25,13 @@ test('an address that asks for master playlists without end pushes out its own o
   expect(flood.filter((viewer) => isKnown(viewers, viewer))).toEqual(flood.slice(-1000))
 })
 
-test('from many addresses there are as many as are kept in all, the latest', () => {
+test('with many addresses the newest viewers stay, up to the limit', () => {
   const viewers = new HlsViewers(clock)
   const all = arrive(viewers, 25_000, (at) => `address-${at % 5000}`)
   expect(all.filter((viewer) => isKnown(viewers, viewer))).toEqual(all.slice(-10_000))
 })
 
-test('who has a session is pushed out by nobody', () => {
+test('a viewer with a session is never evicted', () => {
   const viewers = new HlsViewers(clock)
   const [watching] = arrive(viewers, 1, () => 'flood')
   viewers.add(watching!)
@@ -39,7 +39,7 @@ test('who has a session is pushed out by nobody', () => {
   expect(isKnown(viewers, watching!)).toBe(true)
 })
 
-test('who is forgotten leaves no trace', () => {
+test('a deleted viewer leaves no trace', () => {
   const viewers = new HlsViewers(clock)
   for (const { sessionId } of arrive(viewers, 999, () => 'school')) viewers.forget(sessionId)
   const school = arrive(viewers, 1000, () => 'school')

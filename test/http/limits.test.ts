@@ -11,7 +11,7 @@ afterAll(() => live.close())
 const from = (address: string, authorization: string) => ({ authorization, 'x-forwarded-for': address })
 const WRONG = `Basic ${btoa('key:wrong')}`
 
-it('who brings wrong credentials too often is told to come again later, from this address alone; a valid one is always let in', async () => {
+it('too many wrong credentials are throttled for this address only; a valid one is always accepted', async () => {
   const ask = (address: string, authorization = WRONG) =>
     live.running.call('GET', '/v2/channels', undefined, from(address, authorization))
   for (let times = 0; times < 5; times += 1) expect((await ask('192.0.2.1')).status).toBe(401)
@@ -20,7 +20,7 @@ it('who brings wrong credentials too often is told to come again later, from thi
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(12)
   expect((await ask('192.0.2.2')).status).toBe(401)
-  // Behind one address there may be a badly configured client and a good one.
+  // A badly configured client and a good one may share an address.
   expect((await ask('192.0.2.1', live.authorization)).status).toBe(200)
 
   const tokens = await live.running.call('GET', '/api/sessions', undefined, from('192.0.2.1', 'Bearer wrong'))
@@ -28,14 +28,14 @@ it('who brings wrong credentials too often is told to come again later, from thi
   expect(tokens.headers.get('retry-after')).toMatch(/^\d+$/)
 })
 
-it('whoever has a network of IPv6 addresses is one address', async () => {
+it('all addresses of an IPv6 network count as one', async () => {
   const ask = (address: string) => live.running.call('GET', '/api/sessions', undefined, from(address, 'Bearer wrong'))
   for (let times = 0; times < 5; times += 1) expect((await ask(`2001:db8:1:2::${times}`)).status).toBe(401)
   expect((await ask('2001:db8:1:2:ffff::1')).status).toBe(429)
   expect((await ask('2001:db8:1:3::1')).status).toBe(401)
 })
 
-it('a credential has a budget of requests, and no other one pays for it; what viewers ask for is not counted', async () => {
+it('a credential has its own budget of requests, and requests of viewers do not count', async () => {
   const [busy, calm] = [await credential(live.running, 'read'), await credential(live.running, 'read')]
   const ask = (authorization: string) => live.v2('GET', '/regions', undefined, { authorization })
   const answers = await Promise.all(Array.from({ length: 25 }, () => ask(busy)))

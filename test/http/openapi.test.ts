@@ -19,7 +19,7 @@ it('api/tokens.openapi.json is what the server serves (npm run generate makes it
   ])
 })
 
-it('api/channels.openapi.json is what the server serves, and every schema that it names is in it', async () => {
+it('api/channels.openapi.json is what the server serves, and contains every schema that it references', async () => {
   const sluice = await runApp()
   const served = await sluice.call('GET', '/v2/openapi.json', undefined, { authorization: '' })
   await sluice.close()

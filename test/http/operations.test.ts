@@ -15,12 +15,12 @@ afterAll(() => sluice.close())
 const bare = (path: string, headers: Record<string, string> = {}) => fetch(sluice.base + path, { headers })
 
 describe('operations', () => {
-  it('is alive and ready without a secret', async () => {
+  it('reports alive and ready without a secret', async () => {
     expect(await (await bare('/healthz')).text()).toBe('ok\n')
     expect(await (await bare('/readyz')).text()).toBe('ready\n')
   })
 
-  it('shows metrics to this machine and to holders of the secret, and not through a proxy without it', async () => {
+  it('shows metrics to this machine and to clients with the secret, and not through a proxy without it', async () => {
     const metrics = await (await bare('/metrics')).text()
     expect(metrics).toContain('sluice_http_requests_total{method="GET",route="/healthz",status="200"}')
     expect(metrics).toContain('sluice_store_silent_seconds')
@@ -34,7 +34,7 @@ describe('operations', () => {
   it('serves the OpenAPI document that is committed', async () => {
     const served = await (await bare('/api/openapi.json')).json()
     const committed = JSON.parse(readFileSync(new URL('../../api/tokens.openapi.json', import.meta.url), 'utf8'))
-    // When this fails: npm run generate
+    // If this fails: npm run generate
     expect(served).toEqual(committed)
   })
 })
@@ -74,7 +74,7 @@ describe('API secrets', () => {
     ['a wrong one', { authorization: 'Bearer abcdef' }],
     ['another scheme', { authorization: 'Basic abcdef' }],
     ['one that is too long', { authorization: `Bearer ${'a'.repeat(9000)}` }],
-  ])('%s is refused with 401, a challenge and how to make one', async (_name, headers) => {
+  ])('%s is refused with 401, a challenge and an explanation', async (_name, headers) => {
     const answer = await bare('/api/publish_token/list', headers)
     expect(answer.status).toBe(401)
     expect(answer.headers.get('www-authenticate')).toContain('Bearer')
@@ -83,7 +83,7 @@ describe('API secrets', () => {
     expect(body.data.message).toMatch(/^Unauthorized.*sluice secret create/)
   })
 
-  it('management paths give no CORS headers', async () => {
+  it('management paths send no CORS headers', async () => {
     const answer = await sluice.call('GET', '/api/publish_token/list', undefined, { origin: 'https://a.example' })
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
@@ -95,7 +95,7 @@ describe('API secrets', () => {
 })
 
 describe('the audit record', () => {
-  it('says who changed what, from where through a trusted proxy, and never holds a token value', async () => {
+  it('names the actor, the change and the address behind a trusted proxy, and never a token value', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' }
     const body = { label: 'audited', streams: [{ streamName: 'a' }] }
     const made = await sluice.call('POST', '/api/publish_token', body, headers)

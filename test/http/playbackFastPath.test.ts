@@ -14,7 +14,7 @@ import { until } from '../support/testNode.ts'
 import { servedBy } from '../support/served.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-/** Less than what is kept, and more than the buffers of a connection whose client does not read. */
+/** Less than the cache holds, and more than the buffers of a connection whose client does not read. */
 const LARGE = 8 * 1024 * 1024
 
 const CHANNEL = {
@@ -43,19 +43,19 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
   })
   afterAll(() => live.close())
 
-  /** Large enough for sendfile, and to be told from another. */
+  /** Large enough for sendfile, and different from any other. */
   const media = (name: string): string => name.repeat(50_000)
 
   const play = (file: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> =>
     live.running.call(method, `${root}/${file}`, undefined, { authorization: '', ...headers })
 
-  /** The lane leaves a request with a query that it does not know to the framework; to that it changes nothing. */
+  /** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
   const ROUTE = '?via=route'
 
   const counted = async (id: string): Promise<number> =>
     (await servedBy(live.running.app.ctx.store, id)).reduce((sum, row) => sum + row.bytesOut, 0)
 
-  /** An answer whose head is there and whose body nobody reads yet. */
+  /** An answer with its head received and its body still unread. */
   const begun = async (file: string, at = root, { running } = live): Promise<IncomingMessage> => {
     const [answer] = (await once(get(`${running.base}${at}/${file}`, { agent: false }), 'response')) as [
       IncomingMessage,
@@ -72,15 +72,15 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     ['the whole', {}, 'GET'],
     ['the head', {}, 'HEAD'],
     ['a range', { range: 'bytes=10-19' }, 'GET'],
-    ['a range that is not there', { range: 'bytes=9999-' }, 'GET'],
-  ])('the lane and the framework answer alike: %s', async (_name, headers, method) => {
+    ['a range beyond the end', { range: 'bytes=9999-' }, 'GET'],
+  ])('the fast path and the framework answer alike: %s', async (_name, headers, method) => {
     await writeFile(join(folder, '1.m4s'), media('m'))
     const long = await play(`1.m4s${ROUTE}`, headers, method)
     const short = await play('1.m4s', headers, method)
     expect(alike(short)).toEqual(alike(long))
   })
 
-  it('what the lane sends is what the file holds now, and nothing once it is gone', async () => {
+  it('the fast path sends the current file, and nothing once it is deleted', async () => {
     await writeFile(join(folder, '2.m4s'), media('before'))
     expect((await play('2.m4s')).text).toBe(media('before'))
     expect((await play('2.m4s')).text).toBe(media('before'))
@@ -90,7 +90,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     await expect.poll(async () => (await play('2.m4s')).status, { timeout: 5000 }).toBe(404)
   })
 
-  it('a change of the rules counts at once in the lane too', async () => {
+  it('the fast path applies changed rules at once', async () => {
     await writeFile(join(folder, '3.m4s'), 'media')
     for (let times = 0; times < 3; times++) expect((await play('3.m4s')).status).toBe(200)
     const ipBlocking = { enabled: true, mode: 'deny', cidrs: ['127.0.0.0/8'] }
@@ -100,7 +100,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     expect((await play('3.m4s')).status).toBe(200)
   })
 
-  it('counts what it sends to the last byte, and of an answer that is broken off no more than there was', async () => {
+  it('counts every byte that it sends, and for an aborted answer no more than there was', async () => {
     await writeFile(join(folder, '4.m4s'), Buffer.alloc(300_000))
     await writeFile(join(folder, '6.m4s'), randomBytes(LARGE))
     const [whole, broken] = [root.replace(distributionId, countedId), root.replace(distributionId, brokenId)]
@@ -116,7 +116,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     expect(await counted(brokenId)).toBeLessThanOrEqual(LARGE)
   })
 
-  it('whoever is being sent a segment gets all of it, also when it is removed and forgotten meanwhile', async () => {
+  it('a segment under way arrives whole, even if its file is removed and the cache drops it', async () => {
     const bytes = randomBytes(LARGE)
     await writeFile(join(folder, '5.m4s'), bytes)
     await play('5.m4s', {}, 'HEAD')
@@ -127,13 +127,13 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
     for (const answer of answers) expect((await buffer(answer)).equals(bytes)).toBe(true)
   })
 
-  it('a stop in the middle of an answer is waited for by nobody for long', async () => {
+  it('a stop in the middle of an answer does not delay the server for long', async () => {
     const other = await runChannels({ flags: { server: { sendfile, shutdownGraceSeconds: 0 } } })
     const { engines, distributions } = await other.made('POST', '/channels', CHANNEL)
     const path = `/v2/distributions/${distributions[0].id}/hls/${engines[0].id}/0`
-    const place = join(other.running.dataDir, 'live', engines[0].id, '0')
-    await mkdir(place, { recursive: true })
-    await writeFile(join(place, '1.m4s'), randomBytes(LARGE))
+    const folder = join(other.running.dataDir, 'live', engines[0].id, '0')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, '1.m4s'), randomBytes(LARGE))
     await other.running.call('HEAD', `${path}/1.m4s`, undefined, { authorization: '' })
     const answer = await begun('1.m4s', path, other)
     await other.close()
@@ -141,7 +141,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
   })
 })
 
-it('the segments that are kept are bounded, and none is kept or held open for long after the last who asked', async () => {
+it('the segment cache is bounded, and drops and closes segments soon after their last request', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-segments-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   let nowMs = 0

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-/** What comes back for these bytes, sent as they are in this many pieces. */
+/** The answer to these bytes, sent unchanged in this many pieces. */
 async function raw(...pieces: string[]) {
   const socket = connect(Number(new URL(sluice.base).port), '127.0.0.1')
   let answer = ''
@@ -36,7 +36,7 @@ const LONG = `X-Long: ${'a'.repeat(20_000)}\r\n\r\n`
 const startOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`
 const envelope = (message: RegExp) => ({ status: 'fail', data: { message: expect.stringMatching(message) } })
 
-describe('what the HTTP parser refuses is answered in the words of the interface, with a request id', () => {
+describe("a request that the HTTP parser refuses gets the interface's own error, with a request id", () => {
   test.each<[string, number, string[], unknown]>([
     ['a head that is too long', 431, [startOf('/api/sessions') + LONG], envelope(/16 KiB/)],
     [
@@ -51,7 +51,7 @@ describe('what the HTTP parser refuses is answered in the words of the interface
       [startOf('/v2/channels'), LONG],
       { ...envelope(/16 KiB/), code: 'headers_too_large', message: expect.any(String) },
     ],
-    ['what is no HTTP', 400, ['GARBAGE\r\n\r\n'], { ...envelope(/not valid HTTP/), code: 'invalid_request' }],
+    ['bytes that are not HTTP', 400, ['GARBAGE\r\n\r\n'], { ...envelope(/not valid HTTP/), code: 'invalid_request' }],
     ['a bad header', 400, [`${startOf('/v2/channels')}a b: c\r\n\r\n`], { code: 'invalid_request' }],
     ['a bad length', 400, [`${startOf('/api/sessions')}Content-Length: x\r\n\r\n`], envelope(/not valid HTTP/)],
     ['no Host', 400, ['GET /api/sessions HTTP/1.1\r\n\r\n'], envelope(/Host/)],
@@ -79,14 +79,14 @@ describe('what the HTTP parser refuses is answered in the words of the interface
     }
   })
 
-  test('each id is another, and the answer is counted', async () => {
+  test('each request id is unique, and the answer is counted', async () => {
     const answers = await Promise.all([0, 1, 2].map(() => raw('GARBAGE\r\n\r\n')))
     expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(3)
     const metrics = await (await fetch(`${sluice.base}/metrics`)).text()
     expect(metrics).toMatch(/sluice_http_requests_total\{method="none",route="none",status="400"\} \d/)
   })
 
-  test('an answer under way is not spoilt by a second request that is none', async () => {
+  test('an invalid second request does not corrupt the answer under way', async () => {
     const [first] = (await raw(`${startOf('/healthz')}\r\nGARBAGE\r\n\r\n`)).body.split('HTTP/1.1 400')
     expect(first).toBe('ok\n')
   })
@@ -121,7 +121,7 @@ describe('a body with a Content-Encoding is a 415 that names it', () => {
     expect(answer.text).toBe('Unsupported Media Type: Content-Encoding: gzip is not supported; send the body as it is')
   })
 
-  test('identity, or no body at all, is none; a stranger learns nothing but that a secret is missing', async () => {
+  test('identity, or an absent body, is no encoding; a client without a secret learns only that', async () => {
     const plain = { 'content-encoding': 'identity' }
     const made = { label: 'a', streams: [{ streamName: 'show' }] }
     expect((await sluice.call('POST', '/api/publish_token', made, plain)).status).toBe(200)

@@ -22,18 +22,18 @@ describe('a query', () => {
     ['FALSE', 'list?isDescending=FALSE'],
     ['a word in another case', 'list?sortBy=addedon'],
     ['a word in another case', 'list_by_name?name=a&filterBy=TOKENNAME'],
-    ['a parameter that nobody knows', 'list?_=1700000000'],
-    ['a parameter that nobody knows, twice', 'list?x=1&x=2'],
+    ['an unknown parameter', 'list?_=1700000000'],
+    ['an unknown parameter, twice', 'list?x=1&x=2'],
     ['a parameter twice with one value', 'list?page=1&page=1'],
     ['the name of a parameter in another case', 'list?Page=1&ItemsOnPage=20'],
     ['the streamId twice with one value', 'active?streamId=ACCOUNT%2Fs&streamId=ACCOUNT%2Fs'],
     ['a name that would reach a prototype', 'list?__proto__=1&constructor=2'],
-  ])('with %s is answered: %s', async (_what, query) => {
+  ])('with %s is accepted: %s', async (_what, query) => {
     const answer = await get(`/api/publish_token/${query.replaceAll('ACCOUNT', sluice.accountId)}`)
     expect([answer.status, answer.json.status]).toEqual([200, 'success'])
   })
 
-  it('means what it says, however it is written', async () => {
+  it('means the same in every spelling', async () => {
     const idsOf = async (query: string) => {
       const { json } = await get(`/api/publish_token/list?${query}`)
       return json.data.map(({ id }: { id: number }) => id)
@@ -43,7 +43,7 @@ describe('a query', () => {
     expect(await idsOf('ITEMSONPAGE=1&PAGE=2&sortBy=Name')).toEqual([ids[0]])
   })
 
-  it('that says two things about one parameter is refused', async () => {
+  it('with two values for one parameter is refused', async () => {
     for (const query of ['page=1&page=2', 'page=1&Page=2']) {
       const { status, json } = await get(`/api/publish_token/list?${query}`)
       expect([status, Object.keys(json.data.errors)]).toEqual([400, ['page']])
@@ -73,13 +73,13 @@ describe('a query', () => {
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)])
   })
 
-  it('of the deliveries of a webhook may hold what nobody knows', async () => {
+  it('of the deliveries of a webhook may contain unknown parameters', async () => {
     const made = await sluice.call('POST', '/api/webhooks', { url: 'https://hooks.example.com/' })
     expect((await get(`/api/webhooks/${made.json.data.id}/deliveries?limit=1&limit=1&_=1`)).status).toBe(200)
     expect((await get(`/api/webhooks/${made.json.data.id}/deliveries?limit=1&limit=2`)).status).toBe(400)
   })
 
-  it.each(['feeds', 'VIEWERCONNECTION'])('type of a test event is taken in any case: %s', async (type) => {
+  it.each(['feeds', 'VIEWERCONNECTION'])('accepts any case for the type of a test event: %s', async (type) => {
     expect((await sluice.call('POST', `/api/webhooks/test/${type}`)).status).toBe(200)
   })
 })

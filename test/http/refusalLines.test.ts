@@ -15,7 +15,7 @@ import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 let dir: string
 let app: App
-let doors: Awaited<ReturnType<typeof buildHttp>>
+let http: Awaited<ReturnType<typeof buildHttp>>
 let lines: { level: string; fields: Fields; message: string }[]
 
 beforeEach(async () => {
@@ -32,10 +32,10 @@ beforeEach(async () => {
     child: () => log,
   }
   app = await openApp({ config: config.value, log, clock: new ManualClock() })
-  doors = await buildHttp(app, { engine: new ScriptedEngine() })
+  http = await buildHttp(app, { engine: new ScriptedEngine() })
 })
 afterEach(async () => {
-  await doors.close()
+  await http.close()
   await app.close()
   await rm(dir, { recursive: true, force: true })
 })
@@ -50,24 +50,24 @@ async function newSecret(): Promise<{ authorization: string; accountId: string }
   return { authorization: `Bearer ${secret.value.value}`, accountId: actor.accountId }
 }
 
-test('lines of refusals are bounded, and hide neither what is let in nor what people with a secret do', async () => {
+test('log lines of refusals are bounded, and never hide admissions or authenticated requests', async () => {
   const { authorization, accountId } = await newSecret()
   for (let at = 0; at < 1500; at += 1) {
-    expect((await doors.inject({ url: `/api/sessions?limit=${at}` })).statusCode).toBe(401)
+    expect((await http.inject({ url: `/api/sessions?limit=${at}` })).statusCode).toBe(401)
   }
   expect(answers()).toHaveLength(600)
-  await doors.inject({ url: '/api/openapi.json' })
-  await doors.inject({ url: '/api/sessions', headers: { authorization } })
-  await doors.inject({ url: '/api/nothing', headers: { authorization } })
+  await http.inject({ url: '/api/openapi.json' })
+  await http.inject({ url: '/api/sessions', headers: { authorization } })
+  await http.inject({ url: '/api/nothing', headers: { authorization } })
   expect(answers().slice(600)).toMatchObject([{ status: 200 }, { status: 200, accountId }])
-  expect((await doors.inject({ url: '/metrics' })).body).toMatch(
+  expect((await http.inject({ url: '/metrics' })).body).toMatch(
     /sluice_log_lines_left_out_total\{of="refusals"\} 901\n/,
   )
 })
 
-test('who sends a request that does not end is no accident of ours', async () => {
-  await doors.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = doors.server.address() as AddressInfo
+test('a request that never ends is not logged as our error', async () => {
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = http.server.address() as AddressInfo
   const { authorization } = await newSecret()
   const parts = [
     ['/api/whip/show', 'application/sdp'],
@@ -81,7 +81,7 @@ test('who sends a request that does not end is no accident of ours', async () =>
     await once(socket.resume(), 'close')
   }
   expect(answers()).toMatchObject([{ status: 408 }, { status: 408 }])
-  // Now who waits for the body has given up too.
-  await doors.close()
+  // By now the client has also given up waiting for the body.
+  await http.close()
   expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
 })

@@ -6,7 +6,7 @@ import { runApp, type RunningApp } from '../support/app.ts'
 type BuildSerializer = NonNullable<typeof COMPILERS.buildSerializer>
 type Route = Parameters<ReturnType<BuildSerializer>>[0]
 
-/** What Fastify asks to have compiled, and how that is done when it is not put off. */
+/** The schemas that Fastify compiles, compiled at once instead of later. */
 const asked: { route: Route; compile: () => unknown }[] = []
 const eager = createRequire(import.meta.resolve('fastify'))(
   '@fastify/fast-json-stringify-compiler',
@@ -36,7 +36,7 @@ it('every response schema of every route compiles, though a server compiles each
   expect(broken).toEqual([])
 })
 
-it('and these are all routes that the two interfaces document', async () => {
+it('these are all routes in the documents of the two interfaces', async () => {
   const compiled = new Set(asked.map(({ route }) => nameOf(route)))
   for (const document of ['/api/openapi.json', '/v2/openapi.json']) {
     const { paths } = (await sluice.call('GET', document)).json as { paths: Record<string, Record<string, Operation>> }
@@ -51,7 +51,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { content?: Record<string, unknown> }>>
 }
 
-/** As the documents write it. */
+/** The path as the documents write it. */
 function nameOf({ method, url, httpStatus }: Route): string {
   const path = url.replaceAll(/:(\w+)/g, '{$1}')
   return `${method} ${path} ${httpStatus?.toUpperCase()}`

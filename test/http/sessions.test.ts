@@ -21,7 +21,7 @@ afterAll(async () => {
 const list = async (query = '') => (await at.call('GET', `/api/sessions${query}`)).json
 const ids = async (query = '') => ((await list(query)).data as { id: string }[]).map(({ id }) => id)
 
-it('GET /api/sessions shows who is on with what is known of them, newest first', async () => {
+it('GET /api/sessions lists open sessions with all their known fields, newest first', async () => {
   const broadcast = await makeToken(at, 'publish')
   const subscribe = await makeToken(at, 'subscribe', { tracking: { trackingId: 'customer' } })
   const origin = 'https://www.example.com'
@@ -61,7 +61,7 @@ it('GET /api/sessions shows who is on with what is known of them, newest first',
   ])
 })
 
-it('filters and pages; a cursor is good for its own question only', async () => {
+it('filters and pages; a cursor is valid only for its own query', async () => {
   const broadcast = await makeToken(at, 'publish')
   const { session } = await publish(at, { presented: broadcast.token })
   const viewers = []
@@ -79,7 +79,7 @@ it('filters and pages; a cursor is good for its own question only', async () => 
   expect(Object.keys(wrong.data.errors)).toEqual(['action', 'protocol', 'tokenId', 'address', 'limit'])
 })
 
-it('DELETE /api/sessions/{id} cuts one session and leaves an audit row; an unknown one is a 404', async () => {
+it('DELETE /api/sessions/{id} cuts one session and writes an audit row; an unknown one is a 404', async () => {
   const broadcast = await makeToken(at, 'publish')
   const publisher = await publish(at, { presented: broadcast.token })
   const [one, two] = [await view(at), await view(at)]
@@ -98,7 +98,7 @@ it('DELETE /api/sessions/{id} cuts one session and leaves an audit row; an unkno
   }
 })
 
-it('POST /api/stream/stop ends everybody on a stream, and nobody elsewhere', async () => {
+it('POST /api/stream/stop ends all sessions of a stream, and no others', async () => {
   const broadcast = await makeToken(at, 'publish')
   const publisher = await publish(at, { presented: broadcast.token })
   const viewers = [await view(at), await view(at)]
@@ -114,7 +114,7 @@ it('POST /api/stream/stop ends everybody on a stream, and nobody elsewhere', asy
   for (const wrong of [undefined, 5, 'show', `${at.accountId}/`]) expect((await stop(wrong)).status).toBe(400)
 })
 
-it('counts who is on, was let in and was refused for Prometheus', async () => {
+it('counts open, admitted and refused sessions for Prometheus', async () => {
   const broadcast = await makeToken(at, 'publish')
   const { session } = await publish(at, { presented: broadcast.token })
   await view(at)

@@ -37,7 +37,7 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect(json.data.addedOn).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   })
 
-  it('read back as they were created, with a trailing slash and by HEAD too', async () => {
+  it('can be read as they were created, also with a trailing slash and by HEAD', async () => {
     const created = (await create(kind, minimal)).json.data
     const read = await sluice.call('GET', `/api/${kind}_token/${created.id}`)
     expect(read.json).toEqual({ status: 'success', data: created })
@@ -73,7 +73,7 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect((await check(kind, after.token)).code).toBe('allowed')
   })
 
-  it('do not come back under an old value after the new one was used', async () => {
+  it('do not return under an old value once the new one was used', async () => {
     const before = (await create(kind, minimal)).json.data
     expect((await check(kind, before.token)).code).toBe('allowed')
     const after = (await sluice.call('PUT', `/api/${kind}_token/${before.id}`, { refreshToken: true })).json.data
@@ -81,7 +81,7 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     expect((await check(kind, before.token)).code).toBe('invalid_token')
   })
 
-  it('admit nobody from the answer to their deletion on', async () => {
+  it('admit no request after the answer to their deletion', async () => {
     const { id, token } = (await create(kind, minimal)).json.data
     expect((await check(kind, token)).allowed).toBe(true)
     const deleted = await sluice.call('DELETE', `/api/${kind}_token/${id}`)
@@ -115,14 +115,14 @@ describe.each(['publish', 'subscribe'] as const)('%s tokens', (kind) => {
     },
   )
 
-  it('are not offered the methods of an id at the path of a list', async () => {
+  it('do not list the methods of an id at the path of a list', async () => {
     for (const method of ['DELETE', 'POST']) {
       const answer = await sluice.call(method, `/api/${kind}_token/list`)
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
     }
   })
 
-  it('list by pages with a bare array, a total and links', async () => {
+  it('are listed in pages with a bare array, a total and links', async () => {
     for (const label of ['list c', 'list a', 'list b']) await create(kind, { ...minimal, label })
     const page = (query: string) => sluice.call('GET', `/api/${kind}_token/list_by_name?name=list+&${query}`)
     const first = await page('itemsOnPage=2')
@@ -159,7 +159,7 @@ async function check(kind: string, token: string) {
 }
 
 describe('publish tokens only', () => {
-  it('are named as usable while they may be used, and as active only when they publish', async () => {
+  it('are listed as usable while they may be used, and as active only while they publish', async () => {
     const exact = (await create('publish', { label: 'x', streams: [{ streamName: 'active-1' }] })).json.data.id
     const pattern = (await create('publish', { label: 'x', streams: [{ streamName: 'active-.*', isRegex: true }] }))
       .json.data.id
@@ -181,7 +181,7 @@ describe('publish tokens only', () => {
     }
   })
 
-  it('answer with a warning when countries are ruled and no database is there', async () => {
+  it('answer with a warning if they have country rules and there is no database', async () => {
     const answer = await create('publish', { ...minimal, deniedCountries: ['NL'] })
     expect(answer.headers.get('x-service-warning')).toContain('geoip.database')
     expect((await create('publish', minimal)).headers.get('x-service-warning')).toBeNull()
@@ -194,7 +194,7 @@ describe('bad input', () => {
 
   it.each<[string, number, unknown]>([
     ['malformed JSON', 400, '{"label":'],
-    ['a body that is no object', 400, '[]'],
+    ['a body that is not an object', 400, '[]'],
     ['deep nesting', 400, deep],
     ['a prototype key', 400, '{"label":"a","__proto__":{"isActive":false}}'],
     ['invalid UTF-8', 400, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])],
@@ -208,7 +208,7 @@ describe('bad input', () => {
     ['duplicate names', 400, { label: 'a', streams: [{ streamName: 'x' }, { streamName: 'x' }] }],
     ['expires out of range', 400, { ...minimal, expires: 2_147_483_648 }],
     ['both country lists', 400, { ...minimal, allowedCountries: ['NL'], deniedCountries: ['BE'] }],
-    ['a feature that is not built', 400, { ...minimal, clip: true }],
+    ['a missing feature', 400, { ...minimal, clip: true }],
     [
       'too many streams',
       400,
@@ -222,7 +222,7 @@ describe('bad input', () => {
     expect(await count()).toBe(before)
   })
 
-  it('names all errors of all fields at once', async () => {
+  it('reports all errors of all fields at once', async () => {
     const answer = await create('publish', {
       label: '',
       streams: [{ streamName: '(', isRegex: true }, { streamName: 7 }],
@@ -248,7 +248,7 @@ describe('bad input', () => {
     expect((await sluice.call('GET', '/api/nothing')).status).toBe(404)
   })
 
-  it('gives every answer a request id of its own', async () => {
+  it('gives every answer its own request id', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map(async () => (await sluice.call('GET', '/api/nope')).headers.get('x-request-id')),
     )

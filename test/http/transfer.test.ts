@@ -28,7 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-describe.runIf(native !== null)('a body that leaves by sendfile', () => {
+describe.runIf(native !== null)('a body that is sent by sendfile', () => {
   const sendfile = native as Sendfile
 
   const bodyOf = async (length: number): Promise<Body & { path: string }> => {
@@ -45,12 +45,12 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
   interface Served {
     readonly port: number
     readonly answers: ServerResponse[]
-    /** Of each answer the bytes that the addon has sent. */
+    /** The bytes of each answer that the addon has sent. */
     readonly taken: number[]
     closeAll(): void
   }
 
-  /** Answers every request with this body, by the addon what it takes at once. */
+  /** Answers every request with this body; the addon sends what the socket takes at once. */
   const serve = async (body: Body, by = sendfile): Promise<Served> => {
     const answers: ServerResponse[] = []
     const taken: number[] = []
@@ -79,7 +79,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     return socket
   }
 
-  /** The bodies of as many answers, which all have the same length. */
+  /** The bodies of this number of answers, which all have the same length. */
   const read = async (socket: Socket, answers: number, length: number): Promise<Buffer[]> => {
     let all = Buffer.alloc(0)
     const chunks: Buffer[] = []
@@ -119,7 +119,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect(served.taken[0]).toBeLessThan(LARGE)
   }
 
-  it('is whole whatever the kernel takes of it, and the next on its connection too', async () => {
+  it('arrives whole whatever part the kernel takes, as does the next one on its connection', async () => {
     const body = await bodyOf(200_000)
     const steps: ((...given: Parameters<Sendfile['send']>) => number)[] = []
     const moody: Sendfile = {
@@ -163,7 +163,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect((await read(socket, 1, LARGE))[0]?.equals(body.bytes)).toBe(true)
   })
 
-  it('is whole when its file is cut off, removed or let go of in the middle', async () => {
+  it('arrives whole if its file is truncated, removed or released in the middle', async () => {
     const body = await bodyOf(LARGE)
     const served = await serve(body)
     const socket = await readsNothing(served.port)
@@ -174,7 +174,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect((await read(socket, 1, LARGE))[0]?.equals(body.bytes)).toBe(true)
   })
 
-  it('is whole for a client that ends its own side at once', async () => {
+  it('arrives whole at a client that ends its own side at once', async () => {
     const body = await bodyOf(LARGE)
     const served = await serve(body)
     const socket = await readsNothing(served.port)
@@ -195,7 +195,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect(size).toBeGreaterThanOrEqual(served.taken[0] ?? LARGE)
   })
 
-  it('keeps its turn among requests that come at once on one connection', async () => {
+  it('keeps its order among pipelined requests of one connection', async () => {
     const body = await bodyOf(700_000)
     const served = await serve(body)
     const socket = await dial(served.port)
@@ -205,7 +205,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect(served.taken[0]).toBeGreaterThan(0)
   })
 
-  it('is whole before a connection ends that was to serve one request', async () => {
+  it('is whole before a connection for a single request ends', async () => {
     const body = await bodyOf(LARGE)
     const served = await serve(body)
     const socket = await dial(served.port)
@@ -214,7 +214,7 @@ describe.runIf(native !== null)('a body that leaves by sendfile', () => {
     expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(body.bytes)).toBe(true)
   })
 
-  it('goes to nobody else while others hang up and come', async () => {
+  it('reaches no other client while connections open and close', async () => {
     const body = await bodyOf(3_000_000)
     const served = await serve(body)
     const stays = async (): Promise<boolean[]> => {
@@ -244,7 +244,7 @@ describe.runIf(native !== null)('the addon', () => {
   const sendfile = native as Sendfile
   const descriptors = (): number => readdirSync('/proc/self/fd').length
 
-  it('sends nothing that is not held as it was, and to nothing but sockets that do not block', async () => {
+  it('sends only what it holds unchanged, and only to sockets that do not block', async () => {
     const path = join(folder, 'held')
     await writeFile(path, 'x'.repeat(100))
     const fd = openSync(path, 'r+')
@@ -258,7 +258,7 @@ describe.runIf(native !== null)('the addon', () => {
     expect(sendfile.send(fd, 'x', file, 100)).toBe(-9)
   })
 
-  it('closes what it let go of, and knows the file by no number that it gave before', async () => {
+  it('closes released files, and never reuses the number of one', async () => {
     const path = join(folder, 'many')
     await writeFile(path, 'x')
     const fd = openSync(path, 'r')
@@ -273,7 +273,7 @@ describe.runIf(native !== null)('the addon', () => {
     sendfile.release(again)
   })
 
-  it('refuses arguments that make no sense', async () => {
+  it('refuses invalid arguments', async () => {
     const path = join(folder, 'bounds')
     await writeFile(path, 'x'.repeat(100))
     const fd = openSync(path, 'r')
@@ -295,7 +295,7 @@ describe.runIf(native !== null)('the addon', () => {
     expect(() => (sendfile.hold as (fd: unknown) => number)('3')).toThrow(TypeError)
   })
 
-  it('is used only when it is there and sends what it should', async () => {
+  it('is used only if it is there and works', async () => {
     expect((await openSendfile(sendfile)).ok).toBe(true)
     expect((await openSendfile(null)).ok).toBe(false)
     const others: Sendfile['send'][] = [

@@ -27,10 +27,10 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
   })
   afterAll(() => live.close())
 
-  /** The lane leaves a request with a query that it does not know to the framework; to that it changes nothing. */
+  /** The fast path leaves a request with an unknown query to the framework, which ignores the query. */
   const ROUTE = '?via=route'
 
-  it('counts how long segments play that a player took whole, by the lane and by the route', async () => {
+  it('counts the playing time of whole segments, on the fast path and on the route', async () => {
     const get = async (file: string, headers = {}, method = 'GET') =>
       (await live.running.call(method, `${root}/${file}`, undefined, { authorization: '', ...headers })).text.length
     const playlist = '#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2.000000,\n0_5.m4s\n#EXTINF:1.96,\n0_6.m4s\n'
@@ -50,7 +50,7 @@ describe.each([true, false])('with sendfile: %s', (sendfile) => {
   })
 })
 
-/** Asks for something large, and leaves with the first of it. */
+/** Requests something large, and disconnects after the first bytes. */
 async function breakOff(base: string, path: string): Promise<void> {
   const { hostname, port } = new URL(base)
   const socket = connect(Number(port), hostname)
@@ -59,7 +59,7 @@ async function breakOff(base: string, path: string): Promise<void> {
   socket.destroy()
 }
 
-it('what is known of how long segments play is bounded, and the oldest is forgotten first', () => {
+it('cached playing times are bounded, and the oldest go first', () => {
   const times = new SegmentTimes()
   const playlist = (from: number) =>
     Array.from({ length: 10 }, (_, at) => `#EXTINF:2.0,\n0_${from + at}.m4s\n`).join('')

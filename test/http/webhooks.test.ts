@@ -21,7 +21,7 @@ const OFF = {
 }
 
 describe('a webhook', () => {
-  it('is made with a secret of 32 bytes and every switch off', async () => {
+  it('is created with a secret of 32 bytes and every switch off', async () => {
     const { status, json } = await create({ url })
     expect(status).toBe(200)
     const { id, secret, ...rest } = json.data
@@ -41,7 +41,7 @@ describe('a webhook', () => {
     },
   )
 
-  it('reads back as it was made, with a trailing slash and by HEAD too', async () => {
+  it('can be read as it was created, also with a trailing slash and by HEAD', async () => {
     const webhook = await made({ isFeedHooks: true, filter: 'prod-.*' })
     expect(webhook).toMatchObject({ isFeedHooks: true, filter: 'prod-.*' })
     for (const path of [`/api/webhooks/${webhook.id}`, `/api/webhooks/${webhook.id}/`]) {
@@ -50,7 +50,7 @@ describe('a webhook', () => {
     expect((await sluice.call('HEAD', `/api/webhooks/${webhook.id}`)).status).toBe(200)
   })
 
-  it('keeps what an update does not name; null removes the filter and nothing else', async () => {
+  it('keeps fields that an update does not name; null removes the filter and nothing else', async () => {
     const before = await made({ isFeedHooks: true, filter: 'a' })
     const path = `/api/webhooks/${before.id}`
     const renamed = await sluice.call('PUT', path, { url: 'https://other.example.com/', isFeedHooks: null })
@@ -60,7 +60,7 @@ describe('a webhook', () => {
     expect((await sluice.call('PUT', path, {})).status).toBe(400)
   })
 
-  it('gets another secret with refreshSecret', async () => {
+  it('gets a new secret with refreshSecret', async () => {
     const { id, secret } = await made()
     const after = (await sluice.call('PUT', `/api/webhooks/${id}`, { refreshSecret: true })).json.data
     expect(Buffer.from(after.secret, 'base64')).toHaveLength(32)
@@ -68,7 +68,7 @@ describe('a webhook', () => {
     expect((await sluice.call('GET', `/api/webhooks/${id}`)).json.data.secret).toBe(after.secret)
   })
 
-  it('is gone when it is deleted', async () => {
+  it('cannot be read after it was deleted', async () => {
     const { id } = await made()
     expect((await sluice.call('DELETE', `/api/webhooks/${id}`)).json).toEqual({ status: 'success', data: true })
     for (const [method, path] of [
@@ -83,26 +83,26 @@ describe('a webhook', () => {
     }
   })
 
-  it.each(['0', '-1', '99999999', '9007199254740993'])('with the id %s is none', async (id) => {
+  it.each(['0', '-1', '99999999', '9007199254740993'])('with the id %s does not exist', async (id) => {
     const answer = await sluice.call('PUT', `/api/webhooks/${id}`, { isFeedHooks: true })
     expect(answer.status).toBe(404)
     expect(answer.json.data).toEqual({ webhookId: `No webhook with id: ${id}` })
   })
 
-  it.each(['x', '1.5', 'x/deliveries'])('is not what a path without an integer names: %s', async (word) => {
+  it.each(['x', '1.5', 'x/deliveries'])('is not found at a path without an integer: %s', async (word) => {
     const { status, json } = await sluice.call('GET', `/api/webhooks/${word}`)
     expect([status, json.data]).toEqual([404, { message: `Nothing is at /api/webhooks/${word}` }])
   })
 
-  it('is reached with the API secret only', async () => {
+  it('requires the API secret', async () => {
     for (const path of ['/api/webhooks/list', '/api/webhooks/1', '/api/webhooks/1/deliveries']) {
       expect((await fetch(sluice.base + path)).status).toBe(401)
     }
   })
 })
 
-describe('a body that is wrong', () => {
-  it('is refused with everything that is wrong with it, and nothing is written', async () => {
+describe('an invalid body', () => {
+  it('is refused with all of its errors, and nothing is written', async () => {
     const before = (await sluice.call('GET', '/api/webhooks/list?itemCount=100')).json.data.length
     const { status, json } = await create({
       url: 'http://hooks.example.com',
@@ -122,7 +122,7 @@ describe('a body that is wrong', () => {
     expect((await sluice.call('GET', '/api/webhooks/list?itemCount=100')).json.data).toHaveLength(before)
   })
 
-  it('without a url names it', async () => {
+  it('without a url is refused with that field', async () => {
     expect((await create({ isFeedHooks: true })).json.data.errors).toEqual({
       url: [expect.stringContaining('required')],
     })
@@ -151,7 +151,7 @@ describe('a body that is wrong', () => {
     'https://user:pass@hooks.example.com/',
     'ftp://hooks.example.com/',
     'not a url',
-  ])('that points to %s is refused on url, with the reason', async (target) => {
+  ])('with a url to %s is refused on url, with the reason', async (target) => {
     const { status, json } = await create({ url: target })
     expect(status).toBe(400)
     expect(json.data.errors).toEqual({ url: [expect.stringMatching(/^must /)] })
@@ -170,14 +170,14 @@ describe('the list', () => {
     for (let i = 0; i < 12; i++) ids.push((await made()).id)
   })
 
-  it('has ten at a time, from startingId on, in the order in which they were made', async () => {
+  it('has ten at a time, from startingId on, in order of creation', async () => {
     const [first = 0, , , fourth = 0] = ids
     expect(await idsOf(`startingId=${first}`)).toEqual(ids.slice(0, 10))
     expect(await idsOf(`startingId=${fourth}&itemCount=3`)).toEqual(ids.slice(3, 6))
     expect((await idsOf('')).length).toBe(10)
   })
 
-  it('goes backwards from startingId, which is part of it, or from the end', async () => {
+  it('goes backwards from startingId, inclusive, or from the end', async () => {
     const [, , , fourth = 0] = ids
     expect(await idsOf(`startingId=${fourth}&itemCount=3&isDescending=true`)).toEqual(ids.slice(1, 4).reverse())
     expect(await idsOf('itemCount=2&isDescending=true')).toEqual(ids.slice(-2).reverse())

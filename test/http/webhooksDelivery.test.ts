@@ -33,7 +33,7 @@ const ALL = {
   isViewerConnectionHooks: true,
 }
 
-/** A webhook for everything, and the receiver to which it points. `status` is what it answers, asked each time. */
+/** A webhook for everything, and its receiver. `status` gives the status of each answer. */
 async function hook(body: object = ALL, status: () => number = () => 204): Promise<Hook> {
   const receiver = await httpReceiver((_request, response) => response.writeHead(status()).end('an answer'))
   receivers.push(receiver)
@@ -51,7 +51,7 @@ async function arrived({ receiver }: Pick<Hook, 'receiver'>, count = 1): Promise
 
 const log = async ({ path }: Hook, query = '') => (await sluice.call('GET', `${path}/deliveries${query}`)).json
 
-/** The log once all in it have ended. */
+/** The log once all deliveries in it have ended. */
 async function settled(of: Hook, count: number) {
   const states = async () => (await log(of)).data.map((row: { state: string }) => row.state)
   await expect
@@ -117,7 +117,7 @@ describe('a test event', () => {
     })
   })
 
-  it('of an unknown type is a 404 that lists the types; a body that is wrong is a 400', async () => {
+  it('of an unknown type is a 404 that lists the types; an invalid body is a 400', async () => {
     const unknown = await test('Feed')
     expect(unknown.status).toBe(404)
     expect(unknown.json.data.webhookType).toContain('Recordings, Thumbnail, Transcoder, Media, Feeds, ViewerConnection')
@@ -125,7 +125,7 @@ describe('a test event', () => {
     expect(Object.keys(wrong.json.data.errors).sort()).toEqual(['stream', 'streamName'])
   })
 
-  it('goes to the webhooks that want its type and its name, and to no other', async () => {
+  it('goes to the webhooks that subscribe to its type and name, and to no other', async () => {
     const wanting = await hook({ isFeedHooks: true, isTranscoderHooks: true, filter: 'prod-[0-9]+' })
     const others = [await hook({ isThumbnailHooks: true }), await hook({})]
     await test('Feeds', { streamName: 'prod-7x' })
@@ -144,7 +144,7 @@ describe('a test event', () => {
 })
 
 describe('a delivery', () => {
-  it('can be sent again by a person: the same bytes under the same webhook-id', async () => {
+  it('can be sent again manually: the same bytes under the same webhook-id', async () => {
     let status = 500
     const webhook = await hook(ALL, () => status)
     await test('Feeds')
@@ -162,7 +162,7 @@ describe('a delivery', () => {
     expect(newest).toMatchObject({ id: again.json.data.id, state: 'delivered', statusCode: 200 })
   })
 
-  it('that is not of this webhook cannot be sent again', async () => {
+  it('of another webhook cannot be sent again', async () => {
     const [one, other] = [await hook(), await hook({})]
     await test('Feeds')
     const [row] = await settled(one, 1)
@@ -174,7 +174,7 @@ describe('a delivery', () => {
     expect(other.receiver.requests).toHaveLength(0)
   })
 
-  it('is signed with the secret that holds when it is sent', async () => {
+  it('is signed with the secret at the time of sending', async () => {
     const webhook = await hook()
     const { secret } = (await sluice.call('PUT', webhook.path, { refreshSecret: true })).json.data
     await test('Feeds')
@@ -194,7 +194,7 @@ describe('a delivery', () => {
   })
 })
 
-it('a receiver that fails a hundred times in a row is left alone, until a person lifts that', async () => {
+it('a receiver that fails a hundred times in a row is paused, until a user ends the pause', async () => {
   let status = 500
   const webhook = await hook(ALL, () => status)
   for (let i = 0; i < 100; i++) await test('Feeds', { streamName: `failing-${i}` })
@@ -218,7 +218,7 @@ it('a receiver that fails a hundred times in a row is left alone, until a person
 })
 
 describe('the log of deliveries', () => {
-  it('is walked by a cursor: each of those that were there once, whatever is added meanwhile', async () => {
+  it('is paged by a cursor: each entry comes once, whatever is added meanwhile', async () => {
     const webhook = await hook()
     for (let i = 0; i < 23; i++) await test('Feeds', { streamName: `s${i}` })
     await arrived(webhook, 23)
@@ -239,7 +239,7 @@ describe('the log of deliveries', () => {
     expect(ids).toEqual([...ids].sort().reverse())
   })
 
-  it('refuses a cursor of another webhook, and one that was made up', async () => {
+  it('refuses a cursor of another webhook, and an invented one', async () => {
     const [webhook, other] = [await hook(), await hook()]
     await test('Feeds')
     await test('Feeds')

@@ -44,7 +44,7 @@ it('webhooks.headerPrefix names the headers', async () => {
   expect(headers).not.toHaveProperty('x-service-signature')
 })
 
-it('webhooks.caFile makes a private authority trusted, and nothing else does', async () => {
+it('webhooks.caFile makes a private authority trusted, and only that setting does', async () => {
   const receiver = stopping(await httpReceiver(undefined, { identity: authority.issue('localhost') }))
   const url = `https://localhost:${receiver.port}/`
   const trusting = await testFeeds(await start({ caFile: authority.caFile }), url)
@@ -54,7 +54,7 @@ it('webhooks.caFile makes a private authority trusted, and nothing else does', a
   expect(receiver.requests).toHaveLength(1)
 })
 
-it('a webhooks.caFile that cannot be read keeps the server from starting, and is named', async () => {
+it('an unreadable webhooks.caFile keeps the server from starting, and the error names it', async () => {
   await expect(start({ caFile: '/nonexistent/ca.pem' })).rejects.toThrow(/webhooks\.caFile: \/nonexistent\/ca\.pem/)
   const { dataDir } = await start({})
   const empty = join(dataDir, 'empty.pem')

@@ -50,7 +50,7 @@ const offer = (path: string, headers: Headers, body: string | Uint8Array = OFFER
 
 async function goOnAir(path: string, token: string): Promise<void> {
   await begin(path, bearer(token))
-  engine.tell({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
+  engine.emit({ kind: 'connected', sessionId: engine.asked.at(-1)!.sessionId, address: '127.0.0.1' })
   const [, , , name = ''] = path.split('/')
   await vi.waitUntil(() => sluice.app.ctx.sessions.onAir(sluice.accountId, name), { timeout: 30_000 })
 }
@@ -85,7 +85,7 @@ async function patchAtOnce(at: string, count: number): Promise<string[]> {
 }
 
 describe('an offer', () => {
-  test('of a publisher is answered with 201, the answer, and all that a client needs', async () => {
+  test('of a publisher gets 201, the answer, and every header that a client needs', async () => {
     const answer = await offer('/api/whip/show?codec=H264&sourceId=main&x=1', bearer(publish))
     expect(answer).toMatchObject({ status: 201, text: 'v=0\r\n' })
     expect(answer.header('content-type')).toBe('application/sdp')
@@ -119,21 +119,21 @@ describe('an offer', () => {
     expect((await offer(path, headers() as Headers)).status).toBe(201)
   })
 
-  test('a header that names no token, as some clients always send, is no token', async () => {
+  test('with a header without a token, as some clients always send, counts as no token', async () => {
     const open = `/api/whep/${sluice.accountId}/show`
     for (const authorization of ['NoAuth', 'Basic dXNlcjpwYXNz', 'Bearer']) {
       expect((await offer(open, { authorization })).status).toBe(201)
     }
   })
 
-  test('names of 128 characters of any script arrive whole', async () => {
+  test('keeps names of 128 characters in any script', async () => {
     const name = `studio${'音'.repeat(122)}`
     expect((await offer(`/api/whip/${encodeURIComponent(name)}`, bearer(publish))).status).toBe(201)
     expect(engine.asked[0]!.room).toBe(`${sluice.accountId}/${name}`)
   })
 })
 
-describe('a refusal is plain text, and the engine is not asked', () => {
+describe('a refusal is plain text, and does not reach the engine', () => {
   test.each([
     ['no token', '/api/whip/show', () => ({}), 'Unauthorized: Invalid token'],
     ['an unknown token', '/api/whip/show', () => bearer('f'.repeat(64)), 'Unauthorized: Invalid token'],
@@ -160,7 +160,7 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect((await offer(path, bearer(subscribe))).status).toBe(201)
   })
 
-  test('a stream that nobody publishes: 409, and when to come again', async () => {
+  test('an unpublished stream: 409 with Retry-After', async () => {
     for (const path of ['studio', 'show?sourceId=second']) {
       const answer = await offer(`/api/whep/${sluice.accountId}/${path}`, {})
       expect(answer).toMatchObject({ status: 409, text: 'Stream not being published' })
@@ -187,14 +187,14 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect(engine.asked).toEqual([])
   })
 
-  test("the engine's own refusal is passed on, and the session that was admitted is closed", async () => {
+  test("the engine's own refusal is passed on, and the admitted session is closed", async () => {
     engine.negotiated = async () => ({ ok: false, status: 406, problem: 'The offer has no codec that is known' })
     const answer = await offer('/api/whip/show', bearer(publish))
     expect(answer).toMatchObject({ status: 406, text: 'The offer has no codec that is known' })
     expect(isOn()).toBe(false)
   })
 
-  test('an engine that is gone is a 503 that says when to come again', async () => {
+  test('an unavailable engine is a 503 with Retry-After', async () => {
     engine.negotiated = () => Promise.reject(new Error('the child of pid 5 died'))
     const answer = await offer('/api/whip/show', bearer(publish))
     expect(answer.status).toBe(503)
@@ -203,9 +203,9 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect(isOn()).toBe(false)
   })
 
-  test('a session that ends while its offer is answered leaves nothing behind', async () => {
+  test('a session that ends during its offer leaves nothing behind', async () => {
     engine.negotiated = async () => {
-      engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'kicked' })
+      engine.emit({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'kicked' })
       return { ok: true, answer: 'v=0\r\n', etag: 'first' }
     }
     const answer = await offer('/api/whip/show', bearer(publish))
@@ -213,7 +213,7 @@ describe('a refusal is plain text, and the engine is not asked', () => {
     expect(answer.header('location')).toBeNull()
   })
 
-  test('offers that are being answered are bounded, and the bound passes', async () => {
+  test('concurrent offers are bounded, and later ones succeed', async () => {
     const gate = Promise.withResolvers<void>()
     engine.negotiated = () => gate.promise.then(() => ({ ok: true, answer: 'v=0\r\n', etag: 'a' }))
     const waiting = [offer('/api/whip/show', bearer(publish)), offer('/api/whip/studio', bearer(publish))]
@@ -226,7 +226,7 @@ describe('a refusal is plain text, and the engine is not asked', () => {
 })
 
 describe('the resource', () => {
-  test('trickle is 204, and goes to its own session', async () => {
+  test('trickle is 204, and reaches its own session', async () => {
     const at = await begin()
     expect(await patch(at)).toMatchObject({ status: 204, text: '' })
     expect(engine.patches).toEqual([{ sessionId: engine.asked[0]!.sessionId, fragment: FRAGMENT, mayRestart: true }])
@@ -249,7 +249,7 @@ describe('the resource', () => {
     ['another type', 415, { 'if-match': '*', 'content-type': 'application/sdp' }, FRAGMENT],
     ['more than 16 KiB', 413, { 'if-match': '*' }, 'a'.repeat(16_385)],
     ['nothing', 400, { 'if-match': '*' }, ''],
-  ])('PATCH with %s: %i, and the session goes on', async (_, status, headers, body) => {
+  ])('PATCH with %s: %i, and the session continues', async (_, status, headers, body) => {
     const at = await begin()
     const answer = await patch(at, headers, body)
     expect(answer.status).toBe(status)
@@ -258,7 +258,7 @@ describe('the resource', () => {
     expect((await patch(at)).status).toBe(204)
   })
 
-  test('PATCH without If-Match restarts nothing: the engine takes candidates of the current ICE session, or says 428', async () => {
+  test('PATCH without If-Match never restarts ICE: the engine takes candidates of the current ICE session, or answers 428', async () => {
     const at = await begin()
     expect((await patch(at, {})).status).toBe(204)
     expect(engine.patches).toMatchObject([{ fragment: FRAGMENT, mayRestart: false }])
@@ -266,14 +266,14 @@ describe('the resource', () => {
     expect(await patch(at, {})).toMatchObject({ status: 428, text: 'Precondition Required: send If-Match' })
   })
 
-  test('what the engine refuses is passed on, and the session goes on', async () => {
+  test("the engine's refusal is passed on, and the session continues", async () => {
     const at = await begin()
     engine.patched = async () => ({ ok: false, status: 422, problem: 'No candidate in it can be used' })
     expect(await patch(at)).toMatchObject({ status: 422, text: 'No candidate in it can be used' })
     expect(engine.ended).toEqual([])
   })
 
-  test('10,000 PATCHes: each is answered, and at most 8 are under way', async () => {
+  test('10,000 PATCHes: each gets an answer, and at most 8 are under way', async () => {
     const at = await begin()
     let [underWay, most] = [0, 0]
     engine.patched = async () => {
@@ -290,7 +290,7 @@ describe('the resource', () => {
     expect((await patch(at)).status).toBe(204)
   })
 
-  test('DELETE ends the session, and after it there is nothing', async () => {
+  test('DELETE ends the session and its resource', async () => {
     const at = await begin()
     const { sessionId } = engine.asked[0]!
     expect((await send('DELETE', at)).status).toBe(200)
@@ -300,13 +300,13 @@ describe('the resource', () => {
     expect((await patch(at)).status).toBe(404)
   })
 
-  test('a session that ended by itself has no resource any more', async () => {
+  test('a session that ended by itself has no resource', async () => {
     const at = await begin()
-    engine.tell({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
+    engine.emit({ kind: 'ended', sessionId: engine.asked[0]!.sessionId, reason: 'lost' })
     expect((await patch(at)).status).toBe(404)
   })
 
-  test('no two are alike, and none is told to another', async () => {
+  test("no two ids are alike, and no client gets another's", async () => {
     expect(await begin()).not.toBe(await begin())
     expect((await send('DELETE', `/api/whip/resource/${'A'.repeat(43)}`)).status).toBe(404)
   })
@@ -340,7 +340,7 @@ describe('methods', () => {
     ['/api/whip/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
     ['/api/whep/a1b2c3/show', 'POST, OPTIONS', 'accept-post', 'application/sdp'],
     ['/api/whip/resource/x', 'PATCH, DELETE, OPTIONS', 'accept-patch', 'application/trickle-ice-sdpfrag'],
-  ])('a preflight of %s is let through without a token', async (path, methods, accepts, type) => {
+  ])('a preflight of %s succeeds without a token', async (path, methods, accepts, type) => {
     const answer = await send('OPTIONS', path, { origin: 'https://a.example', 'access-control-request-method': 'POST' })
     expect(answer.status).toBe(204)
     expect(answer.header('access-control-allow-origin')).toBe('*')
@@ -349,14 +349,14 @@ describe('methods', () => {
     expect(answer.header(accepts)).toBe(type)
   })
 
-  test('what pages may read of an answer', async () => {
+  test('CORS headers that pages may read of an answer', async () => {
     const answer = await offer('/api/whip/show', bearer(publish))
     for (const name of ['Location', 'Link', 'ETag']) {
       expect(answer.header('access-control-expose-headers')).toContain(name)
     }
   })
 
-  test('management paths are open to no page', async () => {
+  test('management paths have no CORS headers', async () => {
     expect((await send('GET', '/api/publish_token/list')).header('access-control-allow-origin')).toBeNull()
   })
 })

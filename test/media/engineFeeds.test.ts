@@ -16,7 +16,7 @@ function shown() {
   const convert = () => ({ media, stop: async () => void stops++ })
   const clock = new ManualClock()
   engineFeeds({ engine, convert, clock, log: silentLog })(feed, hub)
-  const died = (sessionId: string) => engine.tell({ kind: 'ended', sessionId, reason: 'engine_died' })
+  const died = (sessionId: string) => engine.emit({ kind: 'ended', sessionId, reason: 'engine_died' })
   return { engine, hub, clock, died, stops: () => stops }
 }
 

@@ -14,7 +14,7 @@ function machine({ cores = 4, idle = null as number | null, stepsDown = true } =
   return { processors, load: new EncodingLoad({ cores, processors, stepsDown }) }
 }
 
-/** Looks at a process for some seconds: it encodes at this speed, with so many processors. */
+/** Feeds samples of a process for some seconds: its speed, and the processors that it uses. */
 function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fps = 30 } = {}) {
   control.begun()
   for (const { index } of control.rungs) control.counted(index, fps)
@@ -30,7 +30,7 @@ function run(control: LoadControl, seconds: number, { speed = 1, cores = 0.5, fp
 }
 
 describe('before a start', () => {
-  test('a machine is asked whether it can encode that too, beside what it encodes', () => {
+  test('checks whether the machine can also encode these engines, beside the running ones', () => {
     const { load } = machine({ cores: 2 })
     const some = (count: number) => Array.from({ length: count }, (_, at) => ({ engineId: `en_${at}`, ladder: LADDER }))
     expect(load.warningFor([])).toBeNull()
@@ -40,7 +40,7 @@ describe('before a start', () => {
     )
   })
 
-  test('engines that run count as they were measured, or as they are expected to be, and those that are asked about once', () => {
+  test('counts running engines by measurement or estimate, and the requested ones once', () => {
     const { load } = machine({ cores: 2 })
     const [one, other] = [
       load.control({ engineId: 'en_1', ladder: LADDER }),
@@ -55,7 +55,7 @@ describe('before a start', () => {
     expect(load.warningFor([{ engineId: 'en_3', ladder: LADDER }])).toBeNull()
   })
 
-  test('what a pixel costs here is learned from engines that run, within bounds', () => {
+  test('learns the cost per pixel from running engines, within bounds', () => {
     const needed = (load: EncodingLoad): number =>
       Number(
         /about ([0-9.]+) processors are needed/.exec(load.warningFor([{ engineId: 'en_9', ladder: HEAVY }]) ?? '')?.[1],
@@ -73,7 +73,7 @@ describe('before a start', () => {
 })
 
 describe('an engine', () => {
-  test('that cannot keep up is said to be so once, with what it leaves out, and counts the frames that it lost', () => {
+  test('that cannot keep up is reported once, with the rungs that it drops, and counts its lost frames', () => {
     const { load } = machine()
     const control = load.control({ engineId: 'en_1', ladder: LADDER })
     const verdicts = run(control, 11, { speed: 0.5 })
@@ -92,7 +92,7 @@ describe('an engine', () => {
     expect(load.droppedFrames).toBe(7)
   })
 
-  test('that may not leave anything out is said to be slow until it keeps up again', () => {
+  test('that may not drop rungs is reported as slow until it keeps up again', () => {
     const { load } = machine({ stepsDown: false })
     const control = load.control({ engineId: 'en_1', ladder: LADDER })
     expect(
@@ -110,7 +110,7 @@ describe('an engine', () => {
     expect(control.notice).toBeNull()
   })
 
-  test('makes all of its ladder again where processors are idle, and no two engines in the same minute', () => {
+  test('restores its whole ladder when processors are idle, and no two engines do so in the same minute', () => {
     const { load, processors } = machine({ idle: 0.2 })
     const both = ['en_1', 'en_2'].map((engineId) => load.control({ engineId, ladder: LADDER }))
     for (const control of both) run(control, 11, { speed: 0.5 })
@@ -123,7 +123,7 @@ describe('an engine', () => {
   })
 })
 
-test('viewers are counted by the media that they take, of the last half minute that is over', () => {
+test('viewers are counted by the media that they took in the last complete half minute', () => {
   const clock = new ManualClock()
   const viewers = new Viewers({ clock })
   for (let second = 0; second < 40; second += 2) {

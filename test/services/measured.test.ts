@@ -10,8 +10,8 @@ function begin() {
   return { clock, measured: new Measured({ clock }, 'node') }
 }
 
-describe('what comes from an encoder', () => {
-  test('is measured once a second, by what came since', () => {
+describe('the bit rate of an encoder', () => {
+  test('is measured once a second, by the bytes since the last sample', () => {
     const { clock, measured } = begin()
     const encoder = measured.connected('in_1', '192.0.2.7')
     for (const [ms, bytes] of [
@@ -34,7 +34,7 @@ describe('what comes from an encoder', () => {
     expect(measured.ingest('in_2', ...ALL)).toEqual({ sinceMs: null, samples: [] })
   })
 
-  test('is of the newer one when the older one ends, and stays for five minutes after the last', () => {
+  test('comes from the newer connection when the older one ends, and stays for five minutes after the last', () => {
     const { clock, measured } = begin()
     const older = measured.connected('in_1', null)
     clock.advance(2000)
@@ -54,7 +54,7 @@ describe('what comes from an encoder', () => {
   })
 })
 
-test('renditions are in the order of the ladder, and those of another ladder have gone with it', () => {
+test('renditions follow the order of the ladder, and those of an older ladder are gone', () => {
   const { clock, measured } = begin()
   const sample = { atMs: AT, framerate: 25, bitrate: 1 }
   measured.segment('en_1', { index: 1, name: '90p' }, sample)

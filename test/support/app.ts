@@ -17,7 +17,7 @@ export interface RunningApp {
   /** The API secret of the first account. */
   secret: string
   base: string
-  /** Where RTMP is taken; null when it is switched off. */
+  /** The RTMP port; null if RTMP is disabled. */
   rtmpPort: number | null
   dataDir: string
   /** A request with the secret; the body is sent as JSON. */
@@ -29,12 +29,12 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** The parsed body; undefined when it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   json: ReturnType<typeof JSON.parse>
 }
 
 export interface AppSettings {
-  /** What forwards media. */
+  /** Forwards media. */
   engine?: MediaEngine
   flags?: PartialConfig
   clock?: Clock

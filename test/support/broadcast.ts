@@ -11,11 +11,11 @@ export interface Broadcast {
   feed: ActiveFeed
   player: Player
   tokenId: number
-  /** The publisher leaves. */
+  /** Ends the publisher. */
   end(): Promise<void>
 }
 
-/** A publisher with a token of its own, whose media really plays. */
+/** A publisher with its own token, whose media really plays. */
 export async function broadcast(
   sluice: RunningApp,
   recorded: Recorded,
@@ -24,12 +24,12 @@ export async function broadcast(
   const { ctx } = sluice.app
   const made = await makeToken(sluice, 'publish', token)
   const player = new Player(recorded, speed)
-  const approach = attemptOf({ presented: made.token, streamName })
+  const attempt = attemptOf({ presented: made.token, streamName })
   const over = async (sessionId: string, reason: SessionEndReason) => {
     player.end()
     await closeSession(ctx, sessionId, reason)
   }
-  const answer = await admitPublisher(ctx, approach, { sourceId: null, cut: ({ id }, reason) => over(id, reason) })
+  const answer = await admitPublisher(ctx, attempt, { sourceId: null, cut: ({ id }, reason) => over(id, reason) })
   if (!answer.ok) throw new Error(answer.message)
   const feed = await goLive(ctx, answer.session.id, player)
   if (!feed) throw new Error('the session is over')

@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdir, readlink } from 'node:fs/promises'
 import { EncodingLoad } from '../../src/services/encodingLoad.ts'
 
-/** The load of a machine that nothing is too much for. */
+/** The load of a machine that can encode anything. */
 export const plentyOfRoom = (): EncodingLoad =>
   new EncodingLoad({ cores: 1000, processors: { idle: 1000 }, stepsDown: false })
 
 const children = new Set<ChildProcess>()
 
-/** An encoder that pushes two small tracks in real time to `rtmp://…`; what it says of errors is on its `stderr`. */
+/** An encoder that pushes two small tracks in real time to `rtmp://…`; its errors are on its `stderr`. */
 export function pushTo(url: string): ChildProcess {
   const video = '-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -bf 0 -g 25 -pix_fmt yuv420p -c:a aac -f flv'
@@ -16,7 +16,7 @@ export function pushTo(url: string): ChildProcess {
   return ended(spawn('ffmpeg', args, { stdio: ['ignore', 'ignore', 'pipe'] }))
 }
 
-/** Is killed by `endChildren`. */
+/** `endChildren` kills it. */
 export function ended(child: ChildProcess): ChildProcess {
   children.add(child)
   child.once('exit', () => children.delete(child))
@@ -27,7 +27,7 @@ export function endChildren(): void {
   for (const child of children) child.kill('SIGKILL')
 }
 
-/** Asks every 50 ms, for 30 seconds or longer. */
+/** Polls every 50 ms, for 30 seconds or longer. */
 export async function until(check: () => Promise<boolean> | boolean, what: string): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     if (await check()) return

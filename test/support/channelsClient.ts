@@ -9,12 +9,12 @@ export interface ChannelsClient {
   authorization: string
   /** A request to `/v2` with that credential; the body is sent as JSON. */
   v2(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** The same, of which `data` is wanted. Throws when it is refused. */
+  /** The same, and returns `data`. Throws on a refusal. */
   made(method: string, path: string, body?: unknown): Promise<Answer['json']>
   close(): Promise<void>
 }
 
-/** Sluice in this process, seen through the live management interface. */
+/** Sluice in this process, behind a client of the channels interface. */
 export async function runChannels(settings: AppSettings = {}): Promise<ChannelsClient> {
   const running = await runApp(settings)
   const authorization = await credential(running, 'write')
@@ -33,7 +33,7 @@ export async function runChannels(settings: AppSettings = {}): Promise<ChannelsC
   }
 }
 
-/** The header of a new credential; of another account when one is named. */
+/** The header of a new credential; of another account if one is named. */
 export async function credential(
   { app, accountId }: RunningApp,
   scope: 'read' | 'write',
@@ -45,14 +45,14 @@ export async function credential(
   return `Basic ${Buffer.from(made.value.value).toString('base64')}`
 }
 
-/** The header of a credential of another account, which owns nothing that `live` has. */
+/** The header of a credential of another account, which owns none of the objects of `live`. */
 export async function strangerOf({ running }: ChannelsClient): Promise<string> {
   const other = await createAccount(running.app.ctx, 'other')
   if (!other.ok) throw new Error(JSON.stringify(other.error))
   return credential(running, 'write', other.value.id)
 }
 
-/** A channel with parts of every kind that it can be made with. */
+/** A channel with parts of every kind. */
 export const WHOLE_CHANNEL = {
   name: 'Stage',
   externalIds: ['show-1'],

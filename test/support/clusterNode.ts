@@ -1,5 +1,5 @@
-// A node of a cluster, to be stopped and continued: `node clusterNode.ts <store> <lease in milliseconds>`. It prints what
-// becomes of it, a JSON object a line, and goes live with one more stream when it is told to on standard input.
+// A node of a cluster that a test stops and continues: `node clusterNode.ts <store> <lease in milliseconds>`. It prints
+// its events, one JSON object per line, and puts one more stream on the air on a command on standard input.
 import { createInterface } from 'node:readline'
 import { goLive } from '../../src/commands/sessions/goLive.ts'
 import { startJobs } from '../../src/jobs/timers.ts'
@@ -14,7 +14,7 @@ const connections = [
   await publish(at, { presented: token, streamName: 'moving' }),
   await view(at, { streamName: 'moving' }),
 ]
-// Let in, with no media yet.
+// Admitted, without media so far.
 const pending = await admit(at, { presented: token, streamName: 'taken' })
 say({ node: at.ctx.sessions.node, sessions: [...connections, pending].map(({ session }) => session.id) })
 
@@ -30,13 +30,13 @@ startJobs(at.ctx.clock, at.ctx.log, [
   { name: 'count', everyMs: 50, run: () => at.node.count() },
   { name: 'reconcile', everyMs: 50, run: () => at.node.reconcile() },
   { name: 'sweep', everyMs: 50, run: () => at.node.sweep() },
-  { name: 'tell', everyMs: 50, run: tell },
+  { name: 'report', everyMs: 50, run: report },
 ])
-// The jobs' timers keep no process alive.
+// The timers of the jobs keep no process alive.
 setInterval(() => undefined, 1000)
 
-/** When it serves again after it was given up. */
-async function tell(): Promise<void> {
+/** Resolves when it serves again after it was given up. */
+async function report(): Promise<void> {
   const { node } = at.ctx.sessions
   if (node === first || node === '') return
   first = node

@@ -8,7 +8,10 @@ import type { ActiveSession, Session } from '../../src/media/sessionRegistry.ts'
 const address = parseAddress('192.0.2.1')
 const UNKNOWN = { sourceId: null, tokenId: null, jti: null, trackingId: null, origin: null, country: null }
 
-/** Viewers of an open stream, on record and in memory as `admitViewer` leaves them, without a transaction for each. */
+/**
+ * Viewers of an open stream, in the store and in memory as `admitViewer` leaves them, but without a transaction for
+ * each.
+ */
 export async function crowd(ctx: Context, accountId: string, streamName: string, count: number): Promise<Session[]> {
   const entries = Array.from({ length: count }, () => entryOf(ctx, accountId, streamName))
   await ctx.store.transaction(async (tx) => {
@@ -56,7 +59,7 @@ function entryOf(ctx: Context, accountId: string, streamName: string): ActiveSes
   }
 }
 
-/** A connection of the test's own. */
+/** A connection of the test itself. */
 export async function connected<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url })
   await client.connect()
@@ -68,8 +71,9 @@ export async function connected<T>(url: string, work: (client: Client) => Promis
 }
 
 /**
- * Lets the whole server end one session in `ms` milliseconds, however many connections ask: as fast as a busy server is,
- * and the same on every machine. Every tenth waits for ten, because a server cannot sleep for less than some milliseconds.
+ * Makes the whole server commit one end of a session in `ms` milliseconds, for any number of connections: as slow as a
+ * busy server, and the same on every machine. Every tenth commit waits for ten, because a server cannot sleep for less
+ * than some milliseconds.
  */
 export const slowDown = (url: string, ms: number): Promise<unknown> =>
   connected(url, (client) =>
@@ -88,7 +92,7 @@ export const slowDown = (url: string, ms: number): Promise<unknown> =>
     `),
   )
 
-/** Keeps a record of how long each lease was not renewed, by the time of the database. */
+/** Records how long each lease went without renewal, by the database's clock. */
 export const watchLeases = (url: string): Promise<unknown> =>
   connected(url, (client) =>
     client.query(`
@@ -101,7 +105,7 @@ export const watchLeases = (url: string): Promise<unknown> =>
     `),
   )
 
-/** The longest that any lease was not renewed. */
+/** The longest time without renewal of any lease. */
 export const longestGapMs = (url: string): Promise<number> =>
   connected(url, async (client) => {
     const { rows } = await client.query<{ gap: string }>(`

@@ -59,11 +59,11 @@ export interface DecisionSelfSigned {
   iatInSeconds?: number
   nbfInSeconds?: number
   jti?: string
-  /** Claims beside `streaming`, as they stand. */
+  /** Claims beside `streaming`, unchanged. */
   claims?: Record<string, unknown>
-  /** Members of `streaming` that it does not know, as they stand. */
+  /** Unknown members of `streaming`, unchanged. */
   extra?: Record<string, unknown>
-  /** Claims, or members of `streaming`, that are left out. */
+  /** Claims, or members of `streaming`, to leave out. */
   omit?: string[]
   break?: Damage
   [streamingMember: string]: unknown
@@ -86,7 +86,7 @@ export type Damage =
   | 'array'
   | 'tooLong'
 
-/** The texts that clients see, written out again here so that a change of the product's table does not go unnoticed. */
+/** The texts that clients see. They are repeated here, so that a test notices a change of the product's table. */
 export const MESSAGES: Readonly<Record<RefusalCode, string>> = {
   invalid_token: 'Unauthorized: Invalid token',
   token_revoked: 'Unauthorized: Invalid token',
@@ -102,7 +102,7 @@ export const MESSAGES: Readonly<Record<RefusalCode, string>> = {
 
 const FOLDER = new URL('../decisions/', import.meta.url)
 
-/** A case as it stands in the file. */
+/** A case as the file has it. */
 interface RawCase {
   name: string
   token?: Partial<DecisionToken>
@@ -172,8 +172,8 @@ const defaultRequest = (action: Action): DecisionCase['request'] => ({
 })
 
 /**
- * The self-signed token of a case, signed with the parent's value and damaged as the case asks. `nowMs` is the time at
- * which the case is asked, from which its times count.
+ * The self-signed token of a case, signed with the parent's value and damaged as the case asks. `nowMs` is the time of
+ * the decision, from which the times of the case count.
  */
 export function signSelfSigned(test: DecisionCase, parent: { id: number; value: string }, nowMs: number): string {
   const self = test.selfSigned ?? {}
@@ -254,7 +254,7 @@ function damage(parts: { header: string; payload: string; signature: Buffer }, h
   return how === 'payload' ? whole.replace(payload, changed(payload)) : whole
 }
 
-/** The same claims with an hour more to live. */
+/** The same claims, valid for one more hour. */
 function changed(payload: string): string {
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp: number }
   return encode(JSON.stringify({ ...claims, exp: claims.exp + 3600 }))

@@ -10,10 +10,10 @@ import type { Delivery, Store, StoredWebhook } from '../../src/store/store.ts'
 import { newWebhook, quiet } from '../conformance/store.samples.ts'
 import { evenTime, unrenewed } from './leases.ts'
 
-/** Webhooks of these tests are sealed by nothing: the stored bytes are the secret. */
+/** No key seals the webhooks of these tests: the stored bytes are the secret. */
 export const SECRET = Buffer.alloc(32, 7).toString('base64')
 
-/** A store, and what sends from it. */
+/** A store, and the runner that sends from it. */
 export class Node {
   readonly store: Store
   readonly egress: Egress
@@ -56,7 +56,7 @@ export function addWebhook(store: Store, accountId: string, url: string): Promis
   return store.transaction((tx) => tx.webhooks.insert(newWebhook({ accountId, url, secretSealed })))
 }
 
-/** Writes an event as the change that caused it would. Its subject is the name. */
+/** Writes an event as a change would. The name is its subject. */
 export async function emit(store: Store, accountId: string, ...names: string[]): Promise<void> {
   await store.transaction(async (tx) => {
     for (const name of names) await tx.outbox.append(viewing(accountId, name))
@@ -81,14 +81,14 @@ export async function logOf(store: Store, webhookId: number): Promise<Delivery[]
 
 const firstPage = (store: Store, webhookId: number) => store.read.deliveries.page({ webhookId, limit: 1000 })
 
-/** Waits until it holds; the test's own time limit ends the wait. */
+/** Waits until `holds` is true; the test's own timeout ends the wait. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(10)
 }
 
 export const isOver = ({ state }: Delivery): boolean => state !== 'pending' && state !== 'started'
 
-/** The log when the outbox is empty and so many deliveries have ended. */
+/** The log, once the outbox is empty and this number of deliveries has ended. */
 export async function settled(store: Store, webhookId: number, count: number): Promise<Delivery[]> {
   let log: Delivery[] = []
   await until(async () => {

@@ -16,7 +16,7 @@ export interface EventReceiver {
   close(): void
 }
 
-/** Somebody who takes webhooks, on loopback: the server must allow private targets. */
+/** A webhook receiver on loopback: the server must allow private targets. */
 export async function receiveEvents(): Promise<EventReceiver> {
   const received: Received[] = []
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ export async function receiveEvents(): Promise<EventReceiver> {
   return { url: `http://127.0.0.1:${port}/`, received, close: () => void server.close() }
 }
 
-/** Makes a webhook that wants recordings and thumbnails. */
+/** Creates a webhook for recordings and thumbnails. */
 export async function subscribeTo(sluice: RunningApp, url: string): Promise<void> {
   const body = { url, isRecordingHooks: true, isThumbnailHooks: true }
   const { status, text } = await sluice.call('POST', '/api/webhooks', body)

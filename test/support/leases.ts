@@ -1,7 +1,7 @@
 import type { Leases } from '../../src/store/store.ts'
 
-/** Leases last as long as they were taken for: for tests that do without the thread, or let a node seem dead. */
+/** Leases without renewals: for tests that need no thread, or that let a node look dead. */
 export const unrenewed: Leases = { keep: () => undefined, release: () => Promise.resolve() }
 
-/** No clock of these tests jumps. */
+/** No clock in these tests jumps. */
 export const evenTime = { isEven: () => Promise.resolve(true) }

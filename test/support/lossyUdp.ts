@@ -1,28 +1,28 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** A way between peers and a UDP port of this machine that loses packets, as a bad network does. */
-export interface LossyWay {
-  /** Where peers send to. */
+/** A proxy between peers and a UDP port of this machine that drops packets, as a bad network does. */
+export interface LossyLink {
+  /** The port that peers send to. */
   readonly port: number
-  /** Bytes of datagrams that were passed on so far: from the peers, and to them. */
+  /** Bytes of forwarded datagrams so far: from the peers, and to them. */
   readonly carried: { readonly up: number; readonly down: number }
-  /** The share of the packets that is lost each way, from now on. */
+  /** Sets the share of packets to drop in each direction. */
   lose(share: number): void
-  /** What goes to peers is no faster than this many bits per second from now on; null: as fast as it comes. */
+  /** Limits the rate towards peers, in bits per second; null: no limit. */
   limit(bitrate: number | null): void
-  /** Peers come from other ports from now on, and nothing reaches them at those before, as when a router forgets them. */
+  /** Gives peers new source ports and drops packets to the old ones, as a router does that forgets them. */
   rebind(): void
   close(): void
 }
 
-/** What would wait longer in front of a slow way is dropped, as routers do. */
+/** The longest queue in front of a slow link; the rest is dropped, as routers do. */
 const MAX_WAIT_MS = 300
-/** Senders beyond this are not served. */
+/** Further senders are not served. */
 const MAX_PEERS = 1024
 
-/** `seed`: which packets are lost follows from it, and from nothing else than their order. */
-export async function lossyWay(target: number, seed: number): Promise<LossyWay> {
+/** `seed` and the order of packets alone determine which packets are lost. */
+export async function lossyLink(target: number, seed: number): Promise<LossyLink> {
   const front = await bound()
   const peers = new Map<number, Promise<Socket>>()
   const random = seeded(seed)
@@ -78,7 +78,7 @@ async function bound(): Promise<Socket> {
   return socket
 }
 
-/** A UDP port that is free now. */
+/** A free UDP port. */
 export async function freeUdpPort(): Promise<number> {
   const socket = await bound()
   const { port } = socket.address()

@@ -1,4 +1,5 @@
-// A server with live sessions, to be killed: opens the store named by the first argument, goes live, counts, and says so.
+// A server with live sessions that a test kills: opens the store in the first argument, goes live, counts, and prints
+// its progress.
 import { setTimeout } from 'node:timers/promises'
 import { countBytes } from '../../src/commands/sessions/count.ts'
 import { makeToken, publish, startTestNode, view } from './testNode.ts'
@@ -11,7 +12,7 @@ for (let n = 0; n < Number(feeds); n++) {
   sessions.push((await publish(at, { presented: token, streamName: `feed${n}` })).session.id)
   sessions.push((await view(at, { streamName: `feed${n}` })).session.id)
 }
-// One round after the other: what is said is what was written, also on a machine where writing takes longer than a pause.
+// One round after another: each printed line was written to the store, even if writing takes longer than the pause.
 for (let bytes = 1000; ; bytes += 1000) {
   for (const id of sessions) countBytes(at.ctx, id, { bytesIn: bytes, bytesOut: bytes })
   await at.node.count()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freshDatabase } from './postgres.ts'
 
-/** Where a store of one engine lives. */
+/** The location of a store of one database. */
 export interface Place {
   url: string
   remove(): Promise<void>

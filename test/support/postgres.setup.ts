@@ -9,7 +9,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The administration URL of a PostgreSQL server, or null when there is none on this machine. */
+    /** The administration URL of a PostgreSQL server, or null if this machine has none. */
     postgresUrl: string | null
   }
 }
@@ -17,7 +17,7 @@ declare module 'vitest' {
 /** PostgreSQL refuses to run as root; this is `nobody`. */
 const UNPRIVILEGED = 65534
 
-/** One server for the whole run: `PG_TEST_URL`, else one of our own from the binaries that are installed. */
+/** One server for the whole run: `PG_TEST_URL`, else a server of our own from the installed binaries. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env['PG_TEST_URL']
   if (given) {
@@ -41,7 +41,7 @@ function reportMissing(): void {
   console.warn(`\n*** ${message}: everything about PostgreSQL is SKIPPED ***\n`)
 }
 
-/** The folder of `initdb` and `postgres`, from PATH or from where Debian puts them (newest first). */
+/** The folder of `initdb` and `postgres`, from PATH or from Debian's location (newest first). */
 export function findBinaries(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
@@ -61,15 +61,12 @@ function isExecutable(file: string): boolean {
 export interface TestServer {
   url: string
   start(): Promise<void>
-  /** `immediate` is what a crash looks like to clients. */
+  /** `immediate` looks like a crash to clients. */
   stop(how?: 'fast' | 'immediate'): Promise<void>
   remove(): Promise<void>
 }
 
-/**
- * Makes a cluster in a temporary folder and starts it on a free loopback port. It forgets to sync: only speed counts
- * here.
- */
+/** Creates a cluster in a temporary folder and starts it on a free loopback port, with fsync off for speed. */
 export async function startPostgres(bin: string): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pg-'))
   const isRoot = process.getuid?.() === 0
@@ -116,14 +113,14 @@ class ServerProcess {
     if (this.#child) return
     const child = spawn(this.#command, this.#args, { ...this.#options, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#child = child
-    let said = ''
+    let output = ''
     await new Promise<void>((resolve, reject) => {
       child.stderr.on('data', (chunk: Buffer) => {
-        said = (said + chunk.toString()).slice(-4_000)
-        if (said.includes('ready to accept connections')) resolve()
+        output = (output + chunk.toString()).slice(-4_000)
+        if (output.includes('ready to accept connections')) resolve()
       })
       child.on('error', reject)
-      child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+      child.on('exit', () => reject(new Error(`PostgreSQL did not start: ${output}`)))
     })
   }
 

@@ -3,12 +3,12 @@ import { Client } from 'pg'
 import { inject } from 'vitest'
 import './postgres.setup.ts'
 
-/** The server's administration URL, or null where there is no PostgreSQL: `describe.skipIf(!postgresUrl())`. */
+/** The server's administration URL, or null without PostgreSQL: `describe.skipIf(!postgresUrl())`. */
 export function postgresUrl(): string | null {
   return inject('postgresUrl')
 }
 
-/** An empty database of its own. `drop` ends whoever is still connected. */
+/** A new, empty database. `drop` also ends its connections. */
 export async function freshDatabase(admin = postgresUrl()): Promise<{ url: string; drop: () => Promise<void> }> {
   if (!admin) throw new Error('there is no PostgreSQL server in this run')
   const name = `t_${randomBytes(8).toString('hex')}`

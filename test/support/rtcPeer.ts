@@ -11,7 +11,7 @@ import {
 import type { MediaEngine } from '../../src/media/engine.ts'
 import { packetsOf } from '../media/relay/wire/captures/read.ts'
 
-/** A peer that has IPv6 alone, as `Where` and the constructors take it. */
+/** A peer with IPv6 only, as `Where` and the constructors take it. */
 export const IPV6 = { iceUseIpv4: false, iceUseIpv6: true, iceAdditionalHostAddresses: ['::1'] }
 type IceOptions = Partial<typeof IPV6>
 
@@ -128,7 +128,7 @@ interface Where {
   ice?: IceOptions
 }
 
-/** A publisher on the air. Throws when it is refused. */
+/** A publisher on the air. Throws on a refusal. */
 export async function publishTo(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,
@@ -142,7 +142,7 @@ export async function publishTo(
   return publisher
 }
 
-/** A viewer. Throws when it is refused. */
+/** A viewer. Throws on a refusal. */
 export async function viewFrom(
   engine: Pick<MediaEngine, 'publish' | 'view'>,
   sessionId: string,

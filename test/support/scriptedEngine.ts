@@ -7,7 +7,7 @@ import type {
   ViewOffer,
 } from '../../src/media/engine.ts'
 
-/** An engine that forwards nothing and does what the test says: for the protocol around it. */
+/** A media engine that forwards nothing and does what the test says: for tests of the protocol around it. */
 export class ScriptedEngine implements MediaEngine {
   readonly asked: (({ kind: 'publish' } & PublishOffer) | ({ kind: 'view' } & ViewOffer))[] = []
   readonly feeds: Parameters<MediaEngine['feed']>[0][] = []
@@ -41,7 +41,7 @@ export class ScriptedEngine implements MediaEngine {
 
   async end(sessionId: string): Promise<void> {
     this.ended.push(sessionId)
-    this.tell({ kind: 'ended', sessionId, reason: 'kicked' })
+    this.emit({ kind: 'ended', sessionId, reason: 'kicked' })
   }
 
   tap() {
@@ -53,7 +53,7 @@ export class ScriptedEngine implements MediaEngine {
     return () => void this.#listeners.delete(listener)
   }
 
-  tell(event: MediaEngineEvent): void {
+  emit(event: MediaEngineEvent): void {
     for (const listener of this.#listeners) listener(event)
   }
 }

@@ -20,14 +20,14 @@ import { buildHttp } from '../../src/app/server.ts'
 import { startLeases } from '../../src/store/leases/leases.ts'
 import { unrenewed } from './leases.ts'
 
-/** A node without sockets, without timers and without deliveries: what happens is what a test lets happen. */
+/** A node without sockets, timers and deliveries: everything happens under the test's control. */
 export interface TestNode {
   app: App
   ctx: Context
   node: ServingNode
   accountId: string
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
-  /** What Prometheus gets. */
+  /** The metrics for Prometheus. */
   scrape(): Promise<string>
   /** Leaves the sessions as they are, as a crash does. */
   crash(): Promise<void>
@@ -39,7 +39,7 @@ interface Answered {
   json: ReturnType<typeof JSON.parse>
 }
 
-/** Tests break things on purpose, so that what is logged is no news. */
+/** Tests break things on purpose, so their log lines are of no interest. */
 const quietLog: Logger = {
   debug: () => undefined,
   info: () => undefined,
@@ -51,13 +51,13 @@ const quietLog: Logger = {
 export interface NodeSettings {
   url: string
   clock?: Clock
-  /** Of its machine; it may be wrong. */
+  /** The clock of its machine, which may be wrong. */
   machineClock?: Clock
   place?: string
   leaseMs?: number
   isRunning?: (pid: number) => boolean
   max?: number
-  /** More of the configuration. */
+  /** Additional configuration. */
   flags?: PartialConfig
   /** Its lease is renewed, as that of a server; else it lasts for `leaseMs`, by default longer than any test on a busy machine. */
   renewed?: boolean
@@ -67,7 +67,7 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   const { url, clock, machineClock, leaseMs = 600_000, isRunning = () => true, max = 10_000 } = settings
   const dir = await mkdtemp(join(tmpdir(), 'sluice-live-'))
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
-  // A clock that a test moves makes the store look silent.
+  // A clock that a test advances makes the store look silent.
   const access = { staleSeconds: 3600 }
   const { flags: more = {} } = settings
   const flags = { data: { dir }, storage: { url }, secrets, access, ...more, sessions: { max, ...more.sessions } }
@@ -115,10 +115,10 @@ export async function startTestNode(settings: NodeSettings): Promise<TestNode> {
   }
 }
 
-/** Media of nobody: nothing ever comes. */
+/** A source without media. */
 export const silentMedia: FrameSource = { subscribe: () => () => undefined }
 
-/** A connection that remembers how it was cut, and closes its session as an edge does. */
+/** A connection that records how it was cut, and closes its session as an edge does. */
 export interface Connection {
   session: Session
   cuts: string[]
@@ -144,34 +144,34 @@ export function attemptOf({ ip = '192.0.2.1', sourceId: _source, ...use }: Use):
 function sessionRequestOf(
   { ctx }: Pick<TestNode, 'ctx'>,
   use: Use,
-): { cuts: string[]; door: { sourceId: string | null; cut: Cut } } {
+): { cuts: string[]; sessionRequest: { sourceId: string | null; cut: Cut } } {
   const cuts: string[] = []
   const cut: Cut = async (session, reason) => {
     cuts.push(reason)
     await closeSession(ctx, session.id, 'left')
   }
-  return { cuts, door: { sourceId: use.sourceId ?? null, cut } }
+  return { cuts, sessionRequest: { sourceId: use.sourceId ?? null, cut } }
 }
 
-/** A publisher that was let in and sends nothing yet. Throws when it is refused. */
+/** An admitted publisher without media so far. Throws on a refusal. */
 export async function admit(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Connection> {
-  const { cuts, door } = sessionRequestOf(at, use)
-  const answer = await admitPublisher(at.ctx, attemptOf(use), door)
+  const { cuts, sessionRequest } = sessionRequestOf(at, use)
+  const answer = await admitPublisher(at.ctx, attemptOf(use), sessionRequest)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
 
-/** A publisher on the air. Throws when it is refused. */
+/** A publisher on the air. Throws on a refusal. */
 export async function publish(at: Pick<TestNode, 'ctx'>, use: Use): Promise<Connection> {
   const connection = await admit(at, use)
   await goLive(at.ctx, connection.session.id, silentMedia)
   return connection
 }
 
-/** A viewer. Throws when it is refused. */
+/** A viewer. Throws on a refusal. */
 export async function view(at: Pick<TestNode, 'ctx' | 'accountId'>, use: Use = {}): Promise<Connection> {
-  const { cuts, door } = sessionRequestOf(at, use)
-  const answer = await tryToView(at, use, door)
+  const { cuts, sessionRequest } = sessionRequestOf(at, use)
+  const answer = await tryToView(at, use, sessionRequest)
   if (!answer.ok) throw new Error(`refused: ${answer.code}`)
   return { session: answer.session, cuts }
 }
@@ -179,10 +179,10 @@ export async function view(at: Pick<TestNode, 'ctx' | 'accountId'>, use: Use = {
 export const tryToView = (
   at: Pick<TestNode, 'ctx' | 'accountId'>,
   use: Use = {},
-  door = sessionRequestOf(at, use).door,
-) => admitViewer(at.ctx, attemptOf({ action: 'view', accountId: at.accountId, ...use }), door)
+  sessionRequest = sessionRequestOf(at, use).sessionRequest,
+) => admitViewer(at.ctx, attemptOf({ action: 'view', accountId: at.accountId, ...use }), sessionRequest)
 
-/** Whatever answers the management interface. */
+/** Any server of the management interface. */
 interface Managed {
   call(method: 'POST', path: string, body: object): Promise<Answered>
 }
@@ -206,8 +206,8 @@ export async function eventsOf({ ctx }: Pick<TestNode, 'ctx'>) {
 const TURN_MS = 5
 
 /**
- * Resolves when `holds` does; fails after `ms` of a machine that has nothing else to do: what is counted are turns, which
- * take as much longer on a busy one as what is waited for.
+ * Resolves when `holds` is true. Fails after `ms` on an idle machine. It counts turns of the event loop, which take
+ * longer on a busy machine, as does the awaited work.
  */
 export async function until(holds: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
   for (let turns = ms / TURN_MS; !(await holds()); turns -= 1) {

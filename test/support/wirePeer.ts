@@ -53,12 +53,12 @@ export class WireNet implements Wire {
     })
   }
 
-  /** What comes to this address goes to `take` as well. */
+  /** Passes packets for this address to `take` as well. */
   listen(at: Endpoint, take: (datagram: Buffer) => void): void {
     this.#takers.set(keyOf(at), take)
   }
 
-  /** Everything that was sent there. */
+  /** All packets that were sent to this address. */
   sentTo(at: Endpoint): readonly Buffer[] {
     return this.#sent.get(keyOf(at)) ?? []
   }
@@ -72,7 +72,7 @@ export class WireNet implements Wire {
     this.relay.receive(Buffer.from(datagram), from)
   }
 
-  /** Lets time pass; calls `step` after each turn of the relay, with how much has passed. */
+  /** Advances the clock; calls `step` after each turn of the relay, with the elapsed time. */
   async pass(ms: number, step: (passedMs: number) => void = () => undefined): Promise<void> {
     for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
       this.nowMs += TICK_MS
@@ -93,7 +93,7 @@ export class WireNet implements Wire {
     sent.push(datagram)
     this.#sent.set(keyOf(to), sent)
     const take = this.#takers.get(keyOf(to))
-    // As from a network: not in the middle of what sent it.
+    // As from a network: never within the code that sent it.
     if (take !== undefined) setImmediate(take, datagram)
   }
 }
@@ -111,7 +111,7 @@ export class WirePeer {
   readonly ssrc = 0x1234
   /** The address that it sends from and receives at. */
   at: Endpoint
-  /** Whether it answers the checks of the relay. */
+  /** Whether it answers the relay's connectivity checks. */
   answersChecks = true
   /** Ports at which it does not answer them. */
   readonly deafAt = new Set<number>()
@@ -186,7 +186,7 @@ export class WirePeer {
     this.accept(relay.view({ sessionId, room, sourceId: null, offer: this.offer('recvonly') }))
   }
 
-  /** A connectivity check, also in the name of an address that is not its own. */
+  /** A connectivity check, possibly from a forged address. */
   check({ from = this.at, useCandidate = true, names = this.names } = {}): void {
     const username = `${this.remote.ufrag}:${names.ufrag}`
     const request = { transactionId: randomBytes(12), username, password: this.remote.pwd, useCandidate }

@@ -13,7 +13,7 @@ afterAll(() => rmSync(dir, { recursive: true }))
 
 const parsed = (text: string): { [name: string]: unknown } => JSON.parse(text) as { [name: string]: unknown }
 
-it('channels are made, found, shown, started, stopped and deleted from the command line', async () => {
+it('the command line creates, finds, shows, starts, stops and deletes channels', async () => {
   const made = await at('create', '--name', 'Main stage', '--external-id', 'show-1', '--timeout', '0')
   expect(made).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^ch_\w{22}\n$/) as string })
   const id = made.stdout.trim()
@@ -48,14 +48,14 @@ it('channels are made, found, shown, started, stopped and deleted from the comma
   expect((await at('stop', id)).status).toBe(0)
 })
 
-it('a source is read from standard input, where no list of processes shows it', async () => {
+it('a source URL is read from standard input, so that no process list shows it', async () => {
   const url = 'srt://studio.example.com:9000?passphrase=0123456789'
   const given = ['--data', dir, 'channel', 'create', '--name', 'Far', '--source', '-', '--json']
   const made = parsed((await command(given, { input: `${url}\n` })).stdout) as { ingests: object[] }
   expect(made.ingests).toEqual([expect.objectContaining({ type: 'srt-pull', url })])
 })
 
-/** What a server has written. */
+/** The JSON lines that a server has written. */
 async function seed(): Promise<{ id: string; logId: string }> {
   const config = loadConfig({ env: {}, flags: { data: { dir } } })
   if (!config.ok) throw new Error('no configuration')
@@ -79,7 +79,7 @@ async function seed(): Promise<{ id: string; logId: string }> {
   return { id, logId: 'lg_d1' }
 }
 
-it('webhooks of channels are looked after from the command line, and events listed', async () => {
+it('the command line manages webhooks of channels and lists events', async () => {
   const { id, logId } = await seed()
   const hook = (...argv: string[]) => command(['--data', dir, 'channel-webhook', ...argv])
   const [list, log, events] = [
@@ -100,7 +100,7 @@ it('webhooks of channels are looked after from the command line, and events list
   expect(parsed((await at('events', '--type', 'x', '--json')).stderr)).toMatchObject({ code: 'validation_failed' })
 })
 
-it('what is wrong is said as over HTTP', async () => {
+it('errors are the same as over HTTP', async () => {
   const [source, gone, cut] = [
     await at('create', '--name', 'x', '--source', 'rtmp://10.0.0.1/live/a', '--json'),
     await at('show', 'ch_nothing'),

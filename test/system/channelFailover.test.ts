@@ -15,11 +15,11 @@ interface Stage {
   channelId: string
   mainId: string
   spareId: string
-  /** Of the distribution's playlists. */
+  /** The URL of the distribution's playlists. */
   at: string
 }
 
-/** A channel whose two engines make the same of one source; the one that is made last is preferred. */
+/** A channel whose two engines encode the same source; the last created one is preferred. */
 async function newStage(): Promise<Stage> {
   const ladder = await live.made('POST', '/abr', {
     name: 'tiny',
@@ -48,7 +48,7 @@ async function newStage(): Promise<Stage> {
 const linesOf = (playlist: string): string[] =>
   playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
-/** The engines that the master playlist names, in its order. */
+/** The engines in the master playlist, in its order. */
 async function listed({ at }: Stage): Promise<string[]> {
   const answer = await fetch(`${at}/main.m3u8`)
   return answer.status === 200 ? linesOf(await answer.text()).map((uri) => uri.split('/')[0] ?? '') : []
@@ -60,7 +60,7 @@ async function lists(stage: Stage, ...engineIds: string[]): Promise<void> {
 
 const media = ({ at }: Stage, engineId: string): Promise<Response> => fetch(`${at}/${engineId}/0/index.m3u8`)
 
-/** The newest segment of an engine can be fetched, and another one follows it. */
+/** Waits until the newest segment of an engine can be fetched and another one follows it. */
 async function goesOn(stage: Stage, engineId: string): Promise<void> {
   const newest = async () => linesOf(await (await media(stage, engineId)).text()).at(-1) ?? ''
   const before = await newest()
@@ -70,7 +70,7 @@ async function goesOn(stage: Stage, engineId: string): Promise<void> {
 
 const engineOf = (id: string) => live.made('GET', `/engines/${id}`)
 
-/** Kills whatever process the engine has, as soon as it has one, until it is told to let it be. */
+/** Kills each process of the engine as soon as it starts, until the returned function is called. */
 function keepKilling(engineId: string): { victims: Set<number>; stop(): Promise<void> } {
   const [victims, over] = [new Set<number>(), new AbortController()]
   const killing = until(async () => {
@@ -89,7 +89,7 @@ function keepKilling(engineId: string): { victims: Set<number>; stop(): Promise<
   }
 }
 
-test('viewers go on with the other engine when the preferred one dies again and again or is stopped, and get it back', async () => {
+test('viewers continue on the other engine when the preferred one fails repeatedly or is stopped, and return to it', async () => {
   const stage = await newStage()
   const { channelId, mainId, spareId, key } = stage
   await live.v2('POST', `/channels/${channelId}/start`)
@@ -99,7 +99,7 @@ test('viewers go on with the other engine when the preferred one dies again and 
 
   const killer = keepKilling(mainId)
   await lists(stage, spareId)
-  // Its last playlist is on disk still; a player that got it would stand still.
+  // Its last playlist is still on disk; a player that got it would stall.
   await until(async () => (await media(stage, mainId)).status === 404, 'the end of what does not go on')
   await goesOn(stage, spareId)
   await until(() => killer.victims.size >= 2, 'another try')

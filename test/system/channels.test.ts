@@ -71,8 +71,8 @@ async function reaches(id: string, status: string): Promise<void> {
   })
 }
 
-/** The events that a webhook's log says were delivered. */
-async function toldOf(hookId: string): Promise<string[]> {
+/** The delivered events in a webhook's log. */
+async function deliveredTo(hookId: string): Promise<string[]> {
   const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs?limit=100`)).json
   return data.filter((one: { statusCode: number }) => one.statusCode === 200).map((one: { type: string }) => one.type)
 }
@@ -82,7 +82,7 @@ const namesIn = (playlist: string): string[] => [...playlist.matchAll(/\w+\.(?:m
 
 const lastRun = (engineId: string) => live.made('GET', `/engines/${engineId}/last-run`)
 
-/** 25 pictures a second of two renditions, from the encoder at this machine. */
+/** 25 frames per second in two renditions, from the encoder on this machine. */
 async function expectMeasured(ingestId: string, engineId: string): Promise<void> {
   const engine = () => live.made('GET', `/monitoring/engines/${engineId}`)
   await until(async () => (await engine()).renditions.length === 2, 'segments of both renditions')
@@ -107,7 +107,7 @@ async function expectMeasured(ingestId: string, engineId: string): Promise<void>
 }
 
 describe('a channel', () => {
-  test('plays two renditions of what an encoder pushes, and leaves nothing behind when it is stopped', async () => {
+  test("plays two renditions of an encoder's push, and leaves nothing behind when it is stopped", async () => {
     const hook = { name: 'Hook', url: receiver.url, events: ['*'], active: true }
     const { id: hookId } = await live.made('POST', '/webhooks', hook)
     const { channelId, engineId, ingestId, key } = await makeChannel()
@@ -147,11 +147,13 @@ describe('a channel', () => {
     expect(Date.parse(run.end)).toBeGreaterThan(Date.parse(run.start))
     const runs = (await live.v2('GET', `/channels/${channelId}/runs`)).json
     expect(runs).toMatchObject({ data: [run], pagination: { hasMore: false } })
-    await until(async () => (await toldOf(hookId)).includes('channel.stopped'), 'the log of the last event')
-    const told = (await toldOf(hookId)).filter((type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created')
+    await until(async () => (await deliveredTo(hookId)).includes('channel.stopped'), 'the log of the last event')
+    const delivered = (await deliveredTo(hookId)).filter(
+      (type) => /^engine\.[a-z]+$/.test(type) && type !== 'engine.created',
+    )
     const states = ['deploying', 'starting', 'waiting', 'ingesting', 'playing', 'stopping', 'stopped']
-    expect(told.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
-    expect((await toldOf(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
+    expect(delivered.sort()).toEqual(states.map((state) => `engine.${state}`).sort())
+    expect((await deliveredTo(hookId)).filter((type) => type.startsWith('engine.log.'))).toEqual(['engine.log.info'])
     await live.v2('PATCH', `/webhooks/${hookId}`, { active: false })
   })
 
@@ -169,7 +171,7 @@ describe('a channel', () => {
     expect(await lastRun(engineId)).toMatchObject({ startType: 'api', stopType: 'timeout' })
   })
 
-  test('whose ffmpeg is killed says so and plays again, its playlists going on', async () => {
+  test('whose ffmpeg is killed reports it and plays again, and its playlists continue', async () => {
     const { channelId, engineId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     push(key)
@@ -200,16 +202,16 @@ describe('a channel', () => {
     expect(await workingIn(folder)).toEqual([])
   })
 
-  test('gives its key to the newest of two encoders, and to nobody after it was rotated', async () => {
+  test('lets the newest of two encoders use its key, and none after the key was rotated', async () => {
     const { channelId, key } = await makeChannel()
-    // It may be there before the engine is.
+    // The encoder may connect before the engine is ready.
     const first = push(key)
     await live.v2('POST', `/channels/${channelId}/start`)
     await reaches(channelId, 'playing')
-    const [gone, said] = [new Promise((done) => first.once('exit', done)), textOf(first)]
+    const [gone, output] = [new Promise((done) => first.once('exit', done)), textOf(first)]
     push(key)
     await gone
-    expect(await said).toContain('Another encoder has come with the same stream key')
+    expect(await output).toContain('Another encoder has come with the same stream key')
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     await live.made('POST', `/ingests/${ingest?.id}/rotate-key`)
@@ -220,23 +222,23 @@ describe('a channel', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('cuts the encoder whose key another process has rotated, and takes the one with the new key', async () => {
+  test('cuts the encoder whose key another process has rotated, and accepts one with the new key', async () => {
     const { channelId, key } = await makeChannel()
     await live.v2('POST', `/channels/${channelId}/start`)
     const old = push(key)
-    const said = textOf(old)
+    const output = textOf(old)
     await reaches(channelId, 'playing')
     const [ingest] = (await live.made('GET', `/channels/${channelId}/ingests`)) as { id: string }[]
     const rotated = await sluice(['--data', live.running.dataDir, 'ingest', 'rotate-key', ingest?.id ?? ''])
     expect(rotated).toMatchObject({ status: 0, stderr: '' })
-    expect(await said).toContain('This stream key is no longer valid')
+    expect(await output).toContain('This stream key is no longer valid')
     push(rotated.stdout.trim())
     await reaches(channelId, 'playing')
     await live.v2('POST', `/channels/${channelId}/stop`)
     await reaches(channelId, 'stopped')
   })
 
-  test('without an engine that could work is not started, and says so', async () => {
+  test('without a usable engine does not start, and the refusal says why', async () => {
     const channel = await live.made('POST', '/channels', { name: 'Empty' })
     const answer = await live.v2('POST', `/channels/${channel.id}/start`)
     expect([answer.status, answer.json.code]).toEqual([409, 'engine_not_ready'])
@@ -245,8 +247,8 @@ describe('a channel', () => {
   })
 })
 
-describe('a source that is dialled', () => {
-  test('plays when it answers, and is dialled again when it is gone', async () => {
+describe('a pulled source', () => {
+  test('plays when it answers, and is pulled again after it was lost', async () => {
     const port = await freeUdpPort()
     const { channelId, engineId, ingestId } = await makePull(live, `srt://127.0.0.1:${port}`)
     await live.v2('POST', `/channels/${channelId}/start`)
@@ -269,7 +271,7 @@ describe('a source that is dialled', () => {
     await reaches(channelId, 'stopped')
   })
 
-  test('without an ffmpeg leaves the engine in error, and says why', async () => {
+  test('without ffmpeg puts the engine in error, with the reason', async () => {
     const bare = await runChannels({
       flags: { ffmpeg: { path: '/nowhere/ffmpeg' }, channels: { allowPrivateSources: true } },
     })
@@ -293,7 +295,7 @@ async function makePull(client: ChannelsClient, url: string): Promise<Omit<Made,
   return { channelId: channel.id, engineId: channel.engines[0].id, ingestId: channel.ingests[0].id }
 }
 
-/** A source that waits to be dialled over SRT. */
+/** A source that waits for an SRT connection. */
 function listen(port: number): ChildProcess {
   const video = '-re -f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
   const codecs = '-c:v libx264 -preset ultrafast -tune zerolatency -g 25 -pix_fmt yuv420p -c:a aac -f mpegts'

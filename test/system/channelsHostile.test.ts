@@ -46,7 +46,7 @@ async function reaches(stage: Stage, status: string): Promise<void> {
 
 const folderOf = ({ client, engineId }: Stage): string => join(client.running.dataDir, 'live', engineId)
 
-/** Stops the channel; it had one run from its start to here, and nothing of it is left. */
+/** Stops the channel; it had one run from its start to now, and nothing of it remains. */
 async function endsWell(stage: Stage): Promise<void> {
   const { client, channelId } = stage
   await client.v2('POST', `/channels/${channelId}/stop`)
@@ -54,7 +54,7 @@ async function endsWell(stage: Stage): Promise<void> {
   const { data } = (await client.v2('GET', `/channels/${channelId}/runs`)).json
   expect(data).toMatchObject([{ startType: 'api', stopType: 'api', end: expect.any(String) }])
   expect(await workingIn(folderOf(stage))).toEqual([])
-  // One that was in error is stopped at once, and cleared away right after.
+  // An engine in error stops at once, and its files are removed right after.
   await until(() => !existsSync(folderOf(stage)), 'the end of its folder')
 }
 
@@ -70,14 +70,14 @@ async function publisher({ client, key }: Stage): Promise<RtmpClient> {
 }
 
 describe('a channel whose encoder', () => {
-  test('sends garbage, breaks off in the middle of a packet, and comes back 50 times plays what comes after it', async () => {
+  test('sends garbage, breaks off inside a packet and reconnects 50 times plays valid media afterwards', async () => {
     const stage = await waiting(live)
     const garbling = await publisher(stage)
     garbling.socket.write(Buffer.concat([writeMessage(avcConfig()), systemRandom.bytes(20_000)]))
     await garbling.closed
     await reaches(stage, 'waiting')
 
-    // A message that names itself video, and nothing in it is a picture.
+    // A message of type video without a frame in it.
     const blind = await publisher(stage)
     blind.send(avcConfig(), aacConfig())
     for (let at = 0; at < 50; at += 1) blind.send(videoFrame(at * 40, 1000), audioFrame(at * 40))
@@ -90,7 +90,7 @@ describe('a channel whose encoder', () => {
     for (let time = 0; time < 50; time += 1) {
       const encoder = await publisher(stage)
       encoder.send(avcConfig(), videoFrame(0), videoFrame(40))
-      // Half of them go, the others find themselves replaced.
+      // Half of them disconnect; the others are replaced.
       if (time % 2 === 0) encoder.socket.destroy()
       if (time % 10 === 0) most = Math.max(most, (await workingIn(folderOf(stage))).length)
     }
@@ -100,8 +100,8 @@ describe('a channel whose encoder', () => {
   })
 })
 
-describe('a channel without an ffmpeg', () => {
-  test('is in error when its encoder comes, says why, tries again later, and can be stopped', async () => {
+describe('a channel without ffmpeg', () => {
+  test('is in error when its encoder connects, gives the reason, retries later, and can be stopped', async () => {
     const bare = await runChannels({ flags: { ffmpeg: { path: '/nowhere/ffmpeg' } } })
     try {
       const stage = await waiting(bare)
@@ -110,8 +110,8 @@ describe('a channel without an ffmpeg', () => {
       await reaches(stage, 'error')
       expect((await engineOf(stage)).statusMessage).toMatch(/^There is no program \/nowhere\/ffmpeg/)
       const failures = async () => {
-        const lives = await bare.running.app.ctx.store.read.engineStates.busy()
-        return lives.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
+        const states = await bare.running.app.ctx.store.read.engineStates.busy()
+        return states.find(({ engineId }) => engineId === stage.engineId)?.failures ?? 0
       }
       await until(async () => (await failures()) >= 2, 'another try')
       await reaches(stage, 'error')

@@ -13,7 +13,7 @@ import type { UdpPort } from '../../src/media/relay/transport/socket.ts'
 import { RtpTrack } from '../../src/media/relay/forward/rtpTrack.ts'
 import { publishTo, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
-/** What the relay makes for somebody who comes, and what holds keys and ciphers outside of the heap. */
+/** Objects of the relay per client, and objects that hold keys and ciphers outside the heap. */
 const MADE = { DtlsServer, NativeTransport, WebRtcTransport, DownTrack, RtpTrack }
 const HOST = '127.0.0.1'
 const LONG_MS = 60_000
@@ -22,7 +22,7 @@ const events: MediaEngineEvent[] = []
 let relay: Relay
 let udp: UdpPort
 let ticking: NodeJS.Timeout
-/** Time that went by at once. */
+/** Time that the manual clock skips at once. */
 let skippedMs = 0
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ const engine = {
   view: async (offer: Parameters<Relay['view']>[0]) => relay.view(offer),
 }
 
-/** How many there are of each in memory, after a collection. */
+/** The number of live objects of each class, after a garbage collection. */
 const alive = (): Record<string, number> =>
   Object.fromEntries(Object.entries(MADE).map(([name, kind]) => [name, queryObjects(kind, { format: 'count' })]))
 
@@ -75,19 +75,19 @@ async function comeAndGo(): Promise<void> {
   relay.end('cut')
   await viewers[1]?.close()
   await expect.poll(ended).toEqual(expect.arrayContaining(['first', 'cut']))
-  // Who was let in and never came, who closes or vanishes without a word: time ends them.
+  // Timeouts end clients that never connected, and those that vanished without a message.
   relay.view({ sessionId: 'never', room: 'a1b2c3/show', sourceId: null, offer: await new TestViewer().offer() })
   await Promise.all([...publishers, ...viewers].map((one) => one.vanish()))
   const later = (): string[] => {
-    // Each time: what they sent last may be on its way still.
+    // Advance in steps, because their last packets may still be in flight.
     skippedMs += LONG_MS
     return ended()
   }
   await expect.poll(later).toHaveLength(6)
 }
 
-test('nothing of those who have left stays in memory, however they left', async () => {
-  // Tests before this one, in the same process, may have left some.
+test('no object of departed clients stays in memory, however they left', async () => {
+  // Earlier tests in the same process may have left some.
   const before = alive()
   await comeAndGo()
   const added = () => Object.entries(alive()).filter(([name, count]) => count > (before[name] ?? 0))

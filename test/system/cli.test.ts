@@ -20,7 +20,7 @@ describe.each([{ engine: 'SQLite' }, { engine: 'PostgreSQL' }])('beside a server
   const env: Record<string, string> = {}
   let server: Served
   let drop = async (): Promise<void> => {}
-  // Real processes beside SQLite, which is what its file locks are about; one database server serves all alike.
+  // With SQLite these are real processes, because of its file locks; with PostgreSQL one process is enough.
   const run = engine === 'SQLite' ? sluice : command
   const at = (...argv: string[]) => run(['--data', dir, ...argv], { env })
 
@@ -72,7 +72,7 @@ describe('a store of its own', () => {
 
   afterAll(() => rmSync(dir, { recursive: true }))
 
-  it('has one account; with a second one, commands ask which is meant', async () => {
+  it('has one account; with a second one, commands require a choice', async () => {
     const own = newDirectory()
     const at = (...argv: string[]) => command(['--data', own, ...argv])
     const list = await at('account', 'list', '--json')
@@ -90,7 +90,7 @@ describe('a store of its own', () => {
     rmSync(own, { recursive: true })
   })
 
-  it('makes tokens, signs with them, checks them and revokes what was signed', async () => {
+  it('creates tokens, signs with them, checks them and revokes signed tokens', async () => {
     const publish = await at('token', 'create', '--label', 'Studio 1', '--stream', 'studio-1', '--secure')
     expect(publish).toMatchObject({ status: 0, stderr: 'The id of this publish token is 1.\n' })
     expect(publish.stdout).toMatch(/^[0-9a-f]{64}\n$/)
@@ -139,7 +139,7 @@ describe('a store of its own', () => {
     })
   })
 
-  it('makes people and credentials, and shows each secret alone', async () => {
+  it('creates users and credentials, and prints each secret alone', async () => {
     const [generated, credential] = await Promise.all([
       at('user', 'create', '--email', 'ann@example.com'),
       at('credential', 'create', '--name', 'player', '--scope', 'read'),
@@ -155,7 +155,7 @@ describe('a store of its own', () => {
     expect(parsed(list.stdout)).toEqual([expect.objectContaining({ name: 'player', scope: 'read' })])
   })
 
-  it('is found in order by the doctor, who names what is not', async () => {
+  it("passes the doctor's checks, and the doctor names each problem", async () => {
     const blocker = createServer()
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
     const { port } = blocker.address() as AddressInfo
@@ -183,7 +183,7 @@ describe('a store of its own', () => {
     expect(wrongKey.stdout + wrongKey.stderr).not.toContain(otherKey)
   })
 
-  it('is not opened by the doctor when its sealing key is lost, since that would make a new one', async () => {
+  it('is not opened by the doctor if its sealing key is lost, because that would create a new one', async () => {
     const copy = newDirectory()
     writeFileSync(join(copy, 'sluice.db'), '')
     const file = join(copy, 'file')
@@ -207,7 +207,7 @@ describe('a store of its own', () => {
 })
 
 describe('serve', () => {
-  it('says how to make a secret, refuses a second start without debris, and closes its store on SIGTERM', async () => {
+  it('explains how to create a secret, refuses a second start without side effects, and closes its store on SIGTERM', async () => {
     const dir = newDirectory()
     const server = await serve(['--data', dir])
     await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
@@ -226,18 +226,18 @@ describe('serve', () => {
     rmSync(dir, { recursive: true })
   })
 
-  it('lets a request in progress end after the first signal, and ends at once on one that comes a second later', async () => {
+  it('finishes a request in progress after the first signal, and exits at once on a signal a second later', async () => {
     const dir = newDirectory()
     const server = await serve(['--data', dir], { SLUICE_SERVER_SHUTDOWN_GRACE_SECONDS: '600' })
     const client = connect(server.port, '127.0.0.1')
     client.on('error', () => {})
     client.write('POST /api/access/check HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n')
-    // Another request on another connection, so that the first one has arrived.
+    // Another request on another connection proves that the first one has arrived.
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     server.signal('SIGTERM')
     await expect.poll(() => server.log()).toContain('"message":"stopping"')
     expect(server.log()).not.toContain('"message":"stopped"')
-    // Signals that come within a second are one request.
+    // Signals within one second count as one request.
     let status: number | null = null
     void server.ended.then((code) => (status = code))
     await expect

@@ -20,13 +20,13 @@ export interface Ran {
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'sluice-cli-'))
 
 interface Start {
-  /** What is run, if not main.ts. */
+  /** The program; main.ts by default. */
   entry?: string
-  /** How many descriptors it may have; else as many as we. */
+  /** Its limit of open descriptors; by default that of this process. */
   openFiles?: number
 }
 
-/** Away from the repository, and without settings of whoever runs the tests. */
+/** Runs outside the repository, without settings from the environment of the tests. */
 function start(argv: readonly string[], env: Record<string, string>, { entry = main, openFiles }: Start = {}) {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
   const command = [process.execPath, entry, ...argv]
@@ -34,7 +34,7 @@ function start(argv: readonly string[], env: Record<string, string>, { entry = m
   const [program = '', ...rest] = openFiles === undefined ? command : limited
   return spawn(program, rest, {
     cwd: tmpdir(),
-    // Nearly all of the time of a command is the compilation of its sources; one run does it for the others.
+    // Most of a command's time goes into compiling its sources; the first run does it for the others.
     env: { ...Object.fromEntries(ours), NODE_COMPILE_CACHE: join(tmpdir(), 'sluice-compile-cache'), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
@@ -62,8 +62,8 @@ export async function sluice(
 let before: Promise<unknown> = Promise.resolve()
 
 /**
- * Runs a command in this process, on a real store: what is proved is the command, not the start of a process. One after
- * another: two connections of one thread to a SQLite file would wait for each other.
+ * Runs a command in this process, on a real store: the subject is the command, not the start of a process. Commands run
+ * one after another, because two connections of one thread to a SQLite file would wait for each other.
  */
 export function command(argv: readonly string[], around: { env?: Record<string, string>; input?: string } = {}) {
   const ran = before.then(() => inThisProcess(argv, around))
@@ -112,7 +112,7 @@ export interface Listening {
   ended: Promise<number | null>
 }
 
-/** Starts `sluice listen` on a free loopback port and waits until it says where. */
+/** Starts `sluice listen` on a free loopback port and waits until it prints its URL. */
 export async function listen(secret: string): Promise<Listening> {
   const child = start(['listen', '--port', '0', '--secret-stdin', '--json'], {})
   started.push(child)
@@ -135,7 +135,7 @@ export async function listen(secret: string): Promise<Listening> {
   return { url, lines: () => lines().slice(1), signal: (name) => void child.kill(name), ended }
 }
 
-/** Starts a server on a free loopback port and waits until it says that it is ready. */
+/** Starts a server on a free loopback port and waits until it is ready. */
 export async function serve(
   argv: readonly string[],
   env: Record<string, string> = {},
@@ -164,7 +164,7 @@ export async function serve(
   }
 }
 
-/** Ends what a failed test left. */
+/** Ends processes that a failed test has left. */
 export function endServers(): void {
   for (const child of started.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
 }

@@ -26,7 +26,7 @@ import { ScriptedEngine } from '../support/scriptedEngine.ts'
 
 const NODES = 4
 const VIEWERS = 2_000
-/** Nine seconds and more for the ends of the popular stream, whoever writes them: several times as long as a lease may age. */
+/** At least nine seconds of writes for the ends of the popular stream: several times the length of a lease. */
 const END_MS = 1
 
 let place: Place
@@ -58,7 +58,7 @@ const openOf = (streamName: string): Promise<number> =>
   })
 
 describe(`${NODES} nodes with ${VIEWERS} viewers each, on a PostgreSQL that is slow`, () => {
-  it('end the one stream that all leave at once, and keep their leases and every other session', async () => {
+  it('end the one stream that all viewers leave at once, and keep their leases and every other session', async () => {
     for (let n = 0; n < NODES; n += 1) await start()
     const [first] = nodes
     if (!first) throw new Error('no node')
@@ -105,7 +105,7 @@ describe('nodes whose clocks are a minute ahead and a minute behind', () => {
     for (const node of live.splice(0)) await node.close()
   })
 
-  it('harm nobody: no session ends, no channel starts early, and no stream is said to be without viewers', async () => {
+  it('cause no fault: no session ends, no channel starts early, and no stream is reported without viewers', async () => {
     for (const aheadMs of [0, 60_000, -60_000]) {
       live.push(await startTestNode({ url: place.url, machineClock: shifted(aheadMs), renewed: true }))
     }
@@ -117,7 +117,7 @@ describe('nodes whose clocks are a minute ahead and a minute behind', () => {
       connections.push(await publish(node, { presented: token, streamName: `of${n}` }))
       connections.push(await view(node, { streamName: `of${n}` }))
     }
-    // As the last viewer does, whose node is behind: to others it seems to have left long ago.
+    // The last viewer's node is behind, so to other nodes the viewer seems to have left long ago.
     const last = await view(behind, { streamName: 'of2' })
     for (const { session } of [last, ...connections.filter(({ session }) => session.streamName === 'of2')]) {
       if (session.action === 'view') await closeSession(behind.ctx, session.id, 'left')
@@ -139,7 +139,7 @@ describe('nodes whose clocks are a minute ahead and a minute behind', () => {
 
 const shifted = (aheadMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + aheadMs })
 
-/** A scheduler that is due in so many milliseconds. */
+/** A scheduler that is due in this number of milliseconds. */
 async function plan({ ctx, accountId }: TestNode, inMs: number): Promise<void> {
   const atMs = await ctx.store.time()
   const times = { startDate: '2026-01-01', startTime: '00:00', endDate: null, endTime: null, recurrence: null }
@@ -162,24 +162,24 @@ async function plan({ ctx, accountId }: TestNode, inMs: number): Promise<void> {
   )
 }
 
-describe('a node that stands still for longer than its lease, and goes on', () => {
+describe('a node that stalls for longer than its lease, and continues', () => {
   const LEASE_MS = 2_000
   let here: TestNode
   let child: ChildProcessByStdio<Writable, Readable, null>
-  const said: Said[] = []
+  const reports: Report[] = []
   beforeEach(async () => {
     here = await startTestNode({ url: place.url, renewed: true })
     const program = new URL('../support/clusterNode.ts', import.meta.url).pathname
     child = spawn(process.execPath, [program, place.url, String(LEASE_MS)], { stdio: ['pipe', 'pipe', 'inherit'] })
-    createInterface({ input: child.stdout }).on('line', (line) => said.push(JSON.parse(line) as Said))
-    await until(() => said.length > 0)
+    createInterface({ input: child.stdout }).on('line', (line) => reports.push(JSON.parse(line) as Report))
+    await until(() => reports.length > 0)
   })
   afterEach(async () => {
     child.kill('SIGKILL')
     await here.close()
   })
 
-  it('ends its own sessions alone, takes no stream from those who have it now, and serves again', async () => {
+  it('ends only its own sessions, takes no stream from the new publishers, and serves again', async () => {
     const { token } = await makeToken(here, 'publish')
     const own = [await publish(here, { presented: token, streamName: 'own' }), await view(here, { streamName: 'own' })]
     child.kill('SIGSTOP')
@@ -187,21 +187,21 @@ describe('a node that stands still for longer than its lease, and goes on', () =
       await here.node.sweep()
       return (await here.ctx.store.read.nodes.list()).length === 1
     }, 60_000)
-    for (const id of said[0]?.sessions ?? []) {
+    for (const id of reports[0]?.sessions ?? []) {
       expect(await here.ctx.store.read.sessions.get(id)).toMatchObject({ endReason: 'lost' })
     }
-    // The encoders have come to this node meanwhile.
+    // The encoders have moved to this node meanwhile.
     for (const streamName of ['moving', 'taken']) own.push(await publish(here, { presented: token, streamName }))
-    // What it finds first when it goes on: media of the publisher that it had let in.
+    // The first event that the stalled node handles: media of the publisher that it had admitted.
     child.stdin.write('go\n')
     child.kill('SIGCONT')
     await until(
-      () => said.some(({ again }) => again !== undefined) && said.some(({ wentLive }) => wentLive !== undefined),
+      () => reports.some(({ again }) => again !== undefined) && reports.some(({ wentLive }) => wentLive !== undefined),
     )
 
     for (let round = 0; round < 3; round += 1) await here.node.sweep()
-    expect(said.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
-    expect(said.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
+    expect(reports.find(({ wentLive }) => wentLive !== undefined)?.wentLive).toBe(false)
+    expect(reports.find(({ again }) => again !== undefined)?.cuts).toEqual([['lost'], ['lost'], ['lost']])
     expect(own.flatMap(({ cuts }) => cuts)).toEqual([])
     const feeds = await here.ctx.store.read.feeds.open(10)
     expect(feeds.map(({ streamName }) => streamName).toSorted()).toEqual(['again', 'moving', 'own', 'taken'])
@@ -213,7 +213,7 @@ describe('a node that stands still for longer than its lease, and goes on', () =
   })
 })
 
-interface Said {
+interface Report {
   sessions?: string[]
   wentLive?: boolean | string
   again?: string

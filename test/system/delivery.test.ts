@@ -21,7 +21,7 @@ const namesAt = (receiver: Receiver) =>
 const states = (log: Delivery[]) => log.map(({ state }) => state)
 const verify = ({ body, headers }: Received) => verifySignature({ body, headers, secret: SECRET, nowMs: Date.now() })
 
-/** The rules for addresses are lifted, those for certificates hold. */
+/** Any address is allowed; the rules for certificates still apply. */
 const guarded = () =>
   createEgress({
     allowPrivateTargets: false,
@@ -109,12 +109,12 @@ describe.each(engines)('webhooks on %s', (engine) => {
     ])
   })
 
-  test('when the first byte arrives, started is on record', async () => {
+  test('when the first byte arrives, started is in the store', async () => {
     const seen: Promise<Delivery[]>[] = []
     const [receiver, webhook] = await receiving((_request, response) => {
       const log = logOf(node.store, webhook.id)
       seen.push(log)
-      // Answered only when it has been read: what comes after an answer is not the question.
+      // Answers only after reading the store, so that the test sees the state before the answer.
       void log.finally(() => response.end())
     })
     await node.runner.start()
@@ -168,7 +168,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     await failing.runner.stop()
   })
 
-  test('a receiver that never answers holds up nobody else', async () => {
+  test('a receiver that never answers delays no other', async () => {
     const [hanging, slow] = await receiving(() => undefined)
     const [lively, quick] = await receiving()
     await emit(node.store, accountId, ...names(50))
@@ -181,7 +181,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(waiting).toEqual([...Array(4).fill('started'), ...Array(46).fill('pending')])
   })
 
-  test('what is asked for again has the same bytes, which verify', async () => {
+  test('a redelivery has the same bytes, with a valid signature', async () => {
     const [receiver, webhook] = await receiving()
     await emit(node.store, accountId, 'stage')
     await node.runner.start()
@@ -197,7 +197,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(verify(two!)).toEqual({ ok: true, value: { id: first!.eventId } })
   })
 
-  test('a hundred failures in a row pause a webhook, what comes is skipped, and re-enabling ends that', async () => {
+  test('a hundred failures in a row pause a webhook, later events are skipped, and enabling it ends the pause', async () => {
     let status = 500
     const [receiver, webhook] = await receiving((_request, response) => response.writeHead(status).end('no'))
     await emit(node.store, accountId, ...names(130))
@@ -205,7 +205,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     const log = await settled(node.store, webhook.id, 130)
     const failed = log.filter(({ state }) => state === 'failed')
     expect(receiver.requests).toHaveLength(failed.length)
-    // Up to three more were under way beside the hundredth.
+    // Up to three more deliveries were under way beside the hundredth.
     expect(failed.length >= 100 && failed.length <= 103).toBe(true)
     expect(failed[0]).toMatchObject({ statusCode: 500, answer: 'no', error: 'the receiver answered with status 500' })
     expect(log.filter(({ state }) => state === 'skipped')).toHaveLength(130 - failed.length)
@@ -229,7 +229,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(namesAt(receiver).slice(failed.length)).toEqual(['meanwhile', 'after'])
   })
 
-  test('an event that no version knows fails alone', async () => {
+  test('an event of an unknown version fails alone', async () => {
     const [receiver, webhook] = await receiving()
     await emit(node.store, accountId, 'before')
     const odd = { accountId, type: 'feeds', event: 'sneezed', subject: 's', data: '{}', createdAtMs: 1 }
@@ -242,7 +242,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(namesAt(receiver).toSorted()).toEqual(['after', 'before'])
   })
 
-  test('a thumbnail is its image, with headers that say whose it is', async () => {
+  test('a thumbnail is its image, with headers that name its stream', async () => {
     const [receiver, webhook] = await receiving()
     const image = Buffer.from([255, 216, 0, 255, 217])
     const data = JSON.stringify({ image: image.toString('base64'), feedId: 'f', streamId: 'a/s', tokenId: 7 })
@@ -262,7 +262,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     expect(verify(request!).ok).toBe(true)
   })
 
-  test('stopping waits for what is under way and records it', async () => {
+  test('stopping waits for deliveries under way and records their results', async () => {
     const held: (() => void)[] = []
     const [, webhook] = await receiving((_request, response) => held.push(() => response.end()))
     await node.close()
@@ -279,7 +279,7 @@ describe.each(engines)('webhooks on %s', (engine) => {
     ])
   })
 
-  test('what does not end while stopping is unknown, and is not sent again', async () => {
+  test('a delivery that does not end during a stop is unknown, and is not sent again', async () => {
     const [receiver, webhook] = await receiving(() => undefined)
     await emit(node.store, accountId, 'stage')
     await node.runner.start()
@@ -332,7 +332,7 @@ describe.skipIf(!postgresUrl())('two nodes on one PostgreSQL', () => {
     await place.remove()
   })
 
-  test('give up what another one has begun when its lease has run out, and not for what their own clocks say', async () => {
+  test("give up deliveries of another node when its lease has expired, by the database's clock and not their own", async () => {
     const place = await newPlace('PostgreSQL')
     const accountId = newAccount()
     const receiver = await httpReceiver(() => undefined)

@@ -27,8 +27,8 @@ async function startOnPostgres(clock: ManualClock): Promise<{ app: RunningApp; d
   return { app, database }
 }
 
-describe('a database that goes away', () => {
-  it('stops writes with 503, decisions go on from memory for a stated time, then nobody is admitted', async () => {
+describe('a database outage', () => {
+  it('stops writes with 503; decisions continue from memory for a stated time, then admit no one', async () => {
     const clock = new ManualClock()
     const { app, database } = await startOnPostgres(clock)
     const body = { label: 'a', streams: [{ streamName: 'show' }] }
@@ -57,7 +57,7 @@ describe('a database that goes away', () => {
     expect((await app.call('POST', '/api/publish_token', body)).status).toBe(200)
   })
 
-  it('binds nobody while it is away, because that cannot be written', async () => {
+  it('prevents new bindings, because they cannot be written', async () => {
     const { app, database } = await startOnPostgres(new ManualClock())
     const body = { label: 'a', streams: [{ streamName: 'show' }], bindIpsOnUsage: 1 }
     const { token } = (await app.call('POST', '/api/publish_token', body)).json.data

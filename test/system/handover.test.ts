@@ -11,7 +11,7 @@ let place: Place
 /** Has the feed. */
 let owner: RunningApp
 const engine = new ScriptedEngine()
-/** Is asked for it. */
+/** Gets the viewer's request. */
 let other: RunningApp
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
   await place.remove()
 })
 
-/** A node of one installation; with port 0 nobody can be sent to it. */
+/** A node of one installation; with port 0 it has no public URL for redirects. */
 async function node(port: number, media = new ScriptedEngine()): Promise<RunningApp> {
   const secrets = { sealingKey: Buffer.alloc(32, 7).toString('base64') }
   const server = { port, ...(port === 0 ? {} : { nodeUrl: `http://127.0.0.1:${port}` }) }
@@ -44,20 +44,20 @@ const SDP = { 'content-type': 'application/sdp' }
 const post = (url: string, headers: Record<string, string> = {}) =>
   fetch(url, { method: 'POST', redirect: 'manual', headers: { ...SDP, ...headers }, body: 'v=0\r\n' })
 
-/** A secured stream on the air at a node, of which all nodes know. */
+/** A secured stream on the air at a node, known to all nodes. */
 async function broadcast(at: RunningApp, media: ScriptedEngine, streamName: string): Promise<void> {
   const { token } = await makeToken(at, 'publish', { streams: [{ streamName }], subscribeRequiresAuth: true })
   const answer = await post(`${at.base}/api/whip/${streamName}`, { authorization: `Bearer ${token}` })
   expect(answer.status).toBe(201)
   const sessionId = media.asked.at(-1)?.sessionId ?? ''
-  media.tell({ kind: 'connected', sessionId, address: '127.0.0.1' })
+  media.emit({ kind: 'connected', sessionId, address: '127.0.0.1' })
   const isKnown = ({ app, accountId }: RunningApp) => app.ctx.streamsOnAir(accountId, streamName) !== undefined
   await until(() => [owner, other].every(isKnown))
 }
 
 const whep = (at: RunningApp, streamName: string) => `${at.base}/api/whep/${owner.accountId}/${streamName}`
 
-test('a viewer who asks another node is sent to the one that has the feed, and stays there', async () => {
+test('a viewer at another node is redirected to the one that has the feed, and stays there', async () => {
   await broadcast(owner, engine, 'show')
   const page = { origin: 'https://page.example' }
   const { token } = await makeToken(owner, 'subscribe', { allowedOrigins: ['page.example'] })
@@ -68,7 +68,7 @@ test('a viewer who asks another node is sent to the one that has the feed, and s
   expect(sent.status).toBe(307)
   const location = sent.headers.get('location') ?? ''
   expect(location.startsWith(`${whep(owner, 'show')}?`)).toBe(true)
-  // As a browser follows: without the header, and as a page of no origin.
+  // As a browser follows a redirect: without the header, and with a null origin.
   const arrived = await post(location, { origin: 'null' })
   expect(arrived.status, await arrived.text()).toBe(201)
   const resource = arrived.headers.get('location') ?? ''
@@ -86,7 +86,7 @@ test('a viewer who asks another node is sent to the one that has the feed, and s
   expect([stolen.status, await stolen.text()]).toEqual([401, 'Unauthorized: Origin not allowed'])
 })
 
-test('so is a player of HLS', async () => {
+test('so is an HLS player', async () => {
   const { token } = await makeToken(owner, 'subscribe')
   const master = `/hls/${owner.accountId}/show/index.m3u8`
   const sent = await fetch(`${other.base}${master}?auth=${token}&sourceId=`, { redirect: 'manual' })
@@ -95,7 +95,7 @@ test('so is a player of HLS', async () => {
   expect(sent.headers.get('cache-control')).toBe('no-store')
 })
 
-test('who was sent here is not sent on, and nobody is sent where nobody can go', async () => {
+test('a redirected viewer is not redirected again, and no viewer to a node without a public URL', async () => {
   const { token } = await makeToken(owner, 'subscribe')
   const bearer = { authorization: `Bearer ${token}` }
   const location = (await post(whep(other, 'show'), bearer)).headers.get('location') ?? ''
@@ -111,7 +111,7 @@ test('who was sent here is not sent on, and nobody is sent where nobody can go',
   await away.close()
 })
 
-test('a recording that is on the disk of another node is a 409 that names its machine', async () => {
+test('a recording on the disk of another node is a 409 that names its machine', async () => {
   const { accountId, app } = other
   const facts = { accountId, streamName: 'show', tokenId: 1, feedId: 'f', startedAtMs: 1, endedAtMs: 2, node: 'n' }
   const file = { state: 'completed', bytes: 1, durationMs: 1, tracks: [], problem: null } as const

@@ -36,7 +36,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
 
 const uris = (playlist: string): string[] => playlist.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 
-/** The master playlist, the media playlist and what that names, as a player follows them. */
+/** The master playlist, the media playlist and the files in it, as a player follows them. */
 async function follow(query = '', headers: Record<string, string> = {}) {
   const master = await get(masterUrl(query), headers)
   expect(master.status, master.text).toBe(200)
@@ -47,7 +47,7 @@ async function follow(query = '', headers: Record<string, string> = {}) {
   return { master, mediaUrl, media, initUrl: new URL(init!, mediaUrl).href, segments }
 }
 
-test('an open stream plays for everybody, in real players, by the playlist alone', async () => {
+test('an open stream plays without a token, in real players, from the playlist alone', async () => {
   await live()
   const args = ['-v', 'error', '-read_intervals', '%+2', '-count_packets', '-show_streams', '-of', 'json']
   const { stdout } = await run('ffprobe', [...args, masterUrl()])
@@ -56,7 +56,7 @@ test('an open stream plays for everybody, in real players, by the playlist alone
   expect(Number(streams[0]!.nb_read_packets)).toBeGreaterThan(20)
 })
 
-test('types, caching, CORS and ranges are as players, pages and caches need them', async () => {
+test('types, caching, CORS and ranges suit players, pages and caches', async () => {
   await live()
   const { master, media, segments, initUrl, mediaUrl } = await follow()
   expect(master.text).toMatch(/^#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-STREAM-INF:BANDWIDTH=\d+,CODECS="avc1\./)
@@ -88,7 +88,7 @@ describe('access', () => {
     return [status, text]
   }
 
-  test('a secured stream takes a token as bearer or in the query, and says why it refuses', async () => {
+  test('a secured stream takes a token as bearer or in the query, and gives the reason of a refusal', async () => {
     await live({ token: { subscribeRequiresAuth: true } })
     const { token } = await makeToken(sluice, 'subscribe')
     const other = await makeToken(sluice, 'subscribe', { streams: [{ streamName: 'other' }] })
@@ -98,7 +98,7 @@ describe('access', () => {
     expect((await follow('', { authorization: `Bearer ${token}` })).media.status).toBe(200)
   })
 
-  test('what is not on the air is a 404 that says when to come again', async () => {
+  test('an unpublished stream is a 404 with Retry-After', async () => {
     const { token } = await makeToken(sluice, 'subscribe')
     const { status, text, headers } = await get(masterUrl(`?auth=${token}`, 'nobody-here'))
     expect([status, text, headers.get('retry-after')]).toEqual([404, 'Stream not being published', '2'])
@@ -128,7 +128,7 @@ describe('access', () => {
     expect((await get(segment)).status).toBe(200)
   })
 
-  test('when the token is deleted, what its sessions hold is refused at once, and nobody else’s', async () => {
+  test('when the token is deleted, the URLs of its sessions stop working at once, and no others', async () => {
     await live({ token: { subscribeRequiresAuth: true } })
     const [kept, taken] = [await makeToken(sluice, 'subscribe'), await makeToken(sluice, 'subscribe')]
     const staying = await follow(`?auth=${kept.token}`)
@@ -143,7 +143,7 @@ describe('access', () => {
   })
 })
 
-test('low latency: a player waits for the next part and gets it as soon as it is there', async () => {
+test('low latency: a player waits for the next part and gets it as soon as it exists', async () => {
   await live({ speed: 2 })
   const { mediaUrl, media } = await follow()
   expect(media.text).toMatch(
@@ -155,7 +155,7 @@ test('low latency: a player waits for the next part and gets it as soon as it is
     get(new URL(uri, mediaUrl).href),
     get(`${mediaUrl}&_HLS_msn=${sequence}&_HLS_part=${part}`),
   ])
-  // It may have been the last of its segment after all: then it is not there, and the playlist says so.
+  // The part may have been the last of its segment. Then the next one does not exist, and the playlist shows the end.
   expect([200, 404]).toContain(next.status)
   expect(next.status === 404 || blocked.text.includes(`URI="part-${sequence}-${part}.m4s`)).toBe(true)
   const [, , laterSequence = '', laterPart = ''] = hint(blocked.text)
@@ -164,7 +164,7 @@ test('low latency: a player waits for the next part and gets it as soon as it is
   expect((await get(`${mediaUrl}&_HLS_part=1`)).status).toBe(400)
 })
 
-test('low latency: the first playlist that is waited for after an init segment holds two new parts', async () => {
+test('low latency: the first blocking playlist after an init segment has two new parts', async () => {
   await live({ speed: 2 })
   const { mediaUrl, media, initUrl } = await follow()
   const partsOf = (text: string) => [...text.matchAll(/#EXT-X-PART:.*URI="(part-[\d-]+)/g)].map(([, name]) => name)
@@ -176,12 +176,12 @@ test('low latency: the first playlist that is waited for after an init segment h
   expect(partsOf(text).filter((name) => !known.includes(name)).length).toBeGreaterThanOrEqual(2)
 })
 
-test('the address of an init segment is constant for a session, that of a piece from its hint to its end', async () => {
+test('the URL of an init segment is constant for a session, that of a part from its hint to its end', async () => {
   await live({ speed: 3 })
   const { mediaUrl } = await follow()
   const addresses = new Map<string, Set<string>>()
   const newest = () => Math.max(...[...addresses.keys()].map((file) => Number(/segment-(\d+)/.exec(file)?.[1] ?? 0)))
-  // Media of sixteen seconds pass in more than five: a ticket with a time in it changes meanwhile.
+  // Sixteen seconds of media take more than five: a ticket that contained the time would change.
   await until(async () => {
     for (const [uri, file = ''] of (await get(mediaUrl)).text.matchAll(
       /((?:init|part|segment)-[\d-]+\.\w+)\?t=[\w.-]+/g,
@@ -193,7 +193,7 @@ test('the address of an init segment is constant for a session, that of a piece 
   expect([...addresses.values()].filter(({ size }) => size !== 1)).toEqual([])
 })
 
-test('what goes over the connections is counted, per session', async () => {
+test('bytes on the connections are counted per session', async () => {
   await live()
   const { segments, media } = await follow()
   const [session] = sluice.app.ctx.sessions.all().filter((entry) => media.text.includes(entry.session.id))
@@ -206,7 +206,7 @@ test('what goes over the connections is counted, per session', async () => {
   expect(session!.bytes.bytesIn).toBeGreaterThan(100)
 })
 
-test('a viewer who asks no more has left, and a stream that nobody asks for is packaged no more', async () => {
+test('a viewer without requests has left, and a stream without requests is no longer packaged', async () => {
   const { player } = await live()
   const { mediaUrl, media } = await follow()
   const isOn = () => sluice.app.ctx.sessions.all().some(({ session }) => media.text.includes(session.id))
@@ -216,7 +216,7 @@ test('a viewer who asks no more has left, and a stream that nobody asks for is p
   expect((await follow()).media.status).toBe(200)
 })
 
-test('when another publisher takes the place of the first, players go on with it after a discontinuity', async () => {
+test('when a new publisher replaces the first, players continue after a discontinuity', async () => {
   await live()
   const { mediaUrl, media } = await follow()
   const [session] = sluice.app.ctx.sessions.all().filter(({ session: one }) => media.text.includes(one.id))
@@ -228,13 +228,13 @@ test('when another publisher takes the place of the first, players go on with it
   const [newest] = uris(text).slice(-1)
   expect((await get(new URL(newest!, mediaUrl).href)).status).toBe(200)
   expect(sluice.app.ctx.sessions.get(session!.session.id)).toBeDefined()
-  // Who comes now sees the same stream under the address of the new feed.
+  // A new viewer sees the same stream at the URL of the new feed.
   const late = await follow()
   expect(late.mediaUrl).not.toContain(new URL(mediaUrl).pathname)
   expect(uris(late.media.text).length).toBeGreaterThan(2)
 })
 
-test('when a secured feed takes the place of an open one, who watches without a token is told that it is over', async () => {
+test('when a secured feed replaces an open one, viewers without a token get the end of the stream', async () => {
   await live()
   const { mediaUrl } = await follow()
   await live({ token: { subscribeRequiresAuth: true } })
@@ -242,7 +242,7 @@ test('when a secured feed takes the place of an open one, who watches without a 
   expect((await get(masterUrl())).status).toBe(401)
 })
 
-test('when the publisher leaves, players are told that it is over', async () => {
+test('when the publisher leaves, players get the end of the stream', async () => {
   const begun = await live()
   const { mediaUrl } = await follow()
   await begun.end()

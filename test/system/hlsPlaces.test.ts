@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => sluice.close())
 
-/** Where a request comes from. */
+/** The address and origin of a request. */
 interface Place {
   ip?: string
   origin?: string
@@ -33,7 +33,7 @@ async function get(path: string, { ip = HOME, origin }: Place = {}): Promise<{ s
 
 const beside = (path: string, uri: string): string => new URL(uri, `http://x${path}`).href.slice('http://x'.length)
 
-/** What a viewer holds that has been admitted: addresses of its playlist and of pieces of each kind. */
+/** An admitted viewer's URLs: its playlist, and a piece of each kind. */
 async function admitted(token: string, place: Place = {}, stream = 'show') {
   const path = `/hls/${sluice.accountId}/${stream}/index.m3u8?auth=${token}`
   const master = await get(path, place)
@@ -47,7 +47,7 @@ async function admitted(token: string, place: Place = {}, stream = 'show') {
 
 type Held = Awaited<ReturnType<typeof admitted>>
 
-/** What each of its addresses answers there; one, if all answer alike. */
+/** The statuses of all its URLs from this place; a single one if all are equal. */
 async function answers(held: Held, place: Place = {}): Promise<string[]> {
   const found = await Promise.all(Object.values(held).map((path) => get(path, place)))
   return [...new Set(found.map(({ status, text }) => (status === 200 ? 'served' : `${status} ${text}`)))]
@@ -61,8 +61,8 @@ const REFUSED = {
 }
 const SERVED = ['served']
 
-describe('addresses of a session that are copied', () => {
-  test('a token that binds one address lets nobody else in, whoever asks and however long', async () => {
+describe('copied URLs of a session', () => {
+  test('a token that binds one address admits no other, however often others try', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
     const held = await admitted(token)
     for (const ip of ['192.0.2.2', '192.0.2.3', '2001:db8::1'])
@@ -72,7 +72,7 @@ describe('addresses of a session that are copied', () => {
     expect(bound.json.data.map(({ address }: { address: string }) => address)).toEqual([HOME])
   })
 
-  test('the last place of a token goes to one of those who ask for it at the same time', async () => {
+  test('concurrent requests for the last address of a token bind only one of them', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 2 })
     const { playlist } = await admitted(token)
     const others = Array.from({ length: 20 }, (_, n) => `192.0.2.${10 + n}`)
@@ -84,7 +84,7 @@ describe('addresses of a session that are copied', () => {
     expect(bound.json.data).toHaveLength(2)
   })
 
-  test('a phone that changes networks goes on where its token allows it, and is refused elsewhere', async () => {
+  test('a phone that changes networks continues where its token allows it, and is refused elsewhere', async () => {
     const { token } = await makeToken(sluice, 'subscribe', { allowedIpAddresses: ['192.0.2.0/24', '198.51.100.0/24'] })
     const held = await admitted(token)
     expect(await answers(held, { ip: '198.51.100.7' })).toEqual(SERVED)
@@ -92,7 +92,7 @@ describe('addresses of a session that are copied', () => {
     expect(await answers(held)).toEqual(SERVED)
   })
 
-  test('a page of a foreign origin is refused, and so is what sends none', async () => {
+  test('a page of a foreign origin is refused, and so is a request without an origin', async () => {
     const allowedOrigins = ['www.example.com', '*.example.net']
     const { token } = await makeToken(sluice, 'subscribe', { allowedOrigins })
     const held = await admitted(token, { origin: PAGE })
@@ -102,14 +102,14 @@ describe('addresses of a session that are copied', () => {
     expect(await answers(held, { origin: PAGE, ip: '203.0.113.9' })).toEqual(SERVED)
   })
 
-  test('countries are looked at again for another address', async () => {
+  test('countries are checked again for another address', async () => {
     const { token } = await makeToken(sluice, 'subscribe', { allowedCountries: ['DE'] })
     const held = await admitted(token)
     expect(await answers(held, { ip: '198.51.100.1' })).toEqual(REFUSED.country)
     expect(await answers(held, { ip: '203.0.113.1' })).toEqual(SERVED)
   })
 
-  test('a self-signed token is held to its own rules, beside those of its parent', async () => {
+  test('a self-signed token follows its own rules and those of its parent', async () => {
     const parent = await makeToken(sluice, 'subscribe', { allowedOrigins: ['*.example.com'] })
     const narrowed = { allowedOrigins: ['www.example.com'], allowedIpAddresses: [HOME] }
     const child = signSubscribeToken({ ...parent, tokenId: parent.id, streamName: 'show', ...narrowed })
@@ -119,7 +119,7 @@ describe('addresses of a session that are copied', () => {
     expect(await answers(held, { origin: PAGE })).toEqual(SERVED)
   })
 
-  test('a disabled token serves whom it has admitted where it has, and admits from no other place', async () => {
+  test('a disabled token still serves its admitted viewers at their places, and admits no new place', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { allowedIpAddresses: ['192.0.2.0/24'] })
     const held = await admitted(token)
     expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
@@ -129,7 +129,7 @@ describe('addresses of a session that are copied', () => {
     expect(await answers(held)).toEqual(SERVED)
   })
 
-  test('rules that a token gets later hold for the places that it has admitted before', async () => {
+  test('rules that a token gets later apply to places that it admitted before', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { deniedCountries: ['NZ'] })
     const held = await admitted(token)
     expect(await answers(held, { ip: '192.0.2.2' })).toEqual(SERVED)
@@ -149,7 +149,7 @@ describe('addresses of a session that are copied', () => {
     expect(await answers(open, elsewhere)).toEqual(SERVED)
   })
 
-  test('who is refused keeps no session going', async () => {
+  test('refused requests keep no session open', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe', { bindIpsOnUsage: 1 })
     const { playlist } = await admitted(token)
     const isOn = () => sluice.app.ctx.sessions.ofToken(id).length === 1

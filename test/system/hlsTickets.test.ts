@@ -10,7 +10,7 @@ const tickets = new Tickets(hmacKey(randomBytes(32)))
 const session = timeOrderedId(Date.now(), systemRandom)
 const scope = { opens: 17, feedId: 'f1' } as const
 
-test('a ticket opens what it was made for and nothing else, and is the same whenever it is made', () => {
+test('a ticket opens only what it was made for, and is the same whenever it is made', () => {
   for (const opens of ['playlist', 'init', 17] as const) {
     const ticket = tickets.make(session, { ...scope, opens })
     for (const asked of ['playlist', 'init', 17, 18] as const)
@@ -21,7 +21,7 @@ test('a ticket opens what it was made for and nothing else, and is the same when
   }
 })
 
-test('tickets of a session are kept within a bound', () => {
+test('the cached tickets of a session are bounded', () => {
   const holder = { sessionId: session, feedId: 'f1', tickets: new Map() }
   for (let opens = 0; opens < 1000; opens++) {
     expect(tickets.of(holder, opens)).toBe(tickets.make(session, { opens, feedId: 'f1' }))
@@ -30,17 +30,17 @@ test('tickets of a session are kept within a bound', () => {
   expect(holder.tickets.size).toBeLessThanOrEqual(128)
 })
 
-test('any change of any character makes it worthless', () => {
+test('any changed character makes it invalid', () => {
   const ticket = tickets.make(session, scope)
   fc.assert(
     fc.property(fc.nat(ticket.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, character) => {
       fc.pre(ticket[at] !== character)
-      // The last character of the signature has four bits that say nothing, so it is compared as text.
+      // The last character of the signature has four unused bits, so the signature is compared as text.
       expect(tickets.read(ticket.slice(0, at) + character + ticket.slice(at + 1), scope)).toBeNull()
     }),
   )
 })
 
-test('whatever is sent as a ticket, it is refused in peace', () => {
+test('any other input is refused without an error', () => {
   fc.assert(fc.property(fc.anything(), (ticket) => tickets.read(ticket, scope) === null))
 })

@@ -43,12 +43,12 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
     (await store.read.nodes.list()).find((node) => node.id === id)
   const seenAtMs = async (id: string): Promise<number> => (await find(id))?.seenAtMs ?? 0
 
-  it('of all kinds are renewed, and not any more when they are released', async () => {
+  it('of all kinds are renewed, and no longer once they are released', async () => {
     const sender = randomBytes(8).toString('hex')
     const engineId = randomBytes(8).toString('hex')
-    const life = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
+    const state = { engineId, accountId: 'a', channelId: 'c', wanted: true, node: null, runId: null }
     await store.transaction(async (tx) => {
-      await tx.engineStates.put({ ...life, idleSinceMs: null, failures: 0, retryAtMs: null })
+      await tx.engineStates.put({ ...state, idleSinceMs: null, failures: 0, retryAtMs: null })
       await tx.engineStates.take(engineId, `${sender} engines`, -1)
     })
     const lease = await take(60_000)
@@ -61,14 +61,14 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
     await Promise.all([leases.release(lease.id), leases.release(sender), leases.release('nobody')])
     await store.transaction((tx) => tx.deliveries.leave(sender))
     const last = await seenAtMs(lease.id)
-    // The lease of the engines goes on, which tells when another round is through.
+    // The lease of the engines continues, and shows when another round is complete.
     const expire = () => store.transaction((tx) => tx.engineStates.renew(`${sender} engines`, -1))
     await expire()
     await until(async () => (await store.read.engineStates.get(engineId))?.isExpired === false)
     expect([await seenAtMs(lease.id), await senders(place.url, sender)]).toEqual([last, 0])
   })
 
-  it('of a holder that was given up are not renewed: it is told', async () => {
+  it('of a holder that was given up are not renewed, and the holder is notified', async () => {
     const lease = await take()
     const lost = new Promise<void>((resolve) => leases.keep(lease, resolve))
     await store.transaction((tx) => tx.nodes.giveUp(lease.id, true))
@@ -78,7 +78,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('leases on %s', (engine) => {
   })
 })
 
-/** How many nodes that send have this name. */
+/** The number of rows in `delivery_nodes` with this id. */
 async function senders(url: string, id: string): Promise<number> {
   const sql = (hole: string) => `select id from delivery_nodes where id = ${hole}`
   if (url.startsWith('postgres:')) {
@@ -106,7 +106,7 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
   const find = async (): Promise<Node | undefined> => (await store.read.nodes.list().catch(() => []))[0]
   const seenAtMs = async (): Promise<number> => (await find())?.seenAtMs ?? 0
 
-  async function kept(): Promise<RunningLeases> {
+  async function started(): Promise<RunningLeases> {
     const leases = startLeases(place.url, quiet)
     leases.keep(lease)
     const before = await seenAtMs()
@@ -114,21 +114,21 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
     return leases
   }
 
-  it('are renewed while the process does something else for longer than they last', async () => {
-    const leases = await kept()
+  it('are renewed while the process is busy for longer than they last', async () => {
+    const leases = await started()
     const startMs = await store.time()
-    // As a long computation would: nothing else runs in this thread.
+    // Like a long computation: it blocks this thread.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LEASE_MS)
     expect((await seenAtMs()) - startMs).toBeGreaterThan(LEASE_MS)
     await leases.close()
   })
 
-  it('run out when the process that holds them does nothing any more', async () => {
+  it('expire when their process hangs', async () => {
     let isAlive = true
-    const said: FromRenewer[] = []
+    const messages: FromRenewer[] = []
     const renewer = new Renewer({
       open: () => connectPostgres(place.url),
-      say: (message) => said.push(message),
+      say: (message) => messages.push(message),
       isHolderAlive: () => isAlive,
     })
     const running = renewer.run()
@@ -141,14 +141,14 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
     await until(async () => (await find())?.isExpired === false)
     renewer.hear({ do: 'close' })
     await running
-    expect(said).toEqual([{ say: 'ready' }])
+    expect(messages).toEqual([{ say: 'ready' }])
   })
 
-  it.each(['connection', 'thread'] as const)('are renewed again when their %s was ended', async (what) => {
+  it.each(['connection', 'thread'] as const)('are renewed again after their %s was ended', async (what) => {
     const threads: Worker[] = []
     const note = (thread: Worker): unknown => threads.push(thread)
     process.on('worker', note)
-    const leases = await kept()
+    const leases = await started()
     process.off('worker', note)
     if (what === 'thread') await threads[0]?.terminate()
     else await cutConnections(place.url)
@@ -161,7 +161,7 @@ describe.skipIf(!postgresUrl())('leases that other machines judge', () => {
     await leases.close()
   })
 
-  it('are not kept without a server', async () => {
+  it('are not renewed without a server', async () => {
     const leases = startLeases('postgres://sluice@127.0.0.1:1/none', quiet)
     await expect(leases.ready).rejects.toBeInstanceOf(StoreUnavailable)
     await leases.close()

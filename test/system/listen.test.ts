@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(endServers)
 
-/** The line that is printed for what `act` sends. */
+/** The line that is printed for the request of `act`. */
 async function printedFor(act: () => Promise<void>): Promise<Record<string, unknown>> {
   const before = receiver.lines().length
   await act()
@@ -84,7 +84,7 @@ describe('sluice listen', () => {
     expect(line).toEqual({ at: expect.any(String) as string, verified: false, reason, bytes: body.length })
   })
 
-  it('takes no body without end, and nothing but POST', async () => {
+  it('bounds the body, and accepts only POST', async () => {
     const tooLong = Buffer.alloc(8 * 1024 * 1024 + 1)
     const line = await printedFor(async () => expect(await post(tooLong, {})).toBe(413))
     expect(line).toMatchObject({ verified: false, reason: 'too_large' })
@@ -97,7 +97,7 @@ describe('sluice listen', () => {
   })
 })
 
-it('wants one secret, and that it is base64', async () => {
+it('requires one secret in base64', async () => {
   for (const argv of [[], ['--secret', SECRET, '--secret-stdin'], ['--secret', 'not base64!']]) {
     const ran = await sluice(['listen', '--port', '0', ...argv])
     expect(ran).toMatchObject({ status: 2, stdout: '' })

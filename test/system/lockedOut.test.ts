@@ -39,25 +39,25 @@ const master = (address: string) =>
 const offer = (path: string, headers: Record<string, string>) =>
   sluice.call('POST', path, OFFER, { 'content-type': 'application/sdp', ...headers })
 const watch = (address: string) => offer(`/api/whep/${sluice.accountId}/show`, from(address))
-/** The media playlist, as a player finds it. */
+/** The media playlist, found as a player does. */
 async function media(address: string) {
   const [path = ''] = /^[^#\s]+$/m.exec((await master(address)).text) ?? []
   return sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from(address))
 }
 const goLive = () => offer('/api/whip/studio', { authorization: `Bearer ${publish}` })
 
-/** As many as one address that opens 100 connections does in a moment, and each is another address. */
+/** About as many as one address sends at a moment over 100 connections, here each from another address. */
 const flood = <T>(times: number, ask: (address: string) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, at) => ask(`198.51.100.${at}`)))
 
-describe('who asks and asks', () => {
-  test('for master playlists alone takes no place', async () => {
+describe('a flood of requests', () => {
+  test('for master playlists alone takes no slots', async () => {
     const answers = await flood(3 * MAX, master)
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(viewers()).toEqual([])
   })
 
-  test('for media, over HLS and WHEP, leaves places to publishers over WHIP and RTMP', async () => {
+  test('for media, over HLS and WHEP, leaves slots to publishers over WHIP and RTMP', async () => {
     const answers = await flood(3 * MAX, watch)
     expect(answers.filter(({ status }) => status === 201).length).toBeGreaterThan(0)
     const begun = await goLive()
@@ -68,8 +68,8 @@ describe('who asks and asks', () => {
   })
 })
 
-describe('who has as many sessions as it may', () => {
-  test('is told so with 429 and when to come again, over HLS and WHEP, and others are let in', async () => {
+describe('a client at its limit of sessions', () => {
+  test('gets 429 with Retry-After, over HLS and WHEP, and others are admitted', async () => {
     for (let times = 0; times < 4; times += 1) expect((await media('192.0.2.7')).status).toBe(200)
     for (const answer of [await master('192.0.2.7'), await watch('192.0.2.7')]) {
       expect([answer.status, answer.text]).toEqual([429, 'Too many sessions from this address: try again later'])
@@ -80,7 +80,7 @@ describe('who has as many sessions as it may', () => {
     expect((await watch('192.0.2.9')).status).toBe(201)
   })
 
-  test('is told so by the media playlist too, where the place went to another after the master', async () => {
+  test('gets it from the media playlist too, if another viewer took the slot after the master playlist', async () => {
     const [, path = ''] = /^([^#\s]+)$/m.exec((await master('192.0.2.7')).text) ?? []
     const late = () => sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from('192.0.2.7'))
     for (let times = 0; times < 4; times += 1) expect((await watch('192.0.2.7')).status).toBe(201)
@@ -93,7 +93,7 @@ describe('who has as many sessions as it may', () => {
     expect(viewers()).toHaveLength(4)
   })
 
-  test('is told so over RTMP', async () => {
+  test('gets the reason over RTMP', async () => {
     const encoders = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0, '127.0.0.2')))
     for (const [at, encoder] of encoders.entries())
       await encoder.publish('v2/pub', `camera-${at}?token=${publish}`).catch(() => undefined)
@@ -102,14 +102,14 @@ describe('who has as many sessions as it may', () => {
       description: 'Too many sessions from this address: try again later',
     })
     for (const { socket } of encoders) socket.destroy()
-    // Who comes through a trusted proxy, which cannot say so over RTMP, is not counted by the address of that.
+    // A trusted proxy cannot forward the client's address over RTMP, so its own address does not count.
     const proxied = await Promise.all([0, 1, 2].map(() => RtmpClient.open(sluice.rtmpPort ?? 0)))
     for (const [at, encoder] of proxied.entries()) await encoder.publish('v2/pub', `studio-${at}?token=${publish}`)
     for (const { socket } of proxied) socket.destroy()
   })
 })
 
-test('players who ask for the media playlist several times at once have one session', async () => {
+test('concurrent requests of one player for the media playlist open one session', async () => {
   const [, path = ''] = /^([^#\s]+)$/m.exec((await master('192.0.2.7')).text) ?? []
   const ask = () => sluice.call('GET', `/hls/${sluice.accountId}/show/${path}`, undefined, from('192.0.2.7'))
   const answers = await Promise.all(Array.from({ length: 8 }, ask))

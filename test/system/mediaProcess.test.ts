@@ -15,7 +15,7 @@ afterAll(() => {
 
 const SEALING_KEY = Buffer.alloc(32, 7).toString('base64')
 
-/** Those of this server, which may be a child of the process that was started. */
+/** The media processes of this server, which may be a child of the started process. */
 function mediaProcessesOf(server: number): string[] {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return all.filter((pid) => readProc(pid, 'cmdline').includes('relay/processes/process.ts') && isBelow(pid, server))
@@ -30,13 +30,13 @@ function readProc(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
     return ''
   }
 }
 
-/** Whatever `node` the shell finds: with an older one, Sluice runs in a child of the one that was started. */
-test('a server that was started as npm does takes a broadcast: its media process is not given what was meant for it', async () => {
+/** Uses any `node` that the shell finds: with an older one, Sluice runs in a child of the started process. */
+test('a server that is started as by npm accepts a broadcast, and its media process inherits no secrets', async () => {
   const program = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url))
   const secrets = { SLUICE_METRICS_SECRET: 'metrics-secret-of-this-test', SLUICE_SECRETS_SEALING_KEY: SEALING_KEY }
   const env = {

@@ -23,7 +23,7 @@ function node(nodeUrl: string): Promise<ChannelsClient> {
 
 const ladder = { name: 'tiny', video: [{ width: 96, height: 54, bitrate: 100_000 }] }
 
-test('of two nodes, the one that runs the engine tells what it measures, and the other one names it', async () => {
+test('of two nodes, the one with the engine reports its measurements, and the other one names that node', async () => {
   const [one] = nodes
   if (!one) throw new Error('no node')
   const { id: abrLadderId } = await one.made('POST', '/abr', ladder)

@@ -15,7 +15,7 @@ interface Started {
   readonly child: ChildProcess
   readonly serverPid: number
   readonly ports: readonly number[]
-  /** Everything that was logged. */
+  /** All log lines. */
   readonly log: () => string
 }
 
@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(data, { recursive: true })
 })
 
-/** Starts `npm start` behind this command, in a process group of its own, and waits until the server is ready. */
+/** Starts `npm start` behind this command, in its own process group, and waits until the server is ready. */
 async function npmStart(program = 'npm', argv: readonly string[] = ['start']): Promise<Started> {
   const settings = { SLUICE_DATA_DIR: data, SLUICE_SERVER_PORT: '0', SLUICE_RTMP_PORT: '0', SLUICE_WEBRTC_PORT: '0' }
   const child = spawn(program, argv, {
@@ -45,7 +45,7 @@ async function npmStart(program = 'npm', argv: readonly string[] = ['start']): P
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text))
   const ready = await found(() => line(log, 'ready'))
   const ports = [line(log, 'taking RTMP')?.port, new URL(String(ready.url)).port].map(Number)
-  // As this process sees it: in a process namespace of its own it calls itself by another number.
+  // The process id in this namespace: in its own one it has another number.
   const own = { child, serverPid: serverOf(child.pid ?? 0), ports, log: () => log }
   started.push(own)
   return own
@@ -110,7 +110,7 @@ describe('a server of `npm start` stops cleanly and frees its ports', () => {
     expect(line(own.log(), 'stopped')).toBeDefined()
   })
 
-  test('when a supervisor sends SIGTERM to all processes at once, which npm passes on besides', async () => {
+  test('when a supervisor sends SIGTERM to all processes at once, and npm forwards it as well', async () => {
     const own = await npmStart()
     process.kill(-(own.child.pid ?? 0), 'SIGTERM')
     await hasStopped(own)

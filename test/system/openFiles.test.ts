@@ -11,7 +11,7 @@ afterAll(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('idle connections that take every descriptor keep out neither requests nor encoders', async () => {
+test('idle connections that use every descriptor lock out neither requests nor encoders', async () => {
   const made = await command(['token', 'create', '--label', 'a', '--stream', 'show', '--data', dir])
   const token = made.stdout.trim()
   const server = await serve(['--data', dir], {}, { openFiles: 256 })

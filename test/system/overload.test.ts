@@ -7,7 +7,7 @@ import { endChildren, pushTo, until } from '../support/channels.ts'
 import { type EventReceiver, receiveEvents } from '../support/eventReceiver.ts'
 import { type ChannelsClient, runChannels } from '../support/channelsClient.ts'
 
-/** Reads its source at a third of real time where it is told to make two renditions, or 15 frames a second. */
+/** Reads its source at a third of real time if it has to make two renditions, or 15 frames a second. */
 const SLOW = `#!/bin/sh
 case "$*" in *"v:1"*|*fps=15/*) exec ffmpeg -readrate 0.3 "$@";; esac
 exec ffmpeg "$@"
@@ -39,7 +39,7 @@ interface Stage {
   distributionId: string
 }
 
-/** A channel that gets what it needs from an encoder. */
+/** A channel with an encoder and its engine. */
 async function onAir(video: object[]): Promise<Stage> {
   const ladder = await live.made('POST', '/abr', { name: 'small', video })
   const engines = [{ name: 'Main', quality: { abrLadderId: ladder.id } }]
@@ -54,7 +54,7 @@ const engineOf = ({ engineId }: Stage) => live.made('GET', `/engines/${engineId}
 const encoderOf = async ({ engineId }: Stage) => (await live.made('GET', `/monitoring/engines/${engineId}`)).encoder
 const get = (path: string) => fetch(`${live.running.base}${path}`)
 
-/** What webhooks were told of an engine; at least one thing. */
+/** The events of an engine that webhooks got; at least one. */
 async function warningsOf({ engineId }: Stage): Promise<string[]> {
   const find = async (): Promise<string[]> => {
     const { data } = (await live.v2('GET', `/webhooks/${hookId}/logs`)).json
@@ -67,7 +67,7 @@ async function warningsOf({ engineId }: Stage): Promise<string[]> {
   return find()
 }
 
-test('an engine that cannot keep up says so everywhere, and one that can spare a rendition leaves it out and keeps up', async () => {
+test('an engine that cannot keep up reports it everywhere, and one with a rendition to spare drops it and keeps up', async () => {
   const [wide, narrow] = [
     { label: '180p', width: 320, height: 180, bitrate: 300_000 },
     { label: '90p', width: 160, height: 90, bitrate: 100_000 },
@@ -95,7 +95,7 @@ test('an engine that cannot keep up says so everywhere, and one that can spare a
     const playlist = await (await get(`${at}/${stepping.engineId}/1/index.m3u8`)).text()
     return /^0_\d+\.m4s[^]*EXT-X-DISCONTINUITY\n[^]*^1_\d+\.m4s/m.test(playlist)
   }, 'the rendition that is left to go on')
-  // Its viewers are sent to another one; what was listed can be fetched still.
+  // New playlists lead its viewers to another rendition; listed segments can still be fetched.
   expect((await get(`${at}/${stepping.engineId}/0/index.m3u8`)).status).toBe(404)
   expect(existsSync(join(live.running.dataDir, 'live', stepping.engineId, '0', '0_0.mp4'))).toBe(true)
   const master = await (await get(`${at}/main.m3u8`)).text()

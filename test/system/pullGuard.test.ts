@@ -32,7 +32,7 @@ const tools = { clock: systemClock, log: silentLog }
 let authority: Authority
 let dir: string
 let transcoder: FfmpegTranscoder | null = null
-let told: (TranscodeEvent | TranscodeLog)[]
+let events: (TranscodeEvent | TranscodeLog)[]
 const stops: (() => unknown)[] = []
 
 beforeAll(() => {
@@ -41,7 +41,7 @@ beforeAll(() => {
 afterAll(() => authority.remove())
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-pull-'))
-  told = []
+  events = []
 })
 afterEach(async () => {
   await transcoder?.stop()
@@ -51,7 +51,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** An engine that pulls, where 127.0.0.2 plays the part of a public address and names are what a name server says. */
+/** An engine that pulls. 127.0.0.2 plays a public address, and names resolve through a test name server. */
 async function pull(url: string, answers: string[][], more: Partial<SourceDialling> = {}): Promise<NameServer> {
   const names = new NameServer(...answers)
   stops.push(() => names.stop())
@@ -71,12 +71,12 @@ async function pull(url: string, answers: string[][], more: Partial<SourceDialli
   transcoder = createTranscoder(parts)
   await transcoder.start()
   const source = { kind: 'pull', ingestId: 'in_1', url } as const
-  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void told.push(event))
+  transcoder.launch({ engineId: 'en_1', name: 'test', source, ladder: LADDER }, (event) => void events.push(event))
   return names
 }
 
 const messages = (kind: 'died' | 'log'): string =>
-  told.map((event) => (event.kind === kind ? event.message : '')).join('')
+  events.map((event) => (event.kind === kind ? event.message : '')).join('')
 const message = (): string => messages('died')
 
 interface Heard {
@@ -86,7 +86,7 @@ interface Heard {
   sockets: Socket[]
 }
 
-/** Shakes hands as RTMP does, and keeps what is said then. */
+/** Completes the RTMP handshake, and stores what the client sends then. */
 async function rtmpServer(address: string, port = 0): Promise<Heard> {
   const heard: Heard = { port, connections: 0, text: '', sockets: [] }
   await opened(
@@ -97,7 +97,7 @@ async function rtmpServer(address: string, port = 0): Promise<Heard> {
   return heard
 }
 
-/** Tells whoever dials it to go elsewhere: to the first in answer to its wish to connect, to the next to its wish to play. */
+/** Redirects every client: the first in answer to connect, the next in answer to play. */
 async function redirectingServer(address: string, target: string): Promise<Heard> {
   const heard: Heard = { port: 0, connections: 0, text: '', sockets: [] }
   const ex = amfObject({ code: 302, redirect: target })
@@ -121,7 +121,7 @@ async function redirectingServer(address: string, target: string): Promise<Heard
   return heard
 }
 
-/** The number behind the name of a command (AMF 0). */
+/** The number after the name of a command (AMF 0). */
 const transactionOf = (bytes: Buffer, name: string): number => bytes.readDoubleBE(bytes.indexOf(name) + name.length + 1)
 
 async function opened(server: Server, address: string, heard: Heard): Promise<void> {
@@ -147,28 +147,28 @@ function hear(heard: Heard, socket: Socket, answer = (_text: Buffer): Message[] 
     greeting = Buffer.concat([greeting, bytes])
     if (greeting.length < 1537) return
     isGreeted = true
-    // S0 and S1, of the version that C1 has, and C1 again as S2.
+    // S0 and S1, with the version of C1, and C1 again as S2.
     const echo = greeting.subarray(1, 1537)
     socket.write(Buffer.concat([Buffer.from([3]), Buffer.alloc(1536, 1).fill(0, 0, 8), echo]))
   })
 }
 
-test('an RTMP source is dialled at the address that was judged, and its server told the name', async () => {
+test('an RTMP source is dialled at the checked address, and its server gets the host name', async () => {
   const honest = await rtmpServer('127.0.0.2')
   const victim = await rtmpServer('127.0.0.1', honest.port)
   const at = `live.example.com:${honest.port}`
   const names = await pull(`rtmp://${at}/app/stream`, [['127.0.0.2'], ['127.0.0.1']])
-  await until(() => honest.text.includes('tcUrl'), 'the wish to connect')
+  await until(() => honest.text.includes('tcUrl'), 'the connect command')
   expect(honest.text).toContain(`rtmp://${at}/app`)
   expect(names.questions).toBe(1)
-  // Its connection ends, and by the next time the name leads elsewhere.
+  // Its connection ends, and by the next attempt the name resolves to another address.
   honest.sockets.forEach((socket) => socket.destroy())
   await until(() => message() !== '', 'a refusal')
   expect(message()).toContain('leads to 127.0.0.1, which is not a public address')
   expect([victim.connections, names.questions]).toEqual([0, 2])
 })
 
-test('a source whose name leads to a public and a private address is not dialled at all', async () => {
+test('a source whose name resolves to a public and a private address is never dialled', async () => {
   const honest = await rtmpServer('127.0.0.2')
   await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2', '10.0.0.1']])
   await until(() => message() !== '', 'a refusal')
@@ -176,7 +176,7 @@ test('a source whose name leads to a public and a private address is not dialled
   expect(honest.connections).toBe(0)
 })
 
-test('a source whose name is not known is no failure: it may be the next time', async () => {
+test('an unknown host name is a temporary failure: it may resolve later', async () => {
   const honest = await rtmpServer('127.0.0.2')
   const names = await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [[], ['127.0.0.2']])
   await until(() => honest.connections > 0, 'a second try')
@@ -184,17 +184,17 @@ test('a source whose name is not known is no failure: it may be the next time', 
   expect(messages('log')).toContain('The source does not answer; it is dialled again')
 })
 
-/** What every user of the machine can read of a process, and what its own user can. */
+/** What every user of the machine can read of a process, and what only its own user can. */
 const givenTo = async (pid: number): Promise<string> =>
   `${await readFile(`/proc/${pid}/cmdline`, 'latin1')} ${await readFile(`/proc/${pid}/environ`, 'latin1')}`
 
-test('what is pulled, and what is secret in our environment, is in no arguments and no environment of ffmpeg and its guard', async () => {
+test('no arguments and no environment of ffmpeg and its guard contain the source or our secrets', async () => {
   const port = await freeUdpPort()
   sendSrt(port)
   vi.stubEnv('SLUICE_SECRETS_SEALING_KEY', 'sealing-key-of-this-test')
   stops.push(() => vi.unstubAllEnvs())
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&streamid=nor-is-this`, [['127.0.0.2']])
-  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
   const processes = await workingIn(join(dir, 'live', 'en_1'))
   expect(processes).toHaveLength(2)
   const given = (await Promise.all(processes.map(givenTo))).join(' ')
@@ -203,7 +203,7 @@ test('what is pulled, and what is secret in our environment, is in no arguments 
   }
 })
 
-test('a source that does not answer is told of without its address, its key and its query', async () => {
+test('the message about a source that does not answer has no address, key or query', async () => {
   const gone = await rtmpServer('127.0.0.2')
   stops.pop()?.()
   const source = `rtmp://live.example.com:${gone.port}/studio/stream-key-1?token=query-key-1`
@@ -215,27 +215,27 @@ test('a source that does not answer is told of without its address, its key and 
   }
 })
 
-test('a source whose times jump is dialled again, so that its playlists do not become nonsense', async () => {
+test('a source whose timestamps jump is dialled again, so that its playlists stay correct', async () => {
   const port = await freeUdpPort()
   sendSrt(port, String.raw`setpts=PTS+gte(N\,75)*5000/TB`)
-  const seen = (kind: string): number => told.filter((event) => event.kind === kind).length
+  const seen = (kind: string): number => events.filter((event) => event.kind === kind).length
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told`, [['127.0.0.2']])
   await until(() => seen('sourceLost') === 1, 'an end')
   sendSrt(port)
-  await until(() => seen('source') === 2, 'pictures again')
+  await until(() => seen('source') === 2, 'frames again')
 })
 
-test('an SRT source plays from the address that was judged', async () => {
+test('an SRT source plays from the checked address', async () => {
   const port = (await rtmpServer('127.0.0.2')).port
   await pull(`srt://live.example.com:${port}?passphrase=not-to-be-told&latency=100000`, [['127.0.0.2']])
   await until(() => messages('log') !== '', 'a try that comes to nothing')
   expect(messages('log')).toContain('The source does not answer')
   expect(messages('log')).not.toContain('not-to-be-told')
   sendSrt(port)
-  await until(() => told.some(({ kind }) => kind === 'source'), 'pictures')
+  await until(() => events.some(({ kind }) => kind === 'source'), 'frames')
 })
 
-/** @param filter of the pictures */
+/** @param filter of the video */
 function sendSrt(port: number, filter = 'null'): ChildProcess {
   const coded = '-fps_mode passthrough -c:v libx264 -preset ultrafast -g 25 -pix_fmt yuv420p'
   const video = `-re -f lavfi -i testsrc2=size=192x108:rate=25 -vf ${filter} ${coded}`
@@ -244,7 +244,7 @@ function sendSrt(port: number, filter = 'null'): ChildProcess {
   return ended(spawn('ffmpeg', args, { stdio: 'ignore' }))
 }
 
-test('an RTMPS source is told its name in the handshake, and must prove it', async () => {
+test('an RTMPS source gets its name in the handshake, and must prove it', async () => {
   const heard: Heard & { names: unknown[] } = { port: 0, connections: 0, text: '', sockets: [], names: [] }
   const secured = (socket: TLSSocket) => {
     heard.names.push(socket.servername)
@@ -257,18 +257,18 @@ test('an RTMPS source is told its name in the handshake, and must prove it', asy
   const source = `rtmps://${at}/app/stream`
   const trust = createSecureContext({ ca: await readFile(authority.caFile, 'utf8') })
   await pull(source, [['127.0.0.2']], { trust })
-  await until(() => heard.text.includes('tcUrl'), 'the wish to connect')
+  await until(() => heard.text.includes('tcUrl'), 'the connect command')
   expect(heard.text).toContain(`rtmps://${at}/app`)
   expect(heard.names).toEqual(['live.example.com'])
 
   await transcoder?.stop()
-  // Nobody that we trust says that it is who it says.
+  // No authority that we trust has signed its certificate.
   await pull(source, [['127.0.0.2']])
   await until(() => heard.names.length > 1, 'another handshake')
   expect(heard.names.slice(1)).not.toContain('live.example.com')
 })
 
-test('an RTMP server that sends its clients elsewhere sends nobody there', async () => {
+test('an RTMP server that redirects its clients cannot redirect Sluice', async () => {
   const victim = await rtmpServer('127.0.0.1')
   const honest = await redirectingServer('127.0.0.2', `rtmp://127.0.0.1:${victim.port}/app/stream`)
   await pull(`rtmp://live.example.com:${honest.port}/app/stream`, [['127.0.0.2']])

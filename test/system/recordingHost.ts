@@ -3,7 +3,7 @@ import { broadcast } from '../support/broadcast.ts'
 import { subscribeTo } from '../support/eventReceiver.ts'
 import { encoded } from '../media/ffmpeg/frames.ts'
 
-/** A server that records a broadcast until it is killed. Says when it has begun. */
+/** A server that records a broadcast until it is killed. Prints when the recording has begun. */
 const [, , dataDir = '', receiver = ''] = process.argv
 const sluice = await runApp({ dataDir, flags: { webhooks: { allowPrivateTargets: true } } })
 await subscribeTo(sluice, receiver)

@@ -55,7 +55,7 @@ const one = async (streamName: string, host = sluice): Promise<Entry> => {
   return found
 }
 
-/** The recording events of a stream, in the order of their names: they may arrive in any. */
+/** The recording events of a stream, sorted by name, because they may arrive in any order. */
 const recordingEvents = (streamName: string) =>
   receiver.received
     .filter(({ name, data }) => name.startsWith('recording') && data['streamName'] === streamName)
@@ -66,7 +66,7 @@ async function expectEvents(streamName: string, ...names: string[]): Promise<voi
   expect(recordingEvents(streamName).map(({ name }) => name)).toEqual(names.map((name) => `recording ${name}`))
 }
 
-/** Records a stream for a while (of media) and waits for the file. */
+/** Records a stream for some time (of media) and waits for the file. */
 async function record(
   streamName: string,
   media: Recorded,
@@ -87,7 +87,7 @@ async function fetchFile(url: string, headers: Record<string, string> = {}, host
   return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
 }
 
-/** What a player sees, decoded to the end. */
+/** The streams and frames of a file, decoded to the end. */
 function probe(bytes: Buffer) {
   const file = join(scratch, `${Math.random()}.mp4`)
   writeFileSync(file, bytes)
@@ -106,7 +106,7 @@ const boxes = (bytes: Buffer): string[] => {
   return found
 }
 
-test('a broadcast is recorded as it was, and can be listed, fetched by ranges and deleted, with every event once', async () => {
+test('a recording equals its broadcast, is listed, fetched by ranges and deleted, with every event once', async () => {
   const entry = await record('concert', h264)
   expect(entry).toMatchObject({ state: 'completed', url: `/api/recordings/${entry.id}/download` })
   const { bytes, headers } = await fetchFile(entry.url!)
@@ -115,7 +115,7 @@ test('a broadcast is recorded as it was, and can be listed, fetched by ranges an
   expect(codecs).toEqual(['h264', 'aac'])
   expect(Number(streams[0]!.nb_read_frames)).toBeGreaterThan(40)
   expect(Math.abs(seconds * 1000 - entry.durationMs!)).toBeLessThan(200)
-  // The index is in front: a player begins and seeks before it has everything.
+  // The index comes first, so that a player can start and seek before it has everything.
   expect(boxes(bytes).indexOf('moov')).toBeLessThan(boxes(bytes).indexOf('mdat'))
   const part = await fetchFile(entry.url!, { range: 'bytes=100-' })
   expect([part.status, part.bytes.equals(bytes.subarray(100))]).toEqual([206, true])
@@ -134,14 +134,14 @@ test('a broadcast is recorded as it was, and can be listed, fetched by ranges an
   })
 })
 
-test('what a browser sends becomes what every browser plays', async () => {
+test("a browser's broadcast becomes a file that every browser plays", async () => {
   const entry = await record('browser', vp8)
   const { codecs, streams } = probe((await fetchFile(entry.url!)).bytes)
   expect(codecs).toEqual(['h264', 'aac'])
   expect(streams[0]).toMatchObject({ width: 320, height: 180 })
 })
 
-test('a broadcast that changes its format is one file all the same', async () => {
+test('a broadcast that changes its format still becomes one file', async () => {
   const entry = await record('changing', h264, async ({ player }) => {
     player.change(h264.tracks.filter((track) => track.kind === 'video').map((track) => ({ ...track, width: 322 })))
     await new Promise((resolve) => setTimeout(resolve, 700))
@@ -153,7 +153,7 @@ test('a broadcast that changes its format is one file all the same', async () =>
   expect(seconds).toBeGreaterThan(3)
 })
 
-test('a disk that is nearly full ends recordings, and what there is becomes a file', async () => {
+test('a nearly full disk ends recordings, and the media so far becomes a file', async () => {
   const full = await runApp({ flags: { recordings: { minFreeMegabytes: 1_000_000_000 } } })
   const live = await broadcast(full, h264, { token: { record: true } })
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -162,7 +162,7 @@ test('a disk that is nearly full ends recordings, and what there is becomes a fi
   await full.close()
 })
 
-test('a recording that a full disk ends says so at once, with the time of its last media, though the store was full too', async () => {
+test('a recording that a full disk ends reports it at once, with the time of its last media, though the store was full too', async () => {
   const begun = vi.spyOn(RecordingFiles.prototype, 'begin')
   const file = (): WriteStream | undefined => begun.mock.results.at(-1)?.value as WriteStream | undefined
   const { store } = sluice.app.ctx
@@ -181,7 +181,7 @@ test('a recording that a full disk ends says so at once, with the time of its la
     const failedAtMs = Date.now()
     await until(() => refused >= 2)
     isFull = false
-    // Nobody waits for the end of the broadcast, which goes on.
+    // Does not wait for the end of the broadcast, which continues.
     await until(async () => (await one('full')).state !== 'recording')
     const entry = await one('full')
     expect(entry.problem).toBe('the recording cannot be written: ENOSPC: no space left on device, write')
@@ -195,7 +195,7 @@ test('a recording that a full disk ends says so at once, with the time of its la
   }
 })
 
-test('a recording that cannot even begin is an error that says so', async () => {
+test('a recording that cannot start is an error with a reason', async () => {
   const dir = join(scratch, 'no-directory')
   writeFileSync(dir, '')
   const broken = await runApp({ flags: { ...allowPrivate, recordings: { dir } } })
@@ -208,7 +208,7 @@ test('a recording that cannot even begin is an error that says so', async () => 
   await broken.close()
 })
 
-test('nothing is recorded of a token that does not ask for it, and what is under way cannot be deleted', async () => {
+test('a token without record records nothing, and a recording under way cannot be deleted', async () => {
   const unrecorded = await broadcast(sluice, h264, { streamName: 'private' })
   const live = await broadcast(sluice, h264, { streamName: 'now', token: { record: true } })
   await until(async () => (await list('?streamName=now')).length === 1)
@@ -220,7 +220,7 @@ test('nothing is recorded of a token that does not ask for it, and what is under
   expect(await list('?streamName=private')).toEqual([])
 })
 
-test('the list is walked by a cursor that is good for its filters only', async () => {
+test('the list is paged by a cursor that is valid for its filters only', async () => {
   const first = await sluice.call('GET', '/api/recordings?limit=1')
   const { cursor, hasMore } = first.json.pagination as { cursor: string; hasMore: boolean }
   expect(hasMore).toBe(true)
@@ -231,7 +231,7 @@ test('the list is walked by a cursor that is good for its filters only', async (
   expect([wrong.status, Object.keys(wrong.json.data.errors as object).sort()]).toEqual([400, ['limit', 'tokenId']])
 })
 
-test('thumbnails of a feed come as JPEG, 320 pixels wide, at once and then again', async () => {
+test('thumbnails of a feed arrive as JPEG, 320 pixels wide, at once and then repeatedly', async () => {
   const live = await broadcast(sluice, vp8, { streamName: 'seen', token: { enableThumbnails: true } })
   const thumbnails = () => receiver.received.filter(({ name }) => name === 'thumbnail')
   await until(() => thumbnails().length >= 2)
@@ -248,14 +248,14 @@ test('thumbnails of a feed come as JPEG, 320 pixels wide, at once and then again
   expect(streams).toMatchObject([{ codec_name: 'mjpeg', width: 320, height: 180 }])
 })
 
-describe('when something dies', () => {
+describe('when a process dies', () => {
   const started: ChildProcess[] = []
   afterAll(() => {
     for (const child of started) child.kill('SIGKILL')
   })
   const host = fileURLToPath(new URL('recordingHost.ts', import.meta.url))
 
-  test('kill -9 of the server: at the next start the recording is completed with what there was', async () => {
+  test('kill -9 of the server: the next start completes the recording with the media so far', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-host-'))
     const server = spawn(process.execPath, [host, dataDir, receiver.url], { stdio: ['ignore', 'pipe', 'inherit'] })
     started.push(server)
@@ -266,7 +266,7 @@ describe('when something dies', () => {
       return id ? (statSync(join(folder, id, 'part-0.mkv'), { throwIfNoEntry: false })?.size ?? 0) : 0
     }
     await until(() => size() > 200_000)
-    // An event that is on its way when its sender dies is not sent again, so it has to have arrived.
+    // An event in flight when its sender dies is not sent again, so it must have arrived before.
     await expectEvents('killed', 'started')
     server.kill('SIGKILL')
     await new Promise((resolve) => server.once('exit', resolve))
@@ -288,7 +288,7 @@ describe('when something dies', () => {
     }
   })
 
-  test('when ffmpeg is killed while the file is made, it is made again', async () => {
+  test('when ffmpeg is killed while it makes the file, it starts again', async () => {
     const script = join(scratch, 'ffmpeg-that-dies')
     const body = `[ -e "$0.once" ] || { : > "$0.once"; kill -9 $$; }; exec ffmpeg "$@"`
     writeFileSync(script, `#!/bin/sh\n${body}\n`, { mode: 0o755 })
@@ -301,7 +301,7 @@ describe('when something dies', () => {
     await host.close()
   })
 
-  test('a start that finds a finished file puts it on record, whatever the one before was killed at', async () => {
+  test('a start that finds a finished file records it, at whatever point the previous process was killed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-twice-'))
     const first = await runApp({ dataDir })
     const live = await broadcast(first, h264, { token: { record: true } })
@@ -309,7 +309,7 @@ describe('when something dies', () => {
     await live.end()
     await until(async () => (await one('show', first)).state === 'completed')
     const entry = await one('show', first)
-    // As it was between the last rename and the record of it.
+    // The state between the last rename and its record.
     await first.app.ctx.store.transaction(async (tx) => {
       const row = await tx.recordings.lock(entry.id)
       if (row) await tx.recordings.replace({ ...row, state: 'processing', bytes: null, durationMs: null, tracks: [] })
@@ -324,7 +324,7 @@ describe('when something dies', () => {
     rmSync(dataDir, { recursive: true })
   })
 
-  test('a stop of the server finishes what is being recorded', async () => {
+  test('a stop of the server finishes recordings under way', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-recording-stop-'))
     const first = await runApp({ dataDir })
     await broadcast(first, h264, { token: { record: true }, speed: 4 })
@@ -338,7 +338,7 @@ describe('when something dies', () => {
     expect(entry).toMatchObject({ state: 'completed' })
   })
 
-  test('without ffmpeg a recording is an error that says so', async () => {
+  test('without ffmpeg a recording is an error with a reason', async () => {
     const without = await runApp({ flags: { ...allowPrivate, ffmpeg: { path: 'no-such-program' } } })
     await subscribeTo(without, receiver.url)
     const live = await broadcast(without, h264, { streamName: 'without', token: { record: true } })

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => place.stop())
 
 describe('ffmpeg pushes', () => {
-  test('H.264 and AAC come out as frames that decode, with the size and the times of the source', async () => {
+  test('H.264 and AAC come out as frames that decode, with the size and the timestamps of the source', async () => {
     expect(await push('v2/pub/studio?token=good&sourceId=a', ['-bf', '0'])).toMatchObject({ status: 0 })
     const [publication] = place.publications
     await until(() => publication?.ends === 1)
@@ -41,7 +41,7 @@ describe('ffmpeg pushes', () => {
     expect(Math.abs((last?.timeUs ?? 0) - (video.at(-1)?.timeUs ?? 0))).toBeLessThan(100_000)
   })
 
-  test('B-frames keep the order in which they are decoded and the time at which they are shown', async () => {
+  test('B-frames keep their decoding order and their presentation times', async () => {
     await push('v2/pub/studio', ['-bf', '2'])
     const [publication] = place.publications
     await until(() => publication?.ends === 1)
@@ -52,7 +52,7 @@ describe('ffmpeg pushes', () => {
     expect(await decodedFrames(publication as Publication, video)).toBe(60)
   })
 
-  test('the text of a refusal reaches the person at the encoder', async () => {
+  test('the text of a refusal reaches the user of the encoder', async () => {
     const { status, errors } = await push('v2/pub/studio?token=bad', ['-bf', '0'])
     expect(status).not.toBe(0)
     expect(errors).toContain('Unauthorized: Invalid token')
@@ -63,7 +63,7 @@ describe('ffmpeg pushes', () => {
   test.each([
     ['at its pace', ['-re']],
     ['with little look ahead', ['-probesize', '20000', '-analyzeduration', '0']],
-  ])('a transport stream that is copied, %s, is taken: its first AAC configuration is empty', async (_, input) => {
+  ])('a remuxed transport stream, %s, is accepted: its first AAC configuration is empty', async (_, input) => {
     const { status, errors } = await copy(input)
     expect(errors).not.toContain('Server error')
     expect(status).toBe(0)
@@ -74,7 +74,7 @@ describe('ffmpeg pushes', () => {
     expect(await decodedFrames(publication as Publication, video)).toBeGreaterThan(50)
   })
 
-  test('a publication that is cut ends at once, and the encoder says why', async () => {
+  test('a publication that is cut ends at once, and the encoder shows the reason', async () => {
     const pushing = push('v2/pub/studio', ['-bf', '0'], ['-t', '60'])
     await until(() => (place.publications[0]?.frames.length ?? 0) > 10)
     const publication = place.publications[0] as Publication
@@ -101,7 +101,7 @@ test('fifty encoders one after another leave nothing behind', async () => {
   expect(place.publications).toHaveLength(50)
 })
 
-test('a refusal is the last thing that a client hears, also one that has more to say', async () => {
+test('a refusal is the last message that a client gets, even if it continues to send', async () => {
   const client = await RtmpClient.open(place.port)
   client.socket.write(opening('v2/pub', 'studio?token=bad'))
   client.socket.write(Buffer.alloc(500_000))
@@ -144,7 +144,7 @@ async function ffmpeg(argv: readonly string[]): Promise<{ status: number; errors
   return { status, errors }
 }
 
-/** How many pictures a decoder makes of the video, which must not complain. */
+/** The number of frames that a decoder makes of the video, without an error. */
 async function decodedFrames({ trackLists }: Publication, frames: readonly Frame[]): Promise<number> {
   const argv = ['-v', 'error', '-f', 'h264', '-i', 'pipe:0', '-f', 'framecrc', '-vsync', 'passthrough', 'pipe:1']
   const child = spawn('ffmpeg', argv, { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -165,7 +165,7 @@ async function decodedFrames({ trackLists }: Publication, frames: readonly Frame
   return out.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length
 }
 
-/** One sequence and one picture parameter set, which is what x264 writes. */
+/** One sequence parameter set and one picture parameter set, as x264 writes them. */
 function parameterSets(config: Buffer): Buffer {
   const spsEnd = 8 + config.readUInt16BE(6)
   const pps = config.subarray(spsEnd + 3, spsEnd + 3 + config.readUInt16BE(spsEnd + 1))

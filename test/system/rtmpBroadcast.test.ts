@@ -34,7 +34,7 @@ async function broadcast(name: string): Promise<RtmpClient> {
   return client
 }
 
-/** What an encoder reads that is cut. */
+/** The message that an encoder gets when it is cut. */
 async function whyCut(client: RtmpClient): Promise<string> {
   const { description } = await client.status('NetStream.Publish.Denied')
   await client.closed
@@ -54,7 +54,7 @@ describe('a broadcast over RTMP', () => {
     expect(live().feeds()).toEqual([])
   })
 
-  test('brings its pictures to whoever subscribes to the feed', async () => {
+  test('passes its frames to every subscriber of the feed', async () => {
     const client = await broadcast(`show?token=${token}`)
     await until(() => live().feeds().length === 1)
     const kinds: string[] = []
@@ -81,7 +81,7 @@ describe('a broadcast over RTMP', () => {
     await until(() => live().size === 0)
   })
 
-  test('that is ended from outside says why at the encoder', async () => {
+  test('that is ended through the API shows the reason at the encoder', async () => {
     const ended = await broadcast(`show?token=${token}`)
     await until(() => live().feeds().length === 1)
     const [{ session } = { session: { id: '' } }] = live().all()
@@ -154,7 +154,7 @@ describe('the text of each refusal', () => {
     expect(await refusal('v2/pub', `show?token=${value}`)).toBe(bad('Unauthorized: Token disabled'))
   })
 
-  test('another application, no name, a stream key where none is taken', async () => {
+  test('another application, no name, a stream key where none is accepted', async () => {
     expect(await refusal('vod', 'show')).toMatch(/Nothing can be published there; publish to rtmp:\/\/HOST\/v2\/pub/)
     expect(await refusal('v2/pub', `?token=${token}`)).toMatch(/Nothing can be published there|stream name is missing/)
     expect(await refusal('live', 'some-key')).toBe(bad('Unauthorized: Invalid stream key'))
@@ -172,25 +172,25 @@ describe('the text of each refusal', () => {
   })
 })
 
-test('ffmpeg is told why', async () => {
+test('ffmpeg shows the reason', async () => {
   const target = `rtmp://127.0.0.1:${sluice.rtmpPort}/v2/pub/show?token=${'0'.repeat(64)}`
   const argv = ['-v', 'error', '-nostdin', '-f', 'lavfi', '-i', 'testsrc2=s=64x64', '-t', '1', '-f', 'flv', target]
   const child = spawn('ffmpeg', argv, { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.on('data', (data: Buffer) => (said += data.toString()))
+  let output = ''
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()))
   const [status] = (await once(child, 'close')) as [number]
   expect(status).not.toBe(0)
-  expect(said).toContain('Unauthorized: Invalid token')
+  expect(output).toContain('Unauthorized: Invalid token')
 })
 
-test('feeds are told of in order, each with one end', async () => {
+test('events of feeds come in order, each feed with one end', async () => {
   await until(() => live().leaving.size === 0)
   const events = await eventsOf(sluice.app)
   const feeds = Map.groupBy(events, ({ data }) => String(data['feedId']))
-  for (const told of feeds.values()) expect(told.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
+  for (const events of feeds.values()) expect(events.map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
 })
 
-test('a port that is taken keeps the server from starting, with the key to change', async () => {
+test('an occupied port keeps the server from starting, and the error names the key to change', async () => {
   const squatter = createServer().listen(0, '127.0.0.1')
   await once(squatter, 'listening')
   const { port } = squatter.address() as { port: number }
@@ -198,23 +198,23 @@ test('a port that is taken keeps the server from starting, with the key to chang
   squatter.close()
 })
 
-test('addresses are checked where the configuration says so', async () => {
+test('address rules apply if the configuration says so', async () => {
   const strict = await runApp({ flags: { rtmp: { ipFilters: 'enforce' } } })
   const tokens = [{ allowedIpAddresses: ['127.0.0.1'] }, { bindIpsOnUsage: 1 }, { allowedIpAddresses: ['192.0.2.1'] }]
-  const said: string[] = []
+  const output: string[] = []
   for (const body of tokens) {
     const client = await RtmpClient.open(strict.rtmpPort ?? 0)
     await client
       .publish('v2/pub', `show?token=${(await makeToken(strict, 'publish', body)).token}`)
       .catch(() => undefined)
-    said.push((await client.status()).description)
+    output.push((await client.status()).description)
     client.socket.destroy()
   }
-  expect(said).toEqual(['Publishing.', 'Publishing.', 'Unauthorized: IP Address not allowed'])
+  expect(output).toEqual(['Publishing.', 'Publishing.', 'Unauthorized: IP Address not allowed'])
   await strict.close()
 })
 
-test('switched off, nothing listens', async () => {
+test('if RTMP is disabled, nothing listens', async () => {
   const quiet = await runApp({ flags: { rtmp: { enabled: false } } })
   expect(quiet.rtmpPort).toBe(null)
   await quiet.close()

@@ -29,7 +29,7 @@ const OPENING = opening('v2/pub', 'x')
 const COMMANDS_AT = 3073
 const LOCAL = { host: '127.0.0.1', port: 0, log: silentLog, random: systemRandom, limits: LIMITS }
 
-/** Somebody who publishes all the while, whom the others must not disturb. */
+/** A publisher that runs all the time, which hostile clients must not disturb. */
 async function bystander(): Promise<{ check(): Promise<void> }> {
   const client = await RtmpClient.open(place.port)
   await client.publish('v2/pub', 'bystander')
@@ -47,7 +47,7 @@ async function bystander(): Promise<{ check(): Promise<void> }> {
   }
 }
 
-/** Sends bytes, says that no more will come, and waits for the end. */
+/** Sends bytes, closes its side, and waits for the end. */
 async function say(bytes: Buffer): Promise<RtmpClient> {
   const client = await RtmpClient.open(place.port)
   client.socket.end(bytes)
@@ -60,7 +60,7 @@ async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>
 }
 
 describe('garbage', () => {
-  test('at every byte of the commands, and all over the handshake, disturbs nobody and leaves nothing', async () => {
+  test('at every byte of the commands, and throughout the handshake, disturbs no other client and leaves nothing', async () => {
     const other = await bystander()
     const sampled = Array.from(OPENING.keys()).filter((at) => at >= COMMANDS_AT || at < 16 || at % 64 === 0)
     await inBatches(sampled, async (at) => {
@@ -78,13 +78,13 @@ describe('garbage', () => {
     await other.check()
   })
 
-  test('of other protocols is cut off without a word', async () => {
+  test('of other protocols is cut off without an answer', async () => {
     const client = await say(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'))
     expect(client.received).toEqual([])
   })
 })
 
-test('whoever stops in the middle, at any byte, is gone', async () => {
+test('a client that breaks off at any byte leaves nothing behind', async () => {
   const other = await bystander()
   await inBatches(
     Array.from(OPENING.keys()).filter((at) => at % 40 === 0 || at > COMMANDS_AT),
@@ -112,7 +112,7 @@ describe('is refused with a reason', () => {
     return `${code}: ${description}`
   }
 
-  test('media before the permission', async () => {
+  test('media before the permission to publish', async () => {
     expect(await refused(writeMessage(audioFrame(0)))).toBe(
       'NetStream.Failed: Media came before the permission to publish',
     )
@@ -138,13 +138,13 @@ describe('is refused with a reason', () => {
     expect((await client.status()).description).toBe('publish came before connect')
   })
 
-  test('AMF0 that cannot be read, and commands without end', async () => {
+  test('invalid AMF0, and an endless series of commands', async () => {
     expect(await refused(writeMessage(message(MESSAGE.command, 0, [7, 0, 0])))).toMatch(/A command cannot be read/)
     const many = Array.from({ length: 100 }, (_, at) => writeMessage(commandMessage(0, 'releaseStream', at, null, 'x')))
     expect(await refused(...many)).toBe('NetStream.Failed: Too many commands')
   })
 
-  test('a codec that is not served, by its name', async () => {
+  test('an unsupported codec, by its name', async () => {
     expect(await after(message(MESSAGE.video, 0, [0x90, ...Buffer.from('hvc1')]))).toBe(
       'NetStream.Failed: Enhanced RTMP (hvc1) is not supported; send H.264 without enhanced RTMP',
     )
@@ -158,7 +158,7 @@ describe('is refused with a reason', () => {
     expect(await after(publishMessage('y'))).toBe('NetStream.Failed: This connection publishes already')
   })
 
-  test('a command that nobody knows, and the connection goes on', async () => {
+  test('an unknown command, but the connection continues', async () => {
     const client = await RtmpClient.open(place.port)
     client.socket.write(Buffer.concat([handshake(), writeMessage(connectMessage('v2/pub'))]))
     client.send(commandMessage(0, 'getStreamLength', 9, null, 'x'))
@@ -170,7 +170,7 @@ describe('is refused with a reason', () => {
 })
 
 describe('a connection', () => {
-  test('is answered to pings, and told how much has arrived', async () => {
+  test('gets answers to pings, and acknowledgements of its bytes', async () => {
     const client = await RtmpClient.open(place.port)
     await client.publish('v2/pub', 'x')
     client.send(userControl(EVENT.pingRequest, 77), message(MESSAGE.windowSize, 0, [0, 1, 0, 0]), avcConfig())
@@ -183,7 +183,7 @@ describe('a connection', () => {
     client.socket.destroy()
   })
 
-  test('that asks and never reads is cut before much waits for it', async () => {
+  test('that sends requests and never reads is cut before much output is queued', async () => {
     const client = await RtmpClient.open(place.port)
     await client.publish('v2/pub', 'x')
     client.socket.pause()
@@ -195,7 +195,7 @@ describe('a connection', () => {
     expect(place.publications[0]?.reason).toBe('invalid')
   })
 
-  test('that has not asked to publish gives way when there are too many; one that publishes does not', async () => {
+  test('that has not asked to publish gives way at the limit; one that publishes does not', async () => {
     await place.stop()
     place = await listenFor({ maxConnections: 3 })
     const publisher = await RtmpClient.open(place.port)
@@ -215,8 +215,8 @@ describe('a connection', () => {
   })
 })
 
-describe('a refused encoder that stays on the line', () => {
-  test('gives way to those who come after it, so that refusals cannot take all places', async () => {
+describe('a refused encoder that stays connected', () => {
+  test('gives way to later ones, so that refusals cannot take all connections', async () => {
     await place.stop()
     place = await listenFor({ maxConnections: 3 }, ({ name }) => (name === 'good' ? null : 'Unauthorized'))
     const refused = await Promise.all(
@@ -235,8 +235,8 @@ describe('a refused encoder that stays on the line', () => {
   })
 })
 
-describe('a decision that takes its time', () => {
-  test('holds back all media, and an encoder that gave up meanwhile is told of to whoever admitted it', async () => {
+describe('a slow decision', () => {
+  test('holds back all media, and the end of an encoder that gave up meanwhile is still reported', async () => {
     const decision = Promise.withResolvers<void>()
     const publications: Publication[] = []
     const listener = await startRtmp({
@@ -269,7 +269,7 @@ describe('a decision that takes its time', () => {
   })
 })
 
-describe('whoever is slow', () => {
+describe('a slow client', () => {
   const slow = async (limits: Partial<RtmpLimits> = {}) => {
     const clock = new ManualClock()
     const publications: Publication[] = []
@@ -295,7 +295,7 @@ describe('whoever is slow', () => {
     return { clock, publications, listener, client, seconds }
   }
 
-  test('in the handshake is gone after 10 seconds, although a byte comes every second', async () => {
+  test('in the handshake is cut after 10 seconds, although a byte comes every second', async () => {
     const { listener, client, seconds } = await slow()
     await seconds(9, (at) => client.socket.write(OPENING.subarray(at, at + 1)))
     expect(listener.connections()).toBe(1)
@@ -304,7 +304,7 @@ describe('whoever is slow', () => {
     await listener.stop()
   })
 
-  test('in commands is not gone: a long broadcast may send some in each minute', async () => {
+  test('in commands is not cut: a long broadcast may send some in each minute', async () => {
     const { publications, listener, client, seconds } = await slow({ idleMs: 3_600_000 })
     await client.publish('v2/pub', 'x')
     client.send(avcConfig())
@@ -318,7 +318,7 @@ describe('whoever is slow', () => {
     await listener.stop()
   })
 
-  test('in publishing is gone 10 seconds after its last frame, although it pings', async () => {
+  test('in publishing is cut 10 seconds after its last frame, although it pings', async () => {
     const { publications, listener, client, seconds } = await slow()
     await client.publish('v2/pub', 'x')
     client.send(avcConfig(), videoFrame(0))
@@ -333,7 +333,7 @@ describe('whoever is slow', () => {
   })
 })
 
-test('a listener that stops ends everybody, and can be stopped twice', async () => {
+test('a listener that stops ends every connection, and can be stopped twice', async () => {
   const client = await RtmpClient.open(place.port)
   await client.publish('v2/pub', 'x')
   await Promise.all([place.stop(), place.stop()])
@@ -342,7 +342,7 @@ test('a listener that stops ends everybody, and can be stopped twice', async () 
   await place.stop()
 })
 
-test('metadata is taken in, whatever it says', async () => {
+test('metadata is accepted, whatever it contains', async () => {
   const client = await RtmpClient.open(place.port)
   await client.publish('v2/pub', 'x')
   const { payload } = commandMessage(1, '@setDataFrame', 0, 'onMetaData', amfObject({ width: 1e300, encoder: null }))

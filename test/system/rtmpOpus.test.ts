@@ -12,7 +12,7 @@ import { silentLog } from '../support/app.ts'
 
 let place: Place
 let ffmpeg: Ffmpeg
-/** How far the clock of the converter is ahead, milliseconds. */
+/** Milliseconds by which the clock of the converter is ahead. */
 let later = 0
 beforeAll(async () => {
   place = await listenFor()
@@ -42,7 +42,7 @@ class Collected implements FrameSink {
   }
 }
 
-/** Two seconds of a picture that changes and of silence with a tone from 1.0 s to 1.3 s, as an encoder sends them live. */
+/** Two seconds of changing video and of silence with a tone from 1.0 s to 1.3 s, as an encoder sends them live. */
 async function recorded(video: string): Promise<{ tracks: readonly TrackInfo[]; frames: Frame[] }> {
   const tone = 'aevalsrc=if(between(t\\,1\\,1.3)\\,0.8*sin(2*PI*1000*t)\\,0):s=44100'
   const inputs = ['-f', 'lavfi', '-i', 'testsrc2=s=160x120:r=25', '-f', 'lavfi', '-i', tone, '-t', '2']
@@ -57,7 +57,7 @@ async function recorded(video: string): Promise<{ tracks: readonly TrackInfo[]; 
   return { tracks: trackLists[0] ?? [], frames }
 }
 
-/** What becomes of a recording that is played into the converter. */
+/** The output of a recording that is played into the converter. */
 async function converted(video: string, { transcodeBFrames = true, shiftUs = 0 } = {}) {
   const source = await recorded(video)
   const hub = new Hub()
@@ -68,14 +68,14 @@ async function converted(video: string, { transcodeBFrames = true, shiftUs = 0 }
   hub.tracks(source.tracks)
   for (const [at, frame] of source.frames.entries()) {
     hub.frame({ ...frame, timeUs: frame.timeUs + shiftUs, decodeTimeUs: frame.decodeTimeUs + shiftUs })
-    // Four times as fast as it was: sound that is converted before the first picture is for nobody.
+    // Four times as fast as real time: audio that is converted before the first frame has no viewer.
     if (at % 8 === 0) await clock.sleep(25)
   }
   return { source, out, hub, stop: () => conversion.stop() }
 }
 
 describe('AAC becomes Opus', () => {
-  test('in steps of exactly 20 ms, beside the video as it is, in step with it', async () => {
+  test('in steps of exactly 20 ms, synchronous with the unchanged video', async () => {
     const shiftUs = 3600e6
     const { source, out, stop } = await converted('-bf 0', { shiftUs })
     await until(() => out.of('audio').length > 85)
@@ -98,14 +98,14 @@ describe('AAC becomes Opus', () => {
     expect(Math.abs(opus - shiftUs / 1e6 - aac)).toBeLessThan(0.03)
   })
 
-  test('also when there is no video', async () => {
+  test('also without video', async () => {
     const { out, stop } = await converted('-vn')
     await until(() => out.of('audio').length > 60)
     await stop()
     expect(out.lists).toMatchObject([[{ codec: 'opus' }]])
   })
 
-  test('goes on where the clock of the encoder was set anew', async () => {
+  test('continues after the clock of the encoder was reset', async () => {
     const { source, out, hub, stop } = await converted('-bf 0', { shiftUs: 60e6 })
     await until(() => out.of('audio').length > 80)
     for (const frame of source.frames) hub.frame(frame)
@@ -113,7 +113,7 @@ describe('AAC becomes Opus', () => {
     await stop()
   })
 
-  test('begins again when its process dies, after a while', async () => {
+  test('starts again after its process died, with a delay', async () => {
     const pids: number[] = []
     const kept = ffmpeg
     ffmpeg = {
@@ -143,10 +143,10 @@ describe('AAC becomes Opus', () => {
 })
 
 describe('video with B-frames', () => {
-  test('is encoded anew without them: the same pictures at the same times', async () => {
+  test('is encoded again without them: the same frames at the same times', async () => {
     const { source, out, stop } = await converted('-bf 2')
     const shown = source.frames.filter(({ kind }) => kind === 'video').map(({ timeUs }) => timeUs)
-    // The last ones wait in the decoder for what may have to be shown before them.
+    // The decoder holds the last ones back, because other frames might have to be shown first.
     await until(() => out.of('video').length >= shown.length - 5 && out.of('audio').length > 20)
     await stop()
     expect(out.lists.at(-1)).toMatchObject([{ codec: 'h264', width: 160, height: 120 }, { codec: 'opus' }])
@@ -157,7 +157,7 @@ describe('video with B-frames', () => {
     for (const [at, { timeUs }] of video.entries()) expect(Math.abs(timeUs - (inOrder[at] ?? 0))).toBeLessThan(2000)
   })
 
-  test('is left out when that is configured, and the sound goes on', async () => {
+  test('is dropped if the configuration says so, and the audio continues', async () => {
     const { out, stop } = await converted('-bf 2', { transcodeBFrames: false })
     await until(() => out.of('audio').length > 80)
     await stop()
@@ -166,7 +166,7 @@ describe('video with B-frames', () => {
   })
 })
 
-test('without ffmpeg the video goes on, without sound', async () => {
+test('without ffmpeg the video continues, without audio', async () => {
   const source = await recorded('-bf 0')
   ffmpeg = createFfmpeg({ log: silentLog, clock: systemClock, binary: 'no-such-program', maxChildren: 4 })
   const hub = new Hub()
@@ -182,7 +182,7 @@ test('without ffmpeg the video goes on, without sound', async () => {
   await conversion.stop()
 })
 
-test('a source that ends takes its processes along', async () => {
+test('a source that ends also ends its processes', async () => {
   const { out, hub } = await converted('-bf 2')
   await until(() => out.of('video').length > 10)
   expect(ffmpeg.running).toBe(2)
@@ -191,7 +191,7 @@ test('a source that ends takes its processes along', async () => {
   await until(() => ffmpeg.running === 0)
 })
 
-test('no process runs while nobody listens', async () => {
+test('no process runs without a listener', async () => {
   const hub = new Hub()
   const options = { ffmpeg, clock: systemClock, log: silentLog, name: 'test', transcodeBFrames: true }
   const { media, stop } = webRtcMedia(hub, options)
@@ -215,7 +215,7 @@ test('no process runs while nobody listens', async () => {
   expect([late.ended, late.lists]).toEqual([true, []])
 })
 
-/** When the tone begins, seconds: what a decoder makes of the frames, from the time of the first one on. */
+/** When the tone begins, in seconds from the first frame's time, in the decoded frames. */
 async function toneBegins(tracks: readonly TrackInfo[], frames: readonly Frame[]): Promise<number> {
   const audio = tracks.filter(({ kind }) => kind === 'audio')
   const writer = new MatroskaWriter(audio)

@@ -4,10 +4,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runApp, type RunningApp } from '../support/app.ts'
 import { makeToken, until } from '../support/testNode.ts'
-import { freeUdpPort, lossyWay } from '../support/lossyUdp.ts'
+import { freeUdpPort, lossyLink } from '../support/lossyUdp.ts'
 import { TestPublisher, TestViewer } from '../support/rtcPeer.ts'
 
-/** Passes everything on, and counts what the network carries: up to the server, and down from it. */
+/** A proxy that counts the bytes on the network: up to the server, and down from it. */
 interface Wire {
   port: number
   up: number
@@ -61,7 +61,7 @@ afterAll(async () => {
 
 type Field = 'bytesIn' | 'bytesOut'
 
-/** What is on record of these sessions, summed up, when all of them are over. */
+/** The summed bytes of these sessions in the store, once all of them are over. */
 async function recorded(ids: readonly string[]): Promise<(action: string, field: Field) => number> {
   const { sessions: live, store } = sluice.app.ctx
   await until(() => live.size === 0 && live.leaving.size === 0)
@@ -79,10 +79,10 @@ const report = async (path: string) => (await sluice.call('GET', `/api/analytics
 test('the sessions, the reports and the network agree on the bytes within 2%', async () => {
   const publishing = await makeToken(sluice, 'publish', { subscribeRequiresAuth: true })
   const viewing = await makeToken(sluice, 'subscribe', { tracking: { trackingId: 'customer' } })
-  const picture = ['-re', '-f', 'lavfi', '-i', 'testsrc=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine']
+  const source = ['-re', '-f', 'lavfi', '-i', 'testsrc=size=640x360:rate=25', '-f', 'lavfi', '-i', 'sine']
   const coded = ['-t', '7', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '25', '-b:v', '1M', '-c:a', 'aac']
   const target = `rtmp://127.0.0.1:${rtmp.port}/v2/pub/show?token=${publishing.token}`
-  const publisher = ffmpeg(...picture, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
+  const publisher = ffmpeg(...source, ...coded, '-pix_fmt', 'yuv420p', '-f', 'flv', target)
   const { sessions: live } = sluice.app.ctx
   await until(() => live.feeds().length === 1)
   const watched = `http://127.0.0.1:${http.port}/hls/${sluice.accountId}/show/index.m3u8?auth=${viewing.token}`
@@ -106,9 +106,9 @@ test('the sessions, the reports and the network agree on the bytes within 2%', a
   ])
 })
 
-test('so they do over WHIP and WHEP, for two viewers', async () => {
+test('so do they over WHIP and WHEP, for two viewers', async () => {
   const { token } = await makeToken(sluice, 'publish', { streams: [{ streamName: 'counted' }] })
-  const way = await lossyWay(udpPort, 1)
+  const link = await lossyLink(udpPort, 1)
   const meet = async (peer: TestPublisher | TestViewer, path: string, headers = {}): Promise<void> => {
     const sent = {
       method: 'POST',
@@ -118,7 +118,7 @@ test('so they do over WHIP and WHEP, for two viewers', async () => {
     const response = await fetch(`${sluice.base}/api/${path}`, sent)
     expect(response.status).toBe(201)
     const answer = (await response.text()).replace(/a=candidate:.* tcp .*\r\n/gi, '')
-    await peer.accept(answer.replaceAll(` 127.0.0.1 ${udpPort} `, ` 127.0.0.1 ${way.port} `))
+    await peer.accept(answer.replaceAll(` 127.0.0.1 ${udpPort} `, ` 127.0.0.1 ${link.port} `))
   }
   const publisher = new TestPublisher()
   await meet(publisher, 'whip/counted', { authorization: `Bearer ${token}` })
@@ -126,19 +126,19 @@ test('so they do over WHIP and WHEP, for two viewers', async () => {
   await until(() => sluice.app.ctx.sessions.feeds().length === 1)
   const viewers = [new TestViewer(), new TestViewer()]
   for (const viewer of viewers) await meet(viewer, `whep/${sluice.accountId}/counted`)
-  await until(() => way.carried.down > 1_500_000)
+  await until(() => link.carried.down > 1_500_000)
   const ids = sessionIds()
   for (const peer of [publisher, ...viewers]) await peer.close()
   await sluice.call('POST', '/api/stream/stop', { streamId: `${sluice.accountId}/counted` })
 
   const sum = await recorded(ids)
-  expectWithin2Percent(sum('publish', 'bytesIn') + sum('view', 'bytesIn'), way.carried.up)
-  expectWithin2Percent(sum('publish', 'bytesOut') + sum('view', 'bytesOut'), way.carried.down)
+  expectWithin2Percent(sum('publish', 'bytesIn') + sum('view', 'bytesIn'), link.carried.up)
+  expectWithin2Percent(sum('publish', 'bytesOut') + sum('view', 'bytesOut'), link.carried.down)
   expect((await report(`streams/total?${DATES}&streamNames=counted`)).counted).toMatchObject({
     bytesIn: sum('publish', 'bytesIn') + sum('view', 'bytesIn'),
     bytesOut: sum('publish', 'bytesOut') + sum('view', 'bytesOut'),
   })
-  way.close()
+  link.close()
 })
 
 function expectWithin2Percent(counted: number, carried: number): void {

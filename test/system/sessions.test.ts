@@ -19,24 +19,24 @@ import { newPlace, type Place } from '../support/place.ts'
 
 const FEEDS = 3
 
-interface Said {
+interface Report {
   pid: number
   sessions: string[]
   bytes: number
 }
 
-/** Runs a server with live sessions, kills it without warning, and answers what it said last. */
-async function runAndKill(url: string, place: string): Promise<Said> {
+/** Runs a server with live sessions, kills it without warning, and returns its last report. */
+async function runAndKill(url: string, place: string): Promise<Report> {
   const script = new URL('../support/nodeProcess.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [script, url, place, String(FEEDS)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const said: Said[] = []
+  const reports: Report[] = []
   for await (const line of createInterface({ input: child.stdout })) {
-    said.push(JSON.parse(line) as Said)
-    if (said.length === 3) child.kill('SIGKILL')
+    reports.push(JSON.parse(line) as Report)
+    if (reports.length === 3) child.kill('SIGKILL')
   }
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  const last = said.at(-1)
-  if (!last) throw new Error('the server said nothing')
+  const last = reports.at(-1)
+  if (!last) throw new Error('the server printed nothing')
   return last
 }
 
@@ -47,16 +47,16 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   })
   afterEach(() => place.remove())
 
-  async function expectClosed(at: TestNode, { sessions, bytes }: Said, beforeMs: number): Promise<void> {
+  async function expectClosed(at: TestNode, { sessions, bytes }: Report, beforeMs: number): Promise<void> {
     const events = await eventsOf(at)
-    const told = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
-    expect(new Set(told('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
+    const dataOf = (name: string) => events.filter((event) => event.name === name).map(({ data }) => data)
+    expect(new Set(dataOf('feeds started').map(({ feedId }) => feedId)).size).toBe(FEEDS)
     const feedsOf = (name: string) =>
-      told(name)
+      dataOf(name)
         .map(({ feedId }) => String(feedId))
         .toSorted((a, b) => a.localeCompare(b))
     expect(feedsOf('feeds ended')).toEqual(feedsOf('feeds started'))
-    for (const { started, ended } of told('feeds ended')) {
+    for (const { started, ended } of dataOf('feeds ended')) {
       expect(Number(ended)).toBeGreaterThanOrEqual(Number(started))
       expect(Number(ended)).toBeLessThanOrEqual(beforeMs)
     }
@@ -70,19 +70,19 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
   }
 
   it('leaves feeds that its next start ends, each with one event and the last known time', async () => {
-    const said = await runAndKill(place.url, 'the same place')
+    const report = await runAndKill(place.url, 'the same place')
     const killedMs = Date.now()
     const next = await startTestNode({ url: place.url, place: 'the same place', isRunning })
-    await expectClosed(next, said, killedMs)
+    await expectClosed(next, report, killedMs)
     await next.node.sweep()
     await next.close()
     const again = await startTestNode({ url: place.url, place: 'the same place', isRunning })
-    await expectClosed(again, said, killedMs)
+    await expectClosed(again, report, killedMs)
     await again.close()
   })
 
-  it('is swept up after by another one when its lease has run out, and by one only', async () => {
-    const said = await runAndKill(place.url, 'one place')
+  it('is given up by another node when its lease has expired, and by one only', async () => {
+    const report = await runAndKill(place.url, 'one place')
     const killedMs = Date.now()
     const others = [
       await startTestNode({ url: place.url, place: 'other', isRunning }),
@@ -93,7 +93,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('a server on %s that is killed'
       return (await others[0].ctx.store.read.nodes.list()).length === 2
     })
     await others[1].close()
-    await expectClosed(others[0], said, killedMs)
+    await expectClosed(others[0], report, killedMs)
     await others[0].close()
   })
 })
@@ -147,7 +147,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect(stays.cuts).toEqual([])
   })
 
-  it('end a session of the other one, and a whole stream, when asked', async () => {
+  it('end a session at the other one, and a whole stream, on request', async () => {
     const { token } = await makeToken(one, 'publish')
     const publisher = await publish(two, { presented: token })
     const viewers = [await view(two), await view(two)] as const
@@ -160,7 +160,7 @@ describe('two nodes on one PostgreSQL', () => {
     await until(() => publisher.cuts.length > 0 && viewers[1].cuts.length > 0, 1000)
   })
 
-  it('find a feed of the other one that there is no room for in memory', async () => {
+  it('find a feed of the other one that exceeds the memory limit', async () => {
     const { token } = await makeToken(one, 'publish')
     await publish(two, { presented: token })
     one.ctx.sessions.setRemote([], false)
@@ -173,7 +173,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect([await isLive('show'), await isLive('other')]).toEqual([true, false])
   })
 
-  it('give up one that had thousands of sessions in batches, with one end of each feed', async () => {
+  it('give up a node with thousands of sessions in batches, with one end of each feed', async () => {
     const { token } = await makeToken(one, 'publish')
     await publish(two, { presented: token })
     await crowd(two.ctx, two.accountId, 'show', 2_500)
@@ -187,13 +187,13 @@ describe('two nodes on one PostgreSQL', () => {
     expect((await eventsOf(one)).map(({ name }) => name)).toEqual(['feeds started', 'feeds ended'])
   })
 
-  it('know what is on the air at the other one, and let only the later of two publishers stay', async () => {
+  it('see what is on the air at the other one, and keep only the later of two publishers', async () => {
     const { token } = await makeToken(one, 'publish')
     const first = await publish(two, { presented: token })
     const question = { action: 'view', protocol: 'whep', streamName: 'show', ip: '192.0.2.1' }
     const isLive = async () => (await one.call('POST', '/api/access/check', question)).json.data.live as boolean
     await until(isLive)
-    // Its media is at the other node, so that it cannot be viewed here.
+    // Its media is at the other node, so it cannot be viewed here.
     expect(await tryToView(one)).toMatchObject({ status: 409 })
     const second = await publish(one, { presented: token })
     await until(() => first.cuts.length > 0, 1000)
@@ -204,7 +204,7 @@ describe('two nodes on one PostgreSQL', () => {
     expect(Number(feeds[2]?.data['started'])).toBeGreaterThan(Number(feeds[1]?.data['ended']))
   })
 
-  it('end all their sessions when the others took them for dead, and serve again', async () => {
+  it('end all their sessions when other nodes have given them up, and serve again', async () => {
     const { token } = await makeToken(one, 'publish')
     const publisher = await publish(two, { presented: token })
     const taken = two.ctx.sessions.node

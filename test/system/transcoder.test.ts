@@ -30,9 +30,9 @@ let dir: string
 let sources: PushSources
 let transcoder: FfmpegTranscoder
 let scripted: ScriptedLoad
-/** Every process that was started, and how many were running then. */
+/** Every started process, with the number of running ones at its start. */
 let started: { process: FfmpegProcess; beside: number }[]
-let told: string[]
+let events: string[]
 let logs: string[]
 let measured: Measured
 const players: Player[] = []
@@ -46,7 +46,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'sluice-transcoder-'))
   started = []
-  told = []
+  events = []
   logs = []
   measured = new Measured({ clock: systemClock }, '')
   sources = new PushSources()
@@ -77,11 +77,11 @@ afterEach(async () => {
 function launch(engineId: string, source: TranscodeJob['source'], ladder: TranscodeJob['ladder']): void {
   transcoder.launch({ engineId, name: 'test', source, ladder }, (event: TranscodeEvent | TranscodeLog) => {
     if (event.kind === 'log') logs.push(event.message)
-    else told.push(event.kind)
+    else events.push(event.kind)
   })
 }
 
-/** Makes what a test says. */
+/** Does what a test says. */
 class ScriptedLoad implements LoadControl {
   rungs: readonly Rung[] = []
   notice = null
@@ -116,7 +116,7 @@ function watched(ffmpeg: Ffmpeg): Ffmpeg {
 
 const push = (ingestId = 'in_1'): FrameSink => sources.publish(ingestId, async () => undefined)
 
-/** Plays into a connection; what it sent before that has other tracks. */
+/** Plays into a connection, which had other tracks before. */
 function play(recorded: Recorded, sink: FrameSink): Player {
   const player = new Player(recorded)
   players.push(player)
@@ -126,21 +126,21 @@ function play(recorded: Recorded, sink: FrameSink): Player {
 
 const metrics = () => measured.renditions('en_1', 0, Number.MAX_SAFE_INTEGER)[0]?.samples ?? []
 
-const times = (kind: string): number => told.filter((each) => each === kind).length
+const times = (kind: string): number => events.filter((each) => each === kind).length
 
-test('an encoder that changes its size and drops its sound goes on in a new process, which begins when the old one is gone', async () => {
+test('an encoder that changes its size and drops its audio continues in a new process, which starts after the old one has ended', async () => {
   const sink = push()
   const before = play(wide, { ...sink, end: () => undefined })
-  await until(() => told.includes('manifest'), 'a manifest')
+  await until(() => events.includes('manifest'), 'a manifest')
   before.end()
   play(silent, sink)
   await until(() => times('manifest') === 2, 'a manifest of the new process')
-  expect(told).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
+  expect(events).toEqual(['ready', 'source', 'manifest', 'source', 'manifest'])
   expect(started.map(({ beside }) => beside)).toEqual([0, 0])
-  // A line in every run would be the reason that is told when a process is killed.
+  // Such a line would be reported as the reason when a process is killed.
   expect((await started[0]?.process.exited)?.tail).toBe('')
   const folder = join(transcoder.folderOf('en_1'), '0')
-  // Of two tracks and of one: the old segments can be decoded still.
+  // With two tracks and with one: the old segments still decode.
   const [first, second] = await Promise.all(
     ['0_0.mp4', '1_0.mp4'].map((name) => readFile(join(folder, name), 'latin1')),
   )
@@ -154,39 +154,39 @@ test('an encoder that changes its size and drops its sound goes on in a new proc
   for (const { framerate } of measuredOnce) expect(Math.abs((framerate ?? 0) - 25)).toBeLessThan(3)
 })
 
-test('after a failure the next encoder is tried at once, and fifty that come in a row start one process a second', async () => {
+test('after a failure the next encoder is tried at once, and fifty in a row start one process a second', async () => {
   play(wide, push())
-  await until(() => told.includes('source'), 'a source')
+  await until(() => events.includes('source'), 'a source')
   process.kill(started[0]?.process.pid ?? 0, 'SIGKILL')
-  await until(() => told.includes('died'), 'the end of the process')
+  await until(() => events.includes('died'), 'the end of the process')
   const sinceMs = performance.now()
   for (let count = 0; count < 50; count += 1) {
     play(wide, push())
     await new Promise((done) => setTimeout(done, 40))
   }
-  await until(() => told.at(-1) === 'manifest', 'pictures of the last one')
+  await until(() => events.at(-1) === 'manifest', 'frames of the last one')
   const seconds = Math.ceil((performance.now() - sinceMs) / 1000)
   expect(started.length).toBeGreaterThan(1)
   expect(started.length).toBeLessThanOrEqual(2 + seconds)
   expect(new Set(started.map(({ beside }) => beside))).toEqual(new Set([0]))
 })
 
-test('an encoder that sends no video is said to do so once, is no failure, and plays when it sends some', async () => {
+test('an encoder without video is reported once, is no failure, and plays when it sends video', async () => {
   const sink = push()
   const before = play(radio, { ...sink, end: () => undefined })
   await until(() => logs.length > 0, 'a word about it')
   expect(logs.at(-1)).toMatch(/^The source has no video/)
-  // Longer than the pause before what has failed is tried again.
+  // Longer than the pause before a retry.
   await new Promise((done) => setTimeout(done, 1500))
-  expect([told, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
+  expect([events, logs.filter((text) => text.includes('no video')).length, started]).toEqual([
     ['ready', 'sourceLost'],
     1,
     [],
   ])
   before.end()
   play(wide, sink)
-  await until(() => told.includes('manifest'), 'a manifest')
-  expect(told).not.toContain('died')
+  await until(() => events.includes('manifest'), 'a manifest')
+  expect(events).not.toContain('died')
 })
 
 /** An engine whose renditions the test changes. */
@@ -205,7 +205,7 @@ const playlist = (index: number): Promise<string> =>
 const has = async (index: number, launch: number): Promise<boolean> =>
   new RegExp(`^${launch}_\\d+\\.m4s`, 'm').test(await playlist(index))
 
-test('an engine that reads its source itself goes on with other renditions, and does not lose its source for that', async () => {
+test('an engine that pulls its source continues with other renditions, without losing the source', async () => {
   const port = await freeUdpPort()
   const url = `udp://127.0.0.1:${port}`
   const inputs = '-re -f lavfi -i testsrc2=size=192x108:rate=25 -f lavfi -i sine=frequency=440:sample_rate=48000'
@@ -216,10 +216,10 @@ test('an engine that reads its source itself goes on with other renditions, and 
   scripted.make(scripted.rungs.slice(1))
   await until(() => has(1, 1), 'the rendition that is left')
   expect(await playlist(0)).toBe('')
-  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+  expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })
 
-test('a rendition that is left out and made again goes on with the numbers of the others, in the folder that it had', async () => {
+test('a dropped and restored rendition continues with the numbers of the others, in its old folder', async () => {
   launchBoth({ kind: 'push', ingestId: 'in_2' })
   play(wide, push('in_2'))
   await until(() => has(0, 0), 'both renditions')
@@ -236,5 +236,5 @@ test('a rendition that is left out and made again goes on with the numbers of th
   expect(await numberIn(0)).toBe(await numberIn(1))
   expect(await playlist(0)).toContain(`#EXT-X-MEDIA-SEQUENCE:${await numberIn(0)}\n`)
   expect(await playlist(1)).toMatch(/^0_\d+\.m4s[^]*^1_\d+\.m4s[^]*^2_\d+\.m4s/m)
-  expect(told.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+  expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
 })

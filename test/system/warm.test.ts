@@ -12,7 +12,7 @@ const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 
 async function warm(cache: string): Promise<string> {
-  // A setting that it must not follow: no start would come of it.
+  // The run must ignore this setting, with which no server could start.
   const env = { ...process.env, SLUICE_STORAGE_URL: 'postgres://127.0.0.1:1/nobody', TMPDIR: dir }
   const child = spawn(process.execPath, [at('scripts/warm.mjs'), cache], { env, stdio: ['ignore', 'ignore', 'pipe'] })
   let problems = ''
@@ -21,7 +21,7 @@ async function warm(cache: string): Promise<string> {
   return problems
 }
 
-/** From the start to the end of a server, as `npm start` makes it. */
+/** From the start to the end of a server, as `npm start` runs it. */
 async function serveOnce(cache: string): Promise<void> {
   const args = [at('bin/sluice.js'), 'serve', '--data', join(dir, 'data'), '--host', '127.0.0.1', '--port', '0']
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SLUICE_'))
@@ -33,11 +33,11 @@ async function serveOnce(cache: string): Promise<void> {
   expect(await once(server, 'close')).toEqual([0, null])
 }
 
-it('after the set-up the first start has nothing left to compile, and the set-up leaves nothing else behind', async () => {
+it('after the set-up the first start has nothing left to compile, and the set-up leaves no other files', async () => {
   const cache = join(dir, 'cache')
   expect(await warm(cache)).toBe('')
   expect(readdirSync(dir)).toEqual(['cache'])
-  // One folder for each set of options of Node: this is the server's, and bin/sluice.js will have another.
+  // One folder for each set of Node's options: this is the server's, and bin/sluice.js will have another.
   const ofServer = join(cache, String(readdirSync(cache)[0]))
   const compiled = readdirSync(ofServer)
   expect(compiled.length).toBeGreaterThan(100)
@@ -45,7 +45,7 @@ it('after the set-up the first start has nothing left to compile, and the set-up
   expect(readdirSync(ofServer).sort()).toEqual(compiled.sort())
 })
 
-it('what is there already is left as it is until a source changes, and where nothing can be written the set-up goes on', async () => {
+it('a filled cache stays until a source changes, and the set-up continues if it cannot write', async () => {
   const there = mkdtempSync(join(dir, 'there-'))
   expect(await warm(there)).toBe('')
   expect(readdirSync(there)).toEqual([])

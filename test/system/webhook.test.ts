@@ -17,7 +17,7 @@ afterAll(() => {
 })
 
 describe('sluice webhook', () => {
-  it('makes one and prints its secret alone; shows, lists, changes and deletes it', async () => {
+  it('creates a webhook and prints its secret alone; shows, lists, changes and deletes it', async () => {
     const created = await at('webhook', 'create', '--url', 'https://hooks.example.com/', '--event', 'feeds')
     expect(created).toMatchObject({ status: 0, stdout: expect.stringMatching(/^[\w+/]{43}=\n$/) as string })
     const [id] = created.stderr.match(/\d+/) ?? []
@@ -36,7 +36,7 @@ describe('sluice webhook', () => {
     expect(await json('webhook', 'list')).toEqual([])
   })
 
-  it('refuses what is wrong, with the reason', async () => {
+  it('refuses invalid input, with the reason', async () => {
     const refused = await at('webhook', 'create', '--url', 'ftp://hooks.example.com/', '--filter', '(')
     expect(refused.status).toBe(1)
     expect(refused.stderr).toMatch(/url: must begin with/)
@@ -51,7 +51,7 @@ describe('sluice webhook', () => {
   })
 })
 
-describe('an event that the command line made', () => {
+describe('an event from the command line', () => {
   let receiver: Listening
   let server: Served
   let id: unknown
@@ -62,7 +62,7 @@ describe('an event that the command line made', () => {
     await at('webhook', 'update', String(id), '--url', receiver.url)
   })
 
-  it('is not sent by the command line, but by the next server, and shows in sluice listen', async () => {
+  it('is sent by the next server, not by the command line, and shows in sluice listen', async () => {
     expect(await at('webhook', 'test', '--type', 'Feeds', '--stream', 'studio-1')).toMatchObject({ status: 0 })
     expect(receiver.lines()).toEqual([])
     server = await serve(['--data', dir], env)
@@ -74,7 +74,7 @@ describe('an event that the command line made', () => {
     await expect.poll(() => states(id), { timeout: 30_000 }).toEqual(['delivered'])
   })
 
-  it('is sent again by a running server when a person asks for it', async () => {
+  it('is sent again by a running server on request', async () => {
     const log = JSON.parse((await at('webhook', 'deliveries', String(id), '--json')).stdout) as { id: string }[]
     const again = await at('webhook', 'redeliver', String(id), log[0]?.id ?? '')
     expect(again).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\w{22}\n$/) as string })
@@ -83,7 +83,7 @@ describe('an event that the command line made', () => {
     expect(second).toMatchObject({ id: first?.['id'], payload: first?.['payload'] })
   })
 
-  it('stays in the log when the server stops, which it does in order', async () => {
+  it('stays in the log after an orderly stop of the server', async () => {
     server.signal('SIGTERM')
     expect(await server.ended).toBe(0)
     expect(await states(id)).toEqual(['delivered', 'delivered'])

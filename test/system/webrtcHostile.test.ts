@@ -13,7 +13,7 @@ let udpPort: number
 let token: string
 const publisher = new TestPublisher()
 const viewer = new TestViewer()
-/** The publisher's ICE user name at the server, which whoever reads its traffic sees. */
+/** The server's ICE username fragment for the publisher, which anyone on its network path sees. */
 let username: string
 
 beforeAll(async () => {
@@ -44,8 +44,8 @@ async function offer(path: string, body: string): Promise<{ status: number; text
 }
 
 /**
- * The broadcast goes on: of the packets that come from now on, so many in a row come once and in their order. Those before
- * may have gone lost on their way into a port that was flooded, as datagrams do.
+ * The broadcast continues: from now on this number of consecutive packets arrive once and in order. Earlier ones may be
+ * lost, because the port was flooded.
  */
 async function expectUndisturbed(inARow = 20): Promise<void> {
   const before = viewer.packets.length
@@ -79,7 +79,7 @@ test('hostile offers are refused with a reason, and leave no session', async () 
   await expectUndisturbed()
 })
 
-test('a flood of checks and of garbage gets nothing back', async () => {
+test('a flood of checks and of garbage gets no answer', async () => {
   const flood = createSocket('udp4')
   let answers = 0
   flood.on('message', () => (answers += 1))
@@ -96,7 +96,7 @@ test('a flood of checks and of garbage gets nothing back', async () => {
   ]
   for (let at = 0; at < 20_000; at++) {
     flood.send(kinds[at % kinds.length] ?? '', udpPort, '127.0.0.1')
-    // As fast as it goes, without filling the memory of this process.
+    // As fast as possible without exhausting the memory of this process.
     if (at % 200 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await expectUndisturbed()
@@ -104,7 +104,7 @@ test('a flood of checks and of garbage gets nothing back', async () => {
   flood.close()
 })
 
-test('packets of another kind than was agreed on reach no viewer', async () => {
+test('packets with a payload type or SSRC that was not negotiated reach no viewer', async () => {
   const [transport] = publisher.pc.dtlsTransports
   const payload = Buffer.alloc(1100, 7)
   for (let at = 0; at < 500; at++) {
@@ -124,7 +124,7 @@ test('packets of another kind than was agreed on reach no viewer', async () => {
   expect(viewer.packets.some((packet) => packet.payload.equals(payload))).toBe(false)
 })
 
-test('whoever sends a request byte by byte is cut off, and the others are answered meanwhile', async () => {
+test('a client that sends a request byte by byte is cut off, and others get answers meanwhile', async () => {
   const head = `POST /api/whip/show HTTP/1.1\r\nHost: a\r\nContent-Type: application/sdp\r\nContent-Length: 60000\r\n\r\n`
   const { port } = new URL(sluice.base)
   const sockets: Socket[] = Array.from({ length: 100 }, () => connect(Number(port), '127.0.0.1'))

@@ -36,7 +36,7 @@ export async function listChannelEvents(
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
   const { startDate: fromMs, endDate: untilMs, type: types, sortDirection = 'desc' } = filters
-  const wanted = {
+  const selection = {
     accountId,
     descending: sortDirection === 'desc',
     ...(types ? { types } : {}),
@@ -51,7 +51,8 @@ export async function listChannelEvents(
     limit,
     cursor,
     keyOf: (row: ChannelEvent) => [row.atMs, row.id],
-    read: (position, count) => ctx.store.read.channelEvents.page({ ...wanted, limit: count, ...newestAfter(position) }),
+    read: (position, count) =>
+      ctx.store.read.channelEvents.page({ ...selection, limit: count, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toEntry) }) : page
 }

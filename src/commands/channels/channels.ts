@@ -47,8 +47,8 @@ export async function createChannel(
 function writeChannel(ctx: Context, actor: Actor, channel: Channel, children: Children): ChannelResult<true> {
   return unlessTaken(() =>
     ctx.store.transaction(async (tx) => {
-      const sound = await checkChildren(tx, channel.accountId, children)
-      if (!sound.ok) return sound
+      const valid = await checkChildren(tx, channel.accountId, children)
+      if (!valid.ok) return valid
       await tx.channels.insert(channel)
       await auditChange(tx, actor, channel.createdAtMs, objectOf(channel), {
         verb: 'created',
@@ -113,14 +113,17 @@ export async function deleteChannel(ctx: Context, actor: Actor, id: string): Cha
 /** Emits the same events for the parts of a deleted channel as if each part was deleted alone. */
 async function emitPartChanges(tx: Tx, channel: Channel, atMs: number): Promise<void> {
   const { id: channelId, name: channelName, accountId } = channel
-  const tell = (type: 'ingest' | 'engine' | 'distribution', { id, name }: { id: string; name: string }, verb: string) =>
-    emitChange(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
-  for (const ingest of await tx.ingests.ofChannel(channelId)) await tell('ingest', ingest, 'deleted')
+  const emitPart = (
+    type: 'ingest' | 'engine' | 'distribution',
+    { id, name }: { id: string; name: string },
+    verb: string,
+  ) => emitChange(tx, { accountId, atMs }, { type, id, name, channelId, channelName }, verb)
+  for (const ingest of await tx.ingests.ofChannel(channelId)) await emitPart('ingest', ingest, 'deleted')
   for (const engine of await tx.engines.ofChannel(channelId)) {
-    await tell('engine', engine, 'deleting')
-    await tell('engine', engine, 'deleted')
+    await emitPart('engine', engine, 'deleting')
+    await emitPart('engine', engine, 'deleted')
   }
-  for (const one of await tx.distributions.ofChannel(channelId)) await tell('distribution', one, 'deleted')
+  for (const one of await tx.distributions.ofChannel(channelId)) await emitPart('distribution', one, 'deleted')
 }
 
 /** One page of channels, newest first. */
@@ -133,7 +136,7 @@ export async function listChannels(
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
   const { status: statuses, id: ids, ...texts } = filters
-  const wanted = { ...texts, ...(statuses ? { statuses } : {}), ...(ids ? { ids } : {}) }
+  const selection = { ...texts, ...(statuses ? { statuses } : {}), ...(ids ? { ids } : {}) }
   const named = { ...texts, status: statuses?.join(), id: ids?.join() }
   const page = await channelPage(ctx, {
     scope: { list: 'channels', filters: { accountId, ...named } },
@@ -141,7 +144,7 @@ export async function listChannels(
     cursor,
     keyOf: (row: Channel) => [row.createdAtMs, row.id],
     read: (position, most) =>
-      ctx.store.read.channels.page({ accountId, ...wanted, limit: most, ...newestAfter(position) }),
+      ctx.store.read.channels.page({ accountId, ...selection, limit: most, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toChannelRecord) }) : page
 }

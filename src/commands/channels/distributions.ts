@@ -45,8 +45,8 @@ export async function createDistribution(
     withChannel(tx, actor.accountId, channelId, async (channel): ChannelResult<Made> => {
       const free = room('distributions', await tx.distributions.ofChannel(channelId))
       if (!free.ok) return free
-      const sound = await checkEngines(tx, channelId, read.value.rules.engineIds)
-      if (!sound.ok) return sound
+      const valid = await checkEngines(tx, channelId, read.value.rules.engineIds)
+      if (!valid.ok) return valid
       const fresh = newDistribution(ctx, channel, read.value)
       await addDistribution(tx, actor, nowMs, fresh)
       return ok(fresh)
@@ -73,8 +73,8 @@ export async function updateDistribution(
     withPart(tx, actor, distributionPart(tx, id), async (before): ChannelResult<Made> => {
       const rules = checked(readUpdateDistribution(body, before))
       if (!rules.ok) return rules
-      const sound = await checkEngines(tx, before.channelId, rules.value.engineIds)
-      if (!sound.ok) return sound
+      const valid = await checkEngines(tx, before.channelId, rules.value.engineIds)
+      if (!valid.ok) return valid
       const distribution = { ...before, ...rules.value, updatedAtMs: nowMs }
       await tx.distributions.replace(distribution)
       const states = { before: auditView(before), after: auditView(distribution) }
@@ -168,8 +168,8 @@ async function checkEngines(
   channelId: string,
   engineIds: readonly string[],
 ): Promise<Result<true, ChannelFailure>> {
-  const known = engineIds.length === 0 ? [] : await tx.engines.ofChannel(channelId)
-  const unknown = engineIds.filter((id) => !known.some((engine) => engine.id === id))
+  const existing = engineIds.length === 0 ? [] : await tx.engines.ofChannel(channelId)
+  const unknown = engineIds.filter((id) => !existing.some((engine) => engine.id === id))
   if (unknown.length === 0) return ok(true)
   const text = `must be engines of the channel ${channelId}; these are not: ${unknown.slice(0, 3).join(', ')}`
   return err(validationFailed({ 'endpoints.engineIds': [text] }))

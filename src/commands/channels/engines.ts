@@ -70,8 +70,8 @@ async function insertEngine(
 ): ChannelResult<Engine> {
   const free = room('engines', await tx.engines.ofChannel(channel.id))
   if (!free.ok) return free
-  const sound = await checkNames(tx, channel, rules)
-  if (!sound.ok) return sound
+  const valid = await checkNames(tx, channel, rules)
+  if (!valid.ok) return valid
   const engine = newEngine(ctx, channel, rules)
   await addEngine(tx, actor, engine.createdAtMs, engine)
   return ok(engine)
@@ -82,7 +82,7 @@ export async function readEngine(ctx: Context, accountId: string, id: string): C
   return engine ? ok(toEngineRecord(engine)) : err(noSuch('engine', id))
 }
 
-/** Edits an engine. Its ingest and its ladder can change only while it is stopped. */
+/** Edits an engine. Its ingest, region and ladder can change only while it is stopped. */
 export async function updateEngine(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<EngineRecord> {
   const patch = checked(readUpdateEngine(body, ctx.channelSettings))
   if (!patch.ok) return patch
@@ -91,8 +91,8 @@ export async function updateEngine(ctx: Context, actor: Actor, id: string, body:
     withPart(tx, actor, enginePart(tx, id), async (before, channel): ChannelResult<Engine> => {
       const after = { ...before, ...patch.value, updatedAtMs: nowMs }
       if (!isIdle(before.status) && !worksAlike(before, after)) return err(stillRuns(before))
-      const sound = await checkNames(tx, channel, after)
-      if (!sound.ok) return sound
+      const valid = await checkNames(tx, channel, after)
+      if (!valid.ok) return valid
       await tx.engines.replace(after)
       const states = { before: auditView(before), after: auditView(after) }
       await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
@@ -161,8 +161,8 @@ async function page(
     ...read.value,
     keyOf: (row: Engine) => [row.createdAtMs, row.id],
     read: (position, limit) => {
-      const wanted: ChildListQuery = { ...parent, limit, ...newestAfter(position) }
-      return ctx.store.read.engines.page(wanted)
+      const selection: ChildListQuery = { ...parent, limit, ...newestAfter(position) }
+      return ctx.store.read.engines.page(selection)
     },
   })
   return found.ok ? ok({ ...found.value, data: found.value.data.map(toEngineRecord) }) : found

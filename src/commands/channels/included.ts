@@ -63,10 +63,10 @@ function readInclude({ include, ...others }: Record<string, unknown>): Result<Ki
   for (const name of Object.keys(others).slice(0, 20))
     wrong[name.slice(0, 64)] = ['is not a parameter; allowed: include']
   const named = typeof include === 'string' ? include.split(',') : []
-  const known = INCLUDABLE.filter((kind) => named.includes(kind))
+  const kinds = INCLUDABLE.filter((kind) => named.includes(kind))
   const isValid = include === undefined || (typeof include === 'string' && named.every((name) => isKind(name)))
   if (!isValid) wrong['include'] = [`must be out of ${INCLUDABLE.join(', ')}, separated by commas`]
-  return Object.keys(wrong).length === 0 ? ok(known) : err(validationFailed(wrong))
+  return Object.keys(wrong).length === 0 ? ok(kinds) : err(validationFailed(wrong))
 }
 
 const isKind = (text: string): boolean => INCLUDABLE.some((kind) => kind === text)

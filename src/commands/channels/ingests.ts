@@ -52,7 +52,7 @@ export async function readIngest(ctx: Context, reader: ChannelReader, id: string
   return ingest ? ok(shownTo(ctx, reader, ingest)) : err(noSuch('ingest', id))
 }
 
-/** Edits an ingest. Its source can change only while no engine uses it. */
+/** Edits an ingest. Its type, URL and region can change only while no running engine uses it. */
 export async function updateIngest(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<IngestRecord> {
   const nowMs = ctx.clock.now()
   const made = await ctx.store.transaction((tx) =>

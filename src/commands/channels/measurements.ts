@@ -54,21 +54,21 @@ async function monitorOne<P, M>(
 
 /** One page of `monitorIngest` for all ingests of a channel, newest first. */
 export const monitorIngests = (asking: Asking, channelId: string, query: Query) =>
-  monitorAll(asking, { list: 'monitored_ingests', channelId, query }, ofIngest, (wanted) =>
-    asking.ctx.store.read.ingests.page(wanted),
+  monitorAll(asking, { list: 'monitored_ingests', channelId, query }, ofIngest, (selection) =>
+    asking.ctx.store.read.ingests.page(selection),
   )
 
 /** One page of `monitorEngine` for all engines of a channel, newest first. */
 export const monitorEngines = (asking: Asking, channelId: string, query: Query) =>
-  monitorAll(asking, { list: 'monitored_engines', channelId, query }, ofEngine, (wanted) =>
-    asking.ctx.store.read.engines.page(wanted),
+  monitorAll(asking, { list: 'monitored_engines', channelId, query }, ofEngine, (selection) =>
+    asking.ctx.store.read.engines.page(selection),
   )
 
 async function monitorAll<P extends { id: string; createdAtMs: number }, M>(
   asking: Asking,
   { list, channelId, query }: { list: string; channelId: string; query: Query },
   of: (asking: Asking, part: P, span: Span) => ChannelResult<M>,
-  read: (wanted: Newest & { channelId: string }) => Promise<P[]>,
+  read: (selection: Newest & { channelId: string }) => Promise<P[]>,
 ): ChannelResult<KeysetPage<M>> {
   const { ctx, accountId } = asking
   const asked = readPageQuery<{ start: number; end: number }>(query, measuredReaders)

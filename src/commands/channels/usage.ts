@@ -71,8 +71,8 @@ export async function servedSeries(
 type ServedGroup = 'channel' | 'distribution' | 'streaming-format'
 
 /**
- * The report of a distribution has no filter by distribution. Minutes have no filter by format, because there is one
- * format.
+ * Only the report of a channel groups and filters by distribution. Only bytes group and filter by streaming format;
+ * minutes have a single format.
  */
 function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup> {
   const formats = counted === 'bytes' ? ({ groups: ['streaming-format'], formats: true } as const) : { groups: [] }
@@ -84,7 +84,7 @@ function parametersOf({ kind, counted }: Subject): SeriesParameters<ServedGroup>
 const amountOf = ({ counted }: Subject, { bytesOut, viewedMs }: ServedSum): number =>
   counted === 'bytes' ? bytesOut : minutesOf(viewedMs)
 
-/** The country code for an unknown country: ISO 3166 reserves it for users. */
+/** The country code for an unknown country: ISO 3166 leaves it to users. */
 const UNKNOWN_COUNTRY = 'ZZ'
 
 /** Served bytes or minutes by the viewer's country, highest first. */

@@ -90,8 +90,8 @@ export async function analyse(
   name: ReportName,
   query: Record<string, unknown>,
 ): Promise<Result<unknown, Failure>> {
-  const wanted: Report = REPORTS[name]
-  const read = readUsageQuery(query, wanted)
+  const report: Report = REPORTS[name]
+  const read = readUsageQuery(query, report)
   if (!read.ok) return err(invalid(read.error))
   const question = read.value
   await writeBytes(ctx)
@@ -99,11 +99,11 @@ export async function analyse(
     accountId,
     fromMs: question.fromMs,
     untilMs: question.untilMs,
-    groupBy: wanted.groupBy,
+    groupBy: report.groupBy,
     slot: question.resolution === 'Hour' ? 'hour' : 'day',
-    ...(wanted.names ? { [wanted.names]: question.names } : {}),
+    ...(report.names ? { [report.names]: question.names } : {}),
     limit: ROWS_MAX + 1,
   })
   if (rows.length > ROWS_MAX) return err(failure('bad_request', `More than ${ROWS_MAX} rows: ask for less time`))
-  return ok(wanted.show(rows, question))
+  return ok(report.show(rows, question))
 }

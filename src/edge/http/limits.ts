@@ -16,8 +16,8 @@ const ADDRESSES_MAX = 20_000
 const CREDENTIALS_MAX = 20_000
 
 /**
- * Limits failed authentication per address and requests per credential. A valid secret is always admitted: nobody can
- * guess it, and a badly configured client must not lock out others at its address. Every result is milliseconds to
+ * Limits failed authentication per address and requests per credential. A valid secret is always admitted: it cannot be
+ * guessed, and a badly configured client must not lock out others at its address. Every result is milliseconds to
  * wait; 0: proceed.
  */
 export class RequestLimits {

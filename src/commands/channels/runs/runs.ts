@@ -55,7 +55,7 @@ async function listRuns(
   if (!read.ok) return read
   const { limit, cursor, filters } = read.value
   const { start: startedAfterMs, end: endedBeforeMs, engineIds } = filters
-  const wanted = {
+  const selection = {
     ...of,
     ...(startedAfterMs === undefined ? {} : { startedAfterMs }),
     ...(endedBeforeMs === undefined ? {} : { endedBeforeMs }),
@@ -69,7 +69,7 @@ async function listRuns(
     limit,
     cursor,
     keyOf: (run: Run) => [run.startedAtMs, run.id],
-    read: (position, count) => ctx.store.read.runs.page({ ...wanted, limit: count, ...newestAfter(position) }),
+    read: (position, count) => ctx.store.read.runs.page({ ...selection, limit: count, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toRunRecord) }) : page
 }

@@ -33,8 +33,8 @@ async function runScheduler(ctx: Context, tx: Tx, accountId: string, id: string)
     ctx.log.warn({ scheduler: id, problems: plan.error }, 'a scheduler is no longer valid and stays stopped')
     return tx.schedulers.replace({ ...scheduler, nextAtMs: null })
   }
-  const { state: standing, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
-  const after = { ...scheduler, ...standing, nextAtMs: nextMs }
+  const { state, steps, skipped, nextMs } = advance(plan.value, scheduler.enabled, scheduler, nowMs)
+  const after = { ...scheduler, ...state, nextAtMs: nextMs }
   await tx.schedulers.replace(after)
   const reason = scheduler.enabled ? 'the server was not running' : 'the scheduler was disabled'
   await tx.schedulers.skip(skipped.map((one) => ({ ...one, schedulerId: id, atMs: nowMs, reason })))

@@ -27,12 +27,12 @@ export async function createScheduler(ctx: Context, actor: Actor, body: unknown)
   const read = checked(readCreateScheduler(body, nowMs))
   if (!read.ok) return read
   const { rules, plan } = read.value
-  const { state: standing, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
+  const { state, nextMs: nextAtMs } = reconcile(plan, { occurrence: null, seenUntilMs: nowMs })
   const times = { nextAtMs, createdAtMs: nowMs, updatedAtMs: nowMs }
-  const scheduler = { ...rules, ...standing, ...times, id: newId(ctx, 'sc'), accountId: actor.accountId }
+  const scheduler = { ...rules, ...state, ...times, id: newId(ctx, 'sc'), accountId: actor.accountId }
   return ctx.store.transaction(async (tx): ChannelResult<SchedulerRecord> => {
-    const known = await checkTargets(tx, actor.accountId, rules.channels)
-    if (!known.ok) return known
+    const targets = await checkTargets(tx, actor.accountId, rules.channels)
+    if (!targets.ok) return targets
     if ((await tx.schedulers.count(actor.accountId)) >= SCHEDULERS_MAX) {
       return err(refusal('too_many', `There are ${SCHEDULERS_MAX} schedulers, the most`))
     }
@@ -65,8 +65,8 @@ export async function updateScheduler(
     withScheduler(tx, actor.accountId, id, async (before): ChannelResult<SchedulerRecord> => {
       const edited = edit(before, patch.value, nowMs)
       if (!edited.ok) return edited
-      const known = patch.value.channels ? await checkTargets(tx, actor.accountId, patch.value.channels) : ok(true)
-      if (!known.ok) return known
+      const targets = patch.value.channels ? await checkTargets(tx, actor.accountId, patch.value.channels) : ok(true)
+      if (!targets.ok) return targets
       await tx.schedulers.replace(edited.value)
       const states = { before: rulesOf(before), after: rulesOf(edited.value) }
       await auditChange(tx, actor, nowMs, objectOf(edited.value), { verb: 'updated', ...states })
@@ -89,11 +89,11 @@ function edit(before: Scheduler, patch: Partial<SchedulerRules>, nowMs: number):
   const plan = moves ? futurePlan(after, nowMs) : validPlan(after)
   if (!plan.ok) return err(validationFailed(plan.error))
   const occurrence = before.occurrence && sameOccurrence(plan.value, before.occurrence)
-  const { state: standing, nextMs } = reconcile(plan.value, {
+  const { state, nextMs } = reconcile(plan.value, {
     occurrence,
     seenUntilMs: Math.max(nowMs, before.seenUntilMs),
   })
-  return ok({ ...after, ...standing, nextAtMs: nextMs })
+  return ok({ ...after, ...state, nextAtMs: nextMs })
 }
 
 /** The current occurrence with its present end. */
@@ -132,8 +132,8 @@ export async function startScheduler(ctx: Context, actor: Actor, id: string): Ch
       if (!plan.ok) return err(validationFailed(plan.error))
       const nothing = await nothingToBegin(tx, before)
       if (nothing !== null) return err(refusal('engine_not_ready', `There is nothing to start: ${nothing}`))
-      const { state: standing, nextMs } = beginByHand(plan.value, before, nowMs)
-      const after = { ...before, ...standing, nextAtMs: nextMs }
+      const { state, nextMs } = beginByHand(plan.value, before, nowMs)
+      const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
       await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'start' })
       await beginOccurrence(ctx, tx, after)
@@ -154,8 +154,8 @@ export async function stopScheduler(ctx: Context, actor: Actor, id: string): Cha
       }
       const plan = validPlan(before)
       if (!plan.ok) return err(validationFailed(plan.error))
-      const { state: standing, nextMs } = endByHand(plan.value, before, nowMs)
-      const after = { ...before, ...standing, nextAtMs: nextMs }
+      const { state, nextMs } = endByHand(plan.value, before, nowMs)
+      const after = { ...before, ...state, nextAtMs: nextMs }
       await tx.schedulers.replace(after)
       await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'stop' })
       if (after.status === 'terminated') await emitSchedulerEvent(tx, after, 'scheduler.terminated', nowMs)
@@ -178,7 +178,7 @@ export async function listSchedulers(
   const { limit, cursor, filters } = read.value
   const sortBy: SchedulerSort = filters.sortBy ?? 'createdAt'
   const { status: statuses, sortDirection = sortBy === 'createdAt' ? 'desc' : 'asc' } = filters
-  const wanted = { accountId, sortBy, descending: sortDirection === 'desc', ...(statuses ? { statuses } : {}) }
+  const selection = { accountId, sortBy, descending: sortDirection === 'desc', ...(statuses ? { statuses } : {}) }
   const page = await channelPage(ctx, {
     scope: { list: 'schedulers', filters: { accountId, sortBy, sortDirection, status: statuses?.join() } },
     limit,
@@ -186,7 +186,7 @@ export async function listSchedulers(
     keyOf: (row: Scheduler) => [sortKey(row, sortBy), row.id],
     read: ([key, id], count) =>
       ctx.store.read.schedulers.page({
-        ...wanted,
+        ...selection,
         limit: count,
         ...(key !== undefined && key !== null && typeof id === 'string' ? { after: { key, id } } : {}),
       }),

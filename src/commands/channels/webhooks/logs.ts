@@ -27,7 +27,7 @@ export async function listWebhookLogs(
   if (!webhook) return err(noSuch('webhook', webhookId))
   const { limit, cursor, filters } = read.value
   const { startDate: fromMs, endDate: untilMs } = filters
-  const wanted = {
+  const selection = {
     lane: webhook.lane,
     ...(fromMs === undefined ? {} : { fromMs }),
     ...(untilMs === undefined ? {} : { untilMs }),
@@ -38,7 +38,7 @@ export async function listWebhookLogs(
     cursor,
     keyOf: (row: LoggedAttempt) => [row.loggedAtMs, row.id],
     read: (position, count) =>
-      ctx.store.read.channelWebhooks.log({ ...wanted, limit: count, ...newestAfter(position) }),
+      ctx.store.read.channelWebhooks.log({ ...selection, limit: count, ...newestAfter(position) }),
   })
   return page.ok ? ok({ ...page.value, data: page.value.data.map(toEntry) }) : page
 }

@@ -156,8 +156,8 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
   const sessionId = opens === null ? null : tickets.read(request.query.t, { opens, feedId })
   const viewer = sessionId === null ? undefined : viewers.find(sessionId, feedId)
   if (viewer === undefined) return refuse(reply, NO_TICKET)
-  const wanted = piece === null ? wantedPartOf(request.query) : null
-  if (wanted === 'malformed') return refuse(reply, TOO_FAR)
+  const requested = piece === null ? wantedPartOf(request.query) : null
+  if (requested === 'malformed') return refuse(reply, TOO_FAR)
   const refused = await mayGoOn(parts, viewer, opens === 'playlist', requestPlaceOf(parts, request.raw))
   if (refused !== null) return refuse(reply, refused)
   viewer.lastAskedMs = ctx.clock.monotonic()
@@ -165,7 +165,7 @@ async function child(parts: HlsParts, request: FastifyRequest<Child>, reply: Fas
   const stream = hls.find(feedId)
   if (stream === undefined) return refuse(reply, NOT_THERE)
   if (piece !== null) return sendMedia(parts, viewer, stream, piece, request, reply)
-  const next = withOneMore(viewer, wanted)
+  const next = withOneMore(viewer, requested)
   if (next && !(await stream.reached(next.sequence, next.part, BLOCK_MAX_MS))) return refuse(reply, TOO_FAR)
   return viewer.isCut ? refuse(reply, NO_TICKET) : sendPlaylist(parts, viewer, stream, reply)
 }
@@ -183,17 +183,17 @@ async function mayGoOn(
   return text === null ? null : { status: 401, text }
 }
 
-type Wanted = Exclude<ReturnType<typeof wantedPartOf>, 'malformed'>
+type RequestedPart = Exclude<ReturnType<typeof wantedPartOf>, 'malformed'>
 
 /**
  * The requested part, or one part later after an init segment, so that the playlist holds two new parts. video.js (VHS
  * 3.17) appends the init segment again with each playlist, until it has taken two parts from one playlist. Until then
  * it shows nothing before the next keyframe. A waiting player has three parts buffered, so waiting once costs nothing.
  */
-function withOneMore(viewer: HlsViewer, wanted: Wanted): Wanted {
-  if (!viewer.hasNewInit || wanted === null || wanted.part === null) return wanted
+function withOneMore(viewer: HlsViewer, requested: RequestedPart): RequestedPart {
+  if (!viewer.hasNewInit || requested === null || requested.part === null) return requested
   viewer.hasNewInit = false
-  return { ...wanted, part: wanted.part + 1 }
+  return { ...requested, part: requested.part + 1 }
 }
 
 function sendPlaylist({ tickets }: HlsParts, viewer: HlsViewer, stream: HlsStream, reply: FastifyReply): FastifyReply {

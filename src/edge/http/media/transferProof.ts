@@ -57,7 +57,7 @@ async function heldSample(sendfile: Sendfile): Promise<number> {
   }
 }
 
-/** Answers with the sample and sends the first part through the addon, or fails. */
+/** Answers with the sample, its first part through the addon. Breaks off if the addon sends nothing. */
 function serverOf(sendfile: Sendfile, file: number): Server {
   return createServer((_request, answer) => {
     answer.writeHead(200, ['Content-Length', `${SAMPLE.length}`])

@@ -39,8 +39,8 @@ function precondition(request: FastifyRequest, resource: SignalingResource): Htt
   if (!Buffer.isBuffer(request.body) || !hasType(request, FRAGMENT))
     return { status: 415, text: `Unsupported Media Type: send ${FRAGMENT}` }
   if (request.body.length === 0) return { status: 400, text: 'Bad request: the fragment is empty' }
-  const wanted = request.headers['if-match']
-  if (wanted !== undefined && !matches(wanted, resource.etag)) {
+  const ifMatch = request.headers['if-match']
+  if (ifMatch !== undefined && !matches(ifMatch, resource.etag)) {
     return { status: 412, text: 'Precondition Failed: the ETag is that of an earlier ICE session' }
   }
   if (resource.patching >= MAX_PATCHING) return { status: 429, text: 'Too many PATCH requests at a time' }
@@ -51,8 +51,8 @@ function precondition(request: FastifyRequest, resource: SignalingResource): Htt
  * An ICE restart has `*`, which some clients put in quotes (RFC 9725 section 4.3.3). A list matches when one of its
  * tags does (RFC 9110 section 13.1.1).
  */
-const matches = (wanted: string, etag: string): boolean =>
-  wanted.split(',').some((tag) => ['*', '"*"', etag].includes(tag.trim()))
+const matches = (ifMatch: string, etag: string): boolean =>
+  ifMatch.split(',').some((tag) => ['*', '"*"', etag].includes(tag.trim()))
 
 function answer(reply: FastifyReply, resource: SignalingResource, patched: Patched): FastifyReply {
   if (!patched.ok) return sendRefusal(reply, { status: patched.status, text: patched.problem })
