@@ -4,6 +4,7 @@ import { sha256Hex } from '../base/crypto.ts'
 import type { Logger } from '../base/log.ts'
 import { compileSnapshot } from '../core/access/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
+import { Lru } from './lru.ts'
 import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
 
 /** The file's version costs as much as a decision to ask for, so it is asked for this often at most. */
@@ -287,42 +288,5 @@ export class AccessCache {
     const secret = await this.#store.read.secrets.findByHash(Buffer.from(hashHex, 'hex'))
     if (secret && generation === this.#generation) this.#secrets.set(hashHex, secret)
     return secret
-  }
-}
-
-/** A map that forgets what was not used for longest. */
-class Lru<K, V> {
-  readonly #max: number
-  readonly #map = new Map<K, V>()
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  get(key: K): V | undefined {
-    const value = this.#map.get(key)
-    // Moving an entry on every hit costs more than it is worth while there is room.
-    if (value !== undefined && this.#map.size * 2 > this.#max) {
-      this.#map.delete(key)
-      this.#map.set(key, value)
-    }
-    return value
-  }
-
-  set(key: K, value: V): void {
-    this.#map.delete(key)
-    this.#map.set(key, value)
-    if (this.#map.size > this.#max) {
-      const oldest = this.#map.keys().next()
-      if (!oldest.done) this.#map.delete(oldest.value)
-    }
-  }
-
-  delete(key: K): void {
-    this.#map.delete(key)
-  }
-
-  clear(): void {
-    this.#map.clear()
   }
 }

@@ -13,10 +13,6 @@ export interface CheckFastPathOptions extends FastPathOptions {
   readonly bodyLimitBytes: number
 }
 
-interface Sending extends CheckFastPathOptions {
-  readonly bodyOf: (answer: CheckAnswer) => Body
-}
-
 interface Body {
   readonly text: string
   /** How long it is, as a header. */
@@ -36,20 +32,19 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * the same answers.
  */
 export function checkFastPath(ctx: Context, options: CheckFastPathOptions): FastPath {
-  const sending: Sending = { ...options, bodyOf: bodies() }
   return (request, response) => {
     if (request.url !== PATH || request.method !== 'POST' || !isPlain(request, options.bodyLimitBytes)) return false
     const presented = bearer(request.headers.authorization)
     const secret = presented === null ? null : authenticateFromMemory(ctx, presented)
     if (secret === null) return false
     const refuse = (error: unknown): void =>
-      send(response, sending, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
+      send(response, options, { ok: false, error: failureOf(error, ctx.sampled.refusals, 'check') })
     readBody(request, (bytes) => {
       try {
         const body = parseJson(bytes)
         const answer = checkFromMemory(ctx, secret.accountId, body)
-        if (answer !== null) send(response, sending, answer)
-        else checkAccess(ctx, secret.accountId, body).then((late) => send(response, sending, late), refuse)
+        if (answer !== null) send(response, options, answer)
+        else checkAccess(ctx, secret.accountId, body).then((late) => send(response, options, late), refuse)
       } catch (error) {
         refuse(error)
       }
@@ -83,9 +78,9 @@ function readRest(request: IncomingMessage, first: Buffer | null, done: (body: B
   request.on('end', () => done(Buffer.concat(chunks)))
 }
 
-function send(response: ServerResponse, options: Sending, result: Result<CheckAnswer, Failure>): void {
+function send(response: ServerResponse, options: CheckFastPathOptions, result: Result<CheckAnswer, Failure>): void {
   const status = result.ok ? 200 : ERRORS[result.error.code].status
-  const body = result.ok ? options.bodyOf(result.value) : asBody(failureBody(result.error))
+  const body = asBody(result.ok ? { status: 'success', data: result.value } : failureBody(result.error))
   options.answered('POST', PATH, status)
   const head = ['Content-Type', JSON_TYPE, 'Content-Length', body.bytes, 'X-Request-Id', options.requestId()]
   if (status === 503) head.push('Retry-After', '1')
@@ -97,33 +92,4 @@ function asBody(value: object): Body {
   const text = JSON.stringify(value)
   const bytes = Buffer.byteLength(text)
   return { text, bytes: `${bytes}`, encoding: bytes === text.length ? 'latin1' : 'utf8' }
-}
-
-interface Answered {
-  readonly answer: CheckAnswer
-  readonly body: Body
-}
-
-/** How many answers are kept as text. Backends ask for tokens of a few shapes, and each shape passes the same steps. */
-const KEPT = 16
-
-/** The body of an answer; the text of those that were given lately is used again. */
-function bodies(): (answer: CheckAnswer) => Body {
-  const kept: Answered[] = []
-  let next = 0
-  return (answer) => {
-    for (const each of kept) if (isSame(each.answer, answer)) return each.body
-    const body = asBody({ status: 'success', data: answer })
-    kept[next] = { answer, body }
-    next = (next + 1) % KEPT
-    return body
-  }
-}
-
-/** Most steps of a trace are constants of their rule, so it is enough to compare which they are. */
-function isSame(one: CheckAnswer, other: CheckAnswer): boolean {
-  if (one.code !== other.code || one.live !== other.live || one.message !== other.message) return false
-  if (one.trace.length !== other.trace.length) return false
-  for (let step = 0; step < one.trace.length; step++) if (one.trace[step] !== other.trace[step]) return false
-  return true
 }
