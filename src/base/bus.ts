@@ -14,6 +14,7 @@ export class Bus<Events extends object> {
   /** Calls each listener in the order in which they came. */
   emit<K extends keyof Events>(name: K, value: Events[K]): void {
     const listeners = this.#listeners.get(name) as ReadonlySet<(value: Events[K]) => void> | undefined
-    for (const listener of Array.from(listeners ?? [])) listener(value)
+    // As they are now: a listener may stop itself, or add another one.
+    for (const listener of new Set(listeners)) listener(value)
   }
 }
