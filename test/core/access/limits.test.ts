@@ -81,7 +81,7 @@ describe('origins', () => {
   })
 
   test('may have 255 characters as a rule, and hosts 253', () => {
-    const host = (length: number) => at(length - 8, `${'abc.'.repeat(80)}`).replace(/\.$/, 'x') + '.example'
+    const host = (length: number) => at(length - 8, 'abc.'.repeat(80)).replace(/\.$/, 'x') + '.example'
     expect([host(253).length, why(parseOriginRule(host(253))), why(parseOriginRule(host(254)))]).toEqual([
       253,
       'fine',
