@@ -46,7 +46,9 @@ process.on('exit', () => workshop.close())
 // First all at once, each behind a switch. What survives that, or cannot be tried so, is tried alone, in a process of its own.
 const tried: Tried[] = []
 const paths = new Set(sample.map(({ path }) => path))
-const tests = [...new Set([...paths].flatMap(testsOf))]
+// Random input takes long: what other tests notice need not wait for it.
+const isRandom = (test: string): number => Number(test.startsWith('test/fuzz/'))
+const tests = [...new Set([...paths].flatMap(testsOf))].toSorted((a, b) => isRandom(a) - isRandom(b))
 const notes = await workshop.rerun(
   all.filter(({ path }) => paths.has(path)),
   new Set(sample.map(({ id }) => id)),

@@ -12,5 +12,5 @@ export interface Answer {
 }
 
 /** In the folder of the copy: the numbers of the mutants that `rerun.ts` has to try, and line by line what came of them. */
-export const TODO = 'mutants-todo.json'
+export const WANTED = 'mutants-todo.json'
 export const DONE = 'mutants-done.txt'

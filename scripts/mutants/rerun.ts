@@ -2,7 +2,7 @@
 // it depends. What came of it is appended to a file line by line, so that it outlasts a worker that is killed.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { type RunnerTestCase, TestRunner } from 'vitest'
-import { DONE, TODO } from './messages.ts'
+import { DONE, WANTED } from './messages.ts'
 
 /** A place that is passed this much more often than without the mutant is a loop without an end. */
 const MORE_OFTEN = 100
@@ -26,7 +26,7 @@ Object.assign(globalThis, { __isMutant: isMutant })
 // Tests may put clocks of their own in their place.
 const { setTimeout, clearTimeout } = globalThis
 
-const left = new Set(JSON.parse(readFileSync(TODO, 'utf8')) as number[])
+const left = new Set(JSON.parse(readFileSync(WANTED, 'utf8')) as number[])
 
 export default class extends TestRunner {
   async runTask(test: RunnerTestCase): Promise<void> {

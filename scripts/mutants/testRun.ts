@@ -33,6 +33,9 @@ process.send?.({ failed: null, ms: 0 } satisfies Answer)
 async function answer(host: Vitest, { changed, tests }: Request): Promise<Answer> {
   const startedAtMs = performance.now()
   for (const path of changed) host.invalidateFile(resolve(path))
+  // Failures of earlier runs count for `bail` as well, and would end this one.
+  host.state.filesMap.clear()
+  host.state.idMap.clear()
   const project = host.getRootProject()
   const run = await host.runTestSpecifications(tests.map((path) => project.createSpecification(resolve(path))))
   const module = run.testModules.find((one) => one.state() === 'failed')

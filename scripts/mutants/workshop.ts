@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Answer, DONE, type Request, TODO } from './messages.ts'
+import { type Answer, DONE, type Request, WANTED } from './messages.ts'
 import { type Mutant, mutate } from './operators.ts'
 import { type Numbered, withSwitches } from './switches.ts'
 
@@ -80,7 +80,7 @@ export class Workshop {
     let notes = noted('')
     let isComplete = false
     for (let restarts = 0; restarts < RESTARTS_MAX && performance.now() < untilMs; restarts += 1) {
-      writeFileSync(join(this.#folder, TODO), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
+      writeFileSync(join(this.#folder, WANTED), JSON.stringify([...todo].filter((id) => !notes.isOver(id))))
       const process = (this.#process = await this.#start('rerun'))
       process.send({ changed: [], tests } satisfies Request)
       const answer = await answerOf(process, untilMs - performance.now())
