@@ -2,11 +2,35 @@ import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { allKeys } from '../src/config/schema.ts'
 import { anchorsOf, blocksOf, linksOf, type Page, readPages } from './support/markdown.ts'
+import { readSources } from './tidy/source.ts'
 
 const repository = fileURLToPath(new URL('../', import.meta.url))
 const pages = readPages()
 const textOf = new Map(pages.map(({ path, text }) => [path, text]))
+
+const keys = new Set(allKeys().map(([path]) => path))
+const sections = new Set([...keys].flatMap((key) => [...key.matchAll(/\./g)].map(({ index }) => key.slice(0, index))))
+const metrics = readSources(['src'], /\.ts$/)
+  .map(({ text }) => text)
+  .join('\n')
+
+/** Files, keys and metrics that a page names as code, and that are not there. */
+function unknownNames({ path, text }: Page): string[] {
+  const named = [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
+  return named.filter((name) => isUnknown(name)).map((name) => `${path}: ${name}`)
+}
+
+function isUnknown(name: string): boolean {
+  if (/^(test|src|bench|scripts|native|web|api)\/[\w/.-]+$/.test(name)) return !existsSync(repository + name)
+  // `log.warn` is an event too, `data.message` a field of one, and `sessions.ts` a file of a room.
+  if (/^(?!log\.|data\.)[a-z]+(\.[a-zA-Z]+)+(?<!\.ts)$/.test(name) && sections.has(name.split('.')[0] ?? '')) {
+    return !keys.has(name) && !sections.has(name)
+  }
+  const [metric] = name.match(/^sluice_[a-z_]+/) ?? []
+  return metric !== undefined && !metrics.includes(`'${metric}'`)
+}
 
 /** What is wrong with a link of a page; null when it leads somewhere. */
 function brokenLink(page: Page, link: string): string | null {
@@ -28,6 +52,10 @@ describe('the documentation', () => {
     const listed = linksOf(textOf.get('docs/README.md') ?? '').map((link) => posix.join('docs', link))
     const missing = pages.map(({ path }) => path).filter((path) => /^docs\/.+\//.test(path) && !listed.includes(path))
     expect(missing).toEqual([])
+  })
+
+  test('names no file, configuration key or metric that does not exist', () => {
+    expect(pages.flatMap(unknownNames)).toEqual([])
   })
 
   test('runs its commands, or says why not', () => {
@@ -61,6 +89,16 @@ describe('the readers of pages see', () => {
 
   test('links within the repository, but not those of code or to other hosts', () => {
     expect(linksOf('[a](b.md#c) `[d](e)` [f](https://example.com) [g](#h)')).toEqual(['b.md#c', '#h'])
+  })
+
+  test('names that do not exist', () => {
+    const text =
+      'a `server.port` b `server.prt` `test/nothing.test.ts` `sluice_sessions{action}` `sluice_nothing` `channel.x`'
+    expect(unknownNames({ path: 'a.md', text })).toEqual([
+      'a.md: server.prt',
+      'a.md: test/nothing.test.ts',
+      'a.md: sluice_nothing',
+    ])
   })
 
   test('a link to a page or heading that is missing', () => {
