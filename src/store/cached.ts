@@ -6,41 +6,41 @@ import { compileSnapshot } from '../core/access/snapshot.ts'
 import type { TokenSnapshot } from '../core/access/types.ts'
 import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
 
-/** The file's version costs as much as a decision to ask for, so it is asked for this often at most. */
+/** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */
 const LOOK_EVERY_MS = 5
 
 export interface CachedToken {
   readonly snapshot: TokenSnapshot
-  /** SHA-256 of the value that the token has now, in hex. */
+  /** SHA-256 of the token's current value, in hex. */
   readonly hashHex: string
-  /** The token's value as ASCII bytes: the HMAC key of its self-signed children. Unsealed at first use. */
+  /** The token's value as ASCII bytes: the HMAC key of tokens signed with it. Unsealed at first use. */
   signingKey(): KeyObject
 }
 
-/** What may have changed: one token, who is to be ended, what is on the air; or it is not known what. */
+/** What may have changed: one token, sessions to end (`kick`), a feed, or anything (`all`). */
 export type Changed = { readonly kind: 'token'; readonly id: number } | { readonly kind: 'kick' | 'feed' | 'all' }
 
 export type ChangeListener = (changed: Changed) => void
 
 export interface AccessCacheOptions {
   store: Store
-  /** The value of a token, from its sealed form. */
+  /** Unseals the value of a token. */
   openValue: (sealed: Uint8Array) => string
   clock: Clock
   log: Logger
-  /** Most tokens and secrets kept; the least recently used go first. */
+  /** The most cached tokens; the least recently used are evicted first. */
   maxEntries: number
-  /** How long answers are given from memory after the store was last heard of. After that: StoreUnavailable. */
+  /** How long the cache answers from memory after its last contact with the store. After that: StoreUnavailable. */
   staleMs: number
 }
 
 /**
- * Token snapshots and API secrets in memory, compiled once, forgotten when they change.
+ * Caches compiled token snapshots and API secrets until they change.
  *
- * A change made through this process is seen at once (the command calls `forget…` before it answers). A change by
- * another process on the same SQLite file is seen within five milliseconds, by a look at the file's version.
- * A change by another node on PostgreSQL is seen when its notification or the next poll comes, within two seconds.
- * When the store cannot be reached, what is known is used for `staleMs` and then nothing is admitted any more.
+ * A change by this process takes effect at once (the command calls `forget…` before it answers). A change by another
+ * process on the same SQLite file takes effect within five milliseconds, through the file's version. A change by another
+ * node on PostgreSQL takes effect within two seconds, with its notification or the next poll. While the store is
+ * unavailable, the cache answers for `staleMs`; then nothing is admitted.
  */
 export class AccessCache {
   readonly #store: Store
@@ -53,8 +53,8 @@ export class AccessCache {
   readonly #idByHash: Lru<string, number>
   readonly #secrets: Lru<string, ApiSecret>
   /**
-   * The SHA-256 of values that were good when they were last presented: to hash again costs as much as to decide.
-   * A digest is no proof: whether it still belongs to a token or a secret is looked up each time.
+   * The SHA-256 of values that were valid when last presented: hashing again costs as much as a decision.
+   * A digest proves nothing: each call looks up whether it still belongs to a token or a secret.
    */
   readonly #digests: Lru<string, string>
   #cursor: string | null = null
@@ -81,18 +81,18 @@ export class AccessCache {
   async start(): Promise<void> {
     await this.#catchUp()
     this.#stopWatching = this.#store.watch(() => {
-      // The next look, a second later at most, tries again; staleness is counted from the last one that worked.
+      // The next poll, a second later at most, tries again; staleness counts from the last successful read.
       this.#catchUp().catch((error: unknown) => this.#log.error({ err: error }, 'changes could not be read'))
     })
   }
 
-  /** Waits for changes that are being read, so that the store can be closed without a false alarm. */
+  /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */
   async stop(): Promise<void> {
     this.#stopWatching()
     await this.#catchingUp?.catch(() => undefined)
   }
 
-  /** Calls `listener` after something may have changed, here or elsewhere; it must not throw. Returns what stops it. */
+  /** Calls `listener` after a change may have happened on any node; it must not throw. Returns the function that unsubscribes. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -104,11 +104,11 @@ export class AccessCache {
     const remembered = this.#digests.get(value)
     const hashHex = remembered ?? sha256Hex(value)
     const id = this.#idByHash.get(hashHex)
-    const known = id === undefined ? undefined : this.#tokensById.get(id)
-    // The id stays the same when a token gets a new value, so the value has to be compared, not only found.
-    if (known?.hashHex !== hashHex) return this.#loadByHash(value, hashHex)
-    if (remembered === undefined) this.#digests.set(value, known.hashHex)
-    return known
+    const cached = id === undefined ? undefined : this.#tokensById.get(id)
+    // A token keeps its id when it gets a new value, so compare the value too.
+    if (cached?.hashHex !== hashHex) return this.#loadByHash(value, hashHex)
+    if (remembered === undefined) this.#digests.set(value, cached.hashHex)
+    return cached
   }
 
   async #loadByHash(value: string, hashHex: string): Promise<CachedToken | undefined> {
@@ -127,26 +127,26 @@ export class AccessCache {
     if (this.#mustWait()) return this.#afterCatchUp(() => this.secretByValue(value))
     const remembered = this.#digests.get(value)
     const hashHex = remembered ?? sha256Hex(value)
-    const known = this.#secrets.get(hashHex)
-    if (!known) return this.#loadSecret(hashHex)
+    const cached = this.#secrets.get(hashHex)
+    if (!cached) return this.#loadSecret(hashHex)
     if (remembered === undefined) this.#digests.set(value, hashHex)
-    return known
+    return cached
   }
 
-  /** After a committed change of this token on this node. */
+  /** Call it after a committed change of this token on this node. */
   forgetToken(id: number): void {
     this.#generation++
     this.#tokensById.delete(id)
-    this.#tell({ kind: 'token', id })
+    this.#notify({ kind: 'token', id })
   }
 
-  /** After a committed change of any API secret on this node. There are few: all are forgotten. */
+  /** Call it after a committed change of any API secret on this node. There are few, so it drops all of them. */
   forgetSecrets(): void {
     this.#generation++
     this.#secrets.clear()
   }
 
-  /** Milliseconds since the store was last heard of; for metrics and `/readyz`. */
+  /** Milliseconds since the last contact with the store; for metrics and `/readyz`. */
   silentMs(): number {
     return this.#clock.monotonic() - this.#heardAtMs
   }
@@ -178,7 +178,7 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id)
         if (change.kind === 'secret') this.forgetSecrets()
-        if (change.kind === 'kick' || change.kind === 'feed') this.#tell({ kind: change.kind })
+        if (change.kind === 'kick' || change.kind === 'feed') this.#notify({ kind: change.kind })
       }
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()
@@ -194,16 +194,14 @@ export class AccessCache {
     this.#idByHash.clear()
     this.#digests.clear()
     this.#secrets.clear()
-    this.#tell({ kind: 'all' })
+    this.#notify({ kind: 'all' })
   }
 
-  #tell(what: Changed): void {
+  #notify(what: Changed): void {
     for (const listener of this.#listeners) listener(what)
   }
 
-  /**
-   * Reads a token and keeps it, unless something changed meanwhile: then what was read may be old, and is read again.
-   */
+  /** Reads and caches a token. Reads again when something changed meanwhile, because the result may be old. */
   async #load(find: () => Promise<StoredToken | undefined>, hashHex?: string): Promise<CachedToken | undefined> {
     for (let attempt = 1; ; attempt++) {
       const generation = this.#generation
@@ -215,7 +213,7 @@ export class AccessCache {
         this.#tokensById.set(token.id, cached)
         if (hashHex !== undefined) this.#idByHash.set(hashHex, token.id)
       }
-      // After three rounds under constant change the answer is given but not kept.
+      // After three rounds under constant change, returns the token without caching it.
       if (unchanged || attempt === 3) return cached
     }
   }
@@ -246,7 +244,7 @@ export class AccessCache {
   }
 }
 
-/** A map that forgets what was not used for longest. */
+/** A map that evicts the least recently used entry. */
 class Lru<K, V> {
   readonly #max: number
   readonly #map = new Map<K, V>()
@@ -257,7 +255,7 @@ class Lru<K, V> {
 
   get(key: K): V | undefined {
     const value = this.#map.get(key)
-    // Moving an entry on every hit costs more than it is worth while there is room.
+    // While the map is less than half full, moving an entry on every hit is not worth its cost.
     if (value !== undefined && this.#map.size * 2 > this.#max) {
       this.#map.delete(key)
       this.#map.set(key, value)

@@ -1,17 +1,17 @@
 import type { RunReads, RunTx } from './runs.ts'
 import type { Executor } from './executor.ts'
 import * as events from './tables/channelEvents.ts'
-import * as lives from './tables/engineStates.ts'
+import * as states from './tables/engineStates.ts'
 import * as webhooks from './tables/channelWebhooks.ts'
 import * as runs from './tables/runs.ts'
 import * as schedulers from './tables/schedulers.ts'
 
-/** The reading verbs of runs, schedulers and the live interface's webhooks over one session. */
+/** The reads of runs, schedulers and webhooks of the channels interface on an executor. */
 export function runReadsOf(executor: Executor): RunReads {
   return {
     engineStates: {
-      busy: () => lives.busyEngineStates(executor),
-      get: (engineId) => lives.getEngineState(executor, engineId),
+      busy: () => states.busyEngineStates(executor),
+      get: (engineId) => states.getEngineState(executor, engineId),
     },
     runs: {
       page: (query) => runs.pageRuns(executor, query),
@@ -34,15 +34,15 @@ export function runReadsOf(executor: Executor): RunReads {
   }
 }
 
-/** Their verbs in a transaction. */
+/** The verbs of runs, schedulers and webhooks of the channels interface in a transaction. */
 export function runTxOf(executor: Executor): RunTx {
   return {
     engineStates: {
-      get: (engineId) => lives.getEngineState(executor, engineId),
-      put: (state) => lives.putEngineState(executor, state),
-      take: (engineId, node, leaseMs) => lives.takeEngine(executor, engineId, node, leaseMs),
-      renew: (node, leaseMs) => lives.renewEngines(executor, node, leaseMs),
-      delete: (engineId) => lives.deleteEngineState(executor, engineId),
+      get: (engineId) => states.getEngineState(executor, engineId),
+      put: (state) => states.putEngineState(executor, state),
+      take: (engineId, node, leaseMs) => states.takeEngine(executor, engineId, node, leaseMs),
+      renew: (node, leaseMs) => states.renewEngines(executor, node, leaseMs),
+      delete: (engineId) => states.deleteEngineState(executor, engineId),
     },
     runs: {
       insert: (run) => runs.insertRun(executor, run),

@@ -3,7 +3,7 @@ import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 
-// States in conditions are literals, because a partial index is not known to fit a parameter.
+// States in conditions are literals, because the planner cannot match a partial index with a parameter.
 const PENDING = sql.lit('pending')
 const STARTED = sql.lit('started')
 const WAITING = sql.lit('waiting')
@@ -73,7 +73,7 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
     .returning([...DELIVERY_COLUMNS]),
 )
 
-/** What is sent again is the very bytes of the first time. */
+/** A redelivery sends exactly the bytes of the first attempt. */
 export const copyPayload = statement((db, p: { of: string; id: string }) =>
   db
     .insertInto('delivery_payloads')
@@ -143,7 +143,7 @@ export async function claimDeliveries(
   }))
 }
 
-/** One statement for the rows and one for the bytes, however many start together. */
+/** Uses one statement for the rows and one for the bytes of each slice. */
 export async function startDeliveries(
   executor: Executor,
   node: string,
@@ -169,7 +169,7 @@ export async function startDeliveries(
             body: eb.ref('excluded.body'),
             content_type: eb.ref('excluded.content_type'),
             headers: eb.ref('excluded.headers'),
-            // The bytes say all that the event said.
+            // Clears the event, which the bytes contain.
             data: eb.ref('excluded.data'),
           })),
         ),

@@ -12,18 +12,18 @@ interface Common {
   account_id: string
 }
 
-/** All of them look alike where only the id and the account matter. */
+/** Stands for any of them where only the id and the account matter. */
 type AnyTable = Kysely<{ resources: Common }>
 
-/** How a resource is written into a row and read from it. */
+/** Converts between a resource and its row. */
 interface Shape<Row, T> {
   toRow(value: T): Insertable<Row>
   fromRow(row: Selectable<Row>): T
-  /** Columns that `replace` leaves as they are. */
+  /** Columns that `replace` leaves unchanged. */
   kept: readonly (keyof Row)[]
 }
 
-/** The verbs that every table of resources has, written once. */
+/** The verbs that all tables of resources share. */
 export class ResourceStatements<N extends ResourceName, T extends { id: string }> {
   readonly #table: 'resources'
   readonly #shape: Shape<ChannelTables[N], T>
@@ -46,7 +46,7 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
     )
   }
 
-  /** Rows of any query on this table as resources. */
+  /** Converts rows of any query on this table into resources. */
   read(rows: readonly unknown[]): T[] {
     return rows.map((row) => this.#shape.fromRow(row as Selectable<ChannelTables[N]>))
   }
