@@ -133,7 +133,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     order: 'desc',
     add: async ({ store, accountId }, atMs) => {
       const session = newSession(accountId, atMs)
-      await store.transaction((tx) => tx.sessions.insert(session, 'elsewhere'))
+      await store.transaction((tx) => tx.sessions.insert(session, 'another node'))
       return { id: session.id, key: [session.id] }
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
@@ -247,12 +247,12 @@ export async function newGround(
   sealedNothing = new Uint8Array(seal('key'))
   const channel = newChannel({ accountId, createdAtMs: 0 })
   // An engine with runs, in no list of the tested channel.
-  const elsewhere = newChannel({ accountId, createdAtMs: 0 })
+  const otherChannel = newChannel({ accountId, createdAtMs: 0 })
   const ingest = newIngest(channel, { createdAtMs: 0, secretSealed: sealedNothing })
-  const engine = newEngine(elsewhere, { createdAtMs: 0 })
-  const distribution = newDistribution(elsewhere)
+  const engine = newEngine(otherChannel, { createdAtMs: 0 })
+  const distribution = newDistribution(otherChannel)
   const webhook = await store.transaction(async (tx) => {
-    for (const one of [channel, elsewhere]) await tx.channels.insert(one)
+    for (const one of [channel, otherChannel]) await tx.channels.insert(one)
     await tx.ingests.insert(ingest)
     await tx.engines.insert(engine)
     await tx.distributions.insert(distribution)

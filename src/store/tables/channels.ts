@@ -25,7 +25,7 @@ const channels = new ResourceStatements<'channels', Channel>('channels', {
     status: row.status,
     createdAtMs: row.created_at_ms,
   }),
-  kept: ['status'],
+  unchanged: ['status'],
 })
 
 const setStatus = statement((db, p: { id: string; status: ActiveStatus }) =>

@@ -20,7 +20,7 @@ interface Shape<Row, T> {
   toRow(value: T): Insertable<Row>
   fromRow(row: Selectable<Row>): T
   /** Columns that `replace` leaves unchanged. */
-  kept: readonly (keyof Row)[]
+  unchanged: readonly (keyof Row)[]
 }
 
 /** The verbs that all tables of resources share. */
@@ -65,8 +65,8 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
   }
 
   async replace(executor: Executor, value: T): Promise<void> {
-    const kept = new Set<PropertyKey>(['id', ...this.#shape.kept])
-    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !kept.has(column))
+    const unchanged = new Set<PropertyKey>(['id', ...this.#shape.unchanged])
+    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !unchanged.has(column))
     const row = Object.fromEntries(entries) as Partial<Common>
     await executor.change((db) =>
       (db as unknown as AnyTable).updateTable(this.#table).set(row).where('id', '=', value.id),

@@ -44,7 +44,7 @@ const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers',
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  kept: ['account_id', 'created_at_ms'],
+  unchanged: ['account_id', 'created_at_ms'],
 })
 
 const COLUMNS = {
