@@ -1,15 +1,15 @@
 import type { Action, Protocol, RefusalCode } from '../core/access/types.ts'
 import type { SessionLimitCode } from '../core/sessions/slots.ts'
 
-// The part of the store's interface that the access log needs. Import it from `store.ts`, which is the one door.
+// The store's interface for the access log. Import it from `store.ts`.
 
-/** One recorded decision, or one refusal with its repeats. `id` is 22 time-ordered characters made by the writer. */
+/** One recorded decision, or one refusal with its repeats. The writer creates `id`: 22 time-ordered characters. */
 export interface AccessLogRow {
   id: string
   accountId: string
-  /** Of the first. */
+  /** Time of the first, epoch milliseconds. */
   atMs: number
-  /** `live`: somebody really connected. `check`: a dry run through the API or the command line. */
+  /** `live`: a real connection. `check`: a dry run through the API or the command line. */
   source: 'live' | 'check'
   action: Action
   protocol: Protocol
@@ -22,9 +22,9 @@ export interface AccessLogRow {
   allowed: boolean
   code: RefusalCode | SessionLimitCode | null
   message: string
-  /** How many it stands for. */
+  /** The number of decisions in this row. */
   count: number
-  /** Of the last. */
+  /** Time of the last, epoch milliseconds. */
   lastAtMs: number
 }
 
@@ -35,7 +35,7 @@ export interface AccessLogQuery {
   address?: string
   code?: string
   allowed?: boolean
-  /** Inclusive and exclusive, epoch milliseconds, of the first. */
+  /** Bounds of `atMs`, inclusive and exclusive, epoch milliseconds. */
   fromMs?: number
   untilMs?: number
   /** Rows strictly older than this position; newest first. */
@@ -48,8 +48,8 @@ export interface AccessLogReads {
 }
 
 export interface AccessLogTx {
-  /** Rows that are there already take the new `count` and `lastAtMs`: totals, so that it may be repeated. */
+  /** Inserts rows; an existing one gets the new `count` and `lastAtMs`. Both are totals, so the call is idempotent. */
   append(rows: readonly AccessLogRow[]): Promise<void>
-  /** Deletes at most `limit` rows that are older; answers how many it deleted. */
+  /** Deletes at most `limit` older rows; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -7,41 +7,41 @@ import type { TokenSnapshot } from '../core/access/types.ts'
 import { Lru } from './lru.ts'
 import { StoreUnavailable, type ApiSecret, type Store, type StoredToken } from './store.ts'
 
-/** The file's version costs as much as a decision to ask for, so it is asked for this often at most. */
+/** Reading the version of the SQLite file costs as much as a decision, so the cache reads it at most this often. */
 const LOOK_EVERY_MS = 5
 
 export interface CachedToken {
   readonly snapshot: TokenSnapshot
-  /** SHA-256 of the value that the token has now, in hex. */
+  /** SHA-256 of the token's current value, in hex. */
   readonly hashHex: string
-  /** The token's value as ASCII bytes: the HMAC key of its self-signed children. Unsealed at first use. */
+  /** The token's value as ASCII bytes: the HMAC key of tokens signed with it. Unsealed at first use. */
   signingKey(): KeyObject
 }
 
-/** What may have changed: one token, who is to be ended, what is on the air; or it is not known what. */
+/** What may have changed: one token, sessions to end (`kick`), a feed, or anything (`all`). */
 export type Changed = { readonly kind: 'token'; readonly id: number } | { readonly kind: 'kick' | 'feed' | 'all' }
 
 export type ChangeListener = (changed: Changed) => void
 
 export interface AccessCacheOptions {
   store: Store
-  /** The value of a token, from its sealed form. */
+  /** Unseals the value of a token. */
   openValue: (sealed: Uint8Array) => string
   clock: Clock
   log: Logger
-  /** Most tokens and secrets kept; the least recently used go first. */
+  /** The most cached tokens; the least recently used are evicted first. */
   maxEntries: number
-  /** How long answers are given from memory after the store was last heard of. After that: StoreUnavailable. */
+  /** How long the cache answers from memory after its last contact with the store. After that: StoreUnavailable. */
   staleMs: number
 }
 
 /**
- * Token snapshots and API secrets in memory, compiled once, forgotten when they change.
+ * Caches compiled token snapshots and API secrets until they change.
  *
- * A change made through this process is seen at once (the command calls `forget…` before it answers). A change by
- * another process on the same SQLite file is seen within five milliseconds, by a look at the file's version.
- * A change by another node on PostgreSQL is seen when its notification or the next poll comes, within two seconds.
- * When the store cannot be reached, what is known is used for `staleMs` and then nothing is admitted any more.
+ * A change by this process takes effect at once (the command calls `forget…` before it answers). A change by another
+ * process on the same SQLite file takes effect within five milliseconds, through the file's version. A change by another
+ * node on PostgreSQL takes effect within two seconds, with its notification or the next poll. While the store is
+ * unavailable, the cache answers for `staleMs`; then nothing is admitted.
  */
 export class AccessCache {
   readonly #store: Store
@@ -54,8 +54,8 @@ export class AccessCache {
   readonly #idByHash: Lru<string, number>
   readonly #secrets: Lru<string, ApiSecret>
   /**
-   * The SHA-256 of values that were good when they were last presented: to hash again costs as much as to decide.
-   * A digest is no proof: whether it still belongs to a token or a secret is looked up each time.
+   * The SHA-256 of values that were valid when last presented: hashing again costs as much as a decision.
+   * A digest proves nothing: each call looks up whether it still belongs to a token or a secret.
    */
   readonly #digests: Lru<string, string>
   #cursor: string | null = null
@@ -84,18 +84,18 @@ export class AccessCache {
   async start(): Promise<void> {
     await this.#catchUp()
     this.#stopWatching = this.#store.watch(() => {
-      // The next look, a second later at most, tries again; staleness is counted from the last one that worked.
+      // The next poll, a second later at most, tries again; staleness counts from the last successful read.
       this.#catchUp().catch((error: unknown) => this.#log.error({ err: error }, 'changes could not be read'))
     })
   }
 
-  /** Waits for changes that are being read, so that the store can be closed without a false alarm. */
+  /** Waits for a read of changes that is under way, so that closing the store causes no false warning. */
   async stop(): Promise<void> {
     this.#stopWatching()
     await (this.#behind ?? this.#catchingUp)?.catch(() => undefined)
   }
 
-  /** Calls `listener` after something may have changed, here or elsewhere; it must not throw. Returns what stops it. */
+  /** Calls `listener` after a change may have happened on any node; it must not throw. Returns the function that unsubscribes. */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -134,20 +134,20 @@ export class AccessCache {
     return this.#mayAnswer() ? (this.#cachedSecret(value) ?? 'unknown') : 'unknown'
   }
 
-  /** After a committed change of this token on this node. */
+  /** Call it after a committed change of this token on this node. */
   forgetToken(id: number): void {
     this.#generation++
     this.#tokensById.delete(id)
-    this.#tell({ kind: 'token', id })
+    this.#notify({ kind: 'token', id })
   }
 
-  /** After a committed change of any API secret on this node. There are few: all are forgotten. */
+  /** Call it after a committed change of any API secret on this node. There are few, so it drops all of them. */
   forgetSecrets(): void {
     this.#generation++
     this.#secrets.clear()
   }
 
-  /** Milliseconds since the store was last heard of; for metrics and `/readyz`. */
+  /** Milliseconds since the last contact with the store; for metrics and `/readyz`. */
   silentMs(): number {
     return this.#clock.monotonic() - this.#heardAtMs
   }
@@ -223,7 +223,7 @@ export class AccessCache {
       for (const change of changes) {
         if (change.kind === 'token') this.forgetToken(change.id)
         if (change.kind === 'secret') this.forgetSecrets()
-        if (change.kind === 'kick' || change.kind === 'feed') this.#tell({ kind: change.kind })
+        if (change.kind === 'kick' || change.kind === 'feed') this.#notify({ kind: change.kind })
       }
       this.#cursor = cursor
       this.#heardAtMs = this.#clock.monotonic()
@@ -239,16 +239,14 @@ export class AccessCache {
     this.#idByHash.clear()
     this.#digests.clear()
     this.#secrets.clear()
-    this.#tell({ kind: 'all' })
+    this.#notify({ kind: 'all' })
   }
 
-  #tell(what: Changed): void {
+  #notify(what: Changed): void {
     for (const listener of this.#listeners) listener(what)
   }
 
-  /**
-   * Reads a token and keeps it, unless something changed meanwhile: then what was read may be old, and is read again.
-   */
+  /** Reads and caches a token. Reads again when something changed meanwhile, because the result may be old. */
   async #load(find: () => Promise<StoredToken | undefined>, hashHex?: string): Promise<CachedToken | undefined> {
     for (let attempt = 1; ; attempt++) {
       const generation = this.#generation
@@ -260,7 +258,7 @@ export class AccessCache {
         this.#tokensById.set(token.id, cached)
         if (hashHex !== undefined) this.#idByHash.set(hashHex, token.id)
       }
-      // After three rounds under constant change the answer is given but not kept.
+      // After three rounds under constant change, returns the token without caching it.
       if (unchanged || attempt === 3) return cached
     }
   }

@@ -1,17 +1,17 @@
 import type { AbrLadder, Channel, Distribution, Engine, Ingest, ActiveStatus } from '../core/channels/types.ts'
 
-// The part of the store's interface that live channels need. Import it from `store.ts`, which is the one door.
+// The store's interface for channels. Import it from `store.ts`.
 
 /**
- * An ingest as stored. What is sealed under `ingest:secret` is the stream key of a push, or the source's address of a
- * pull, which may hold a passphrase. A stream key is looked up by its SHA-256.
+ * An ingest as stored. `secretSealed`, sealed under `ingest:secret`, is the stream key of a push or the source address of
+ * a pull, which may contain a passphrase. `keyHash` is the SHA-256 of a stream key, for look-ups.
  */
 export interface StoredIngest extends Ingest {
   secretSealed: Uint8Array
   keyHash: Uint8Array | null
 }
 
-/** A key that viewers' tokens are verified with; what is sealed under `distribution:key` is its text. */
+/** A key to verify viewers' tokens; `keySealed` is its text, sealed under `distribution:key`. */
 export interface DistributionKey {
   id: string
   accountId: string
@@ -21,7 +21,7 @@ export interface DistributionKey {
   createdAtMs: number
 }
 
-/** Where a list that is ordered newest first goes on: after this one. */
+/** A page of a list in descending order of age, newest first, starting after `after`. */
 export interface Newest {
   limit: number
   after?: { atMs: number; id: string }
@@ -37,7 +37,7 @@ export interface ChannelPageQuery extends Newest {
   externalId?: string
 }
 
-/** A list of ingests or engines: of a channel, or of one of its ingests. */
+/** A page of ingests or engines of a channel, or of engines of an ingest. */
 export type ChildListQuery = Newest & ({ channelId: string } | { ingestId: string })
 
 export interface DistributionListQuery {
@@ -46,45 +46,45 @@ export interface DistributionListQuery {
   after?: { name: string; id: string }
 }
 
-/** What was served, to be added to those of the same quarter of an hour. */
+/** Served bytes, to add to the row of the same quarter of an hour. */
 export interface ServedBytes {
   accountId: string
   channelId: string
   distributionId: string
   /** The beginning of the quarter. */
   slotMs: number
-  /** ISO 3166-1 alpha-2, or '' where it is not known. */
+  /** ISO 3166-1 alpha-2, or '' when unknown. */
   country: string
   /** '' for viewers without one. */
   trackingId: string
   bytesOut: number
-  /** How long the segments play that were handed over whole. */
+  /** Duration of the segments that were served completely. */
   viewedMs: number
 }
 
-/** A question about what was served, of a channel or of a distribution. The time is half open. */
+/** A query for served bytes of a channel or a distribution. The time range is half open. */
 export interface ServedQuery {
   channelId?: string
   distributionId?: string
-  /** Only those of these; at least one. */
+  /** Only of these distributions; at least one. */
   distributionIds?: readonly string[]
   fromMs: number
   untilMs: number
-  /** At least one; rows come in the order of these. */
+  /** At least one; also the sort order of the rows. */
   groupBy: readonly ('slotMs' | 'distributionId' | 'country' | 'trackingId')[]
-  /** What `slotMs` is cut to, `offsetMs` east of UTC. */
+  /** Rounds `slotMs` down to multiples of `stepMs`, in a time zone `offsetMs` east of UTC. */
   slot: { stepMs: number; offsetMs: number }
-  /** Only where segments were handed over whole. */
+  /** Only rows with segments that were served completely. */
   viewed?: true
-  /** Only tracking ids behind this one. */
+  /** Only tracking ids after this one. */
   afterTrackingId?: string
   limit: number
 }
 
-/** A sum. What it was not grouped by is 0 or ''. */
+/** A sum. Fields that are not in `groupBy` are 0 or ''. */
 export type ServedSum = Omit<ServedBytes, 'accountId' | 'channelId'>
 
-/** `get` asks for what belongs to the account; what is another's is not there. */
+/** `get` finds only resources of the account. */
 interface Owned<T> {
   get(accountId: string, id: string): Promise<T | undefined>
 }
@@ -103,38 +103,38 @@ export interface ChannelReads {
     OfChannel<StoredIngest> & {
       page(query: Newest & { channelId: string }): Promise<StoredIngest[]>
       findByKeyHash(hash: Uint8Array): Promise<StoredIngest | undefined>
-      /** Of those of these ids that are there and have a key. */
+      /** The key hashes of those of these ingests that exist and have a key. */
       keyHashes(ids: readonly string[]): Promise<Map<string, Uint8Array>>
     }
   engines: Owned<Engine> &
     OfChannel<Engine> & {
       page(query: ChildListQuery): Promise<Engine[]>
-      /** Of all accounts, those that are not stopped: what a restarted server has to bring back or to close. */
+      /** Engines of all accounts that are not stopped: a restarted server has to resume or close them. */
       unstopped(): Promise<Engine[]>
     }
   distributions: Owned<Distribution> &
     OfChannel<Distribution> & {
       /** By name, then id. */
       page(query: DistributionListQuery): Promise<Distribution[]>
-      /** Whosever it is: for those who play it. */
+      /** In any account, for playback. */
       find(id: string): Promise<Distribution | undefined>
     }
   distributionKeys: { list(distributionId: string): Promise<DistributionKey[]> }
   served: {
     sum(query: ServedQuery): Promise<ServedSum[]>
-    /** Whether there is anything of this channel or distribution of the account, which may be deleted. */
+    /** Whether the account has rows of this channel or distribution, which may be deleted meanwhile. */
     exists(accountId: string, of: { channelId: string } | { distributionId: string }): Promise<boolean>
   }
   abrLadders: Owned<AbrLadder> & { list(accountId: string): Promise<AbrLadder[]> }
 }
 
-/** `replace` writes what the owner may change over what is there, and leaves the status alone. */
+/** `replace` overwrites the fields that the owner may change, and leaves the status unchanged. */
 interface OwnedTx<T> extends Owned<T> {
   insert(value: T): Promise<void>
   replace(value: T): Promise<void>
 }
 
-/** Whoever changes something of a channel locks the channel first, so that such changes follow each other. */
+/** A transaction that changes a part of a channel locks the channel first, so that such changes are serialized. */
 export interface ChannelTx {
   channels: OwnedTx<Channel> & {
     /** Reads and locks the row until the transaction ends. */
@@ -153,7 +153,7 @@ export interface ChannelTx {
     }
   distributions: OwnedTx<Distribution> &
     OfChannel<Distribution> & {
-      /** With its keys. */
+      /** Deletes the distribution with its keys. */
       delete(id: string): Promise<void>
     }
   distributionKeys: {
@@ -163,7 +163,7 @@ export interface ChannelTx {
   }
   served: {
     add(rows: readonly ServedBytes[]): Promise<void>
-    /** Answers how many rows went: `limit`, and a few more. */
+    /** Deletes older rows; returns how many: up to `limit` and a few more. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
   abrLadders: OwnedTx<AbrLadder> & {

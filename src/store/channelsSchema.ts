@@ -1,10 +1,10 @@
 import type { IngestType, ActiveStatus } from '../core/channels/types.ts'
 import type { RunTables } from './runsSchema.ts'
 
-/** The tables of live channels, as both engines see them. */
+/** The tables of channels, as both SQL dialects see them. */
 export interface ChannelTables extends RunTables {
   channels: ChannelTable
-  /** One row for each external id of a channel, to be found and to be unique by. */
+  /** One row for each external id of a channel, for look-ups and uniqueness. */
   channel_external_ids: { account_id: string; external_id: string; channel_id: string }
   ingests: IngestTable
   engines: EngineTable
@@ -67,7 +67,7 @@ export interface DistributionTable {
   account_id: string
   channel_id: string
   name: string
-  /** JSON: the rules but the name. */
+  /** JSON: the rules without the name. */
   rules: string
   created_at_ms: number
   updated_at_ms: number

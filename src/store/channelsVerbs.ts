@@ -7,7 +7,7 @@ import * as engines from './tables/engines.ts'
 import * as ingests from './tables/ingests.ts'
 import * as served from './tables/served.ts'
 
-/** The reading verbs of live channels over one session. */
+/** The reads of channels on an executor. */
 export function channelReadsOf(executor: Executor): ChannelReads {
   return {
     channels: {
@@ -45,7 +45,7 @@ export function channelReadsOf(executor: Executor): ChannelReads {
   }
 }
 
-/** The verbs of a transaction over live channels. */
+/** The verbs of channels in a transaction. */
 export function channelTxOf(executor: Executor): ChannelTx {
   return { ...channelParts(executor), ...distributionParts(executor) }
 }

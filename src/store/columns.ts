@@ -1,2 +1,2 @@
-/** What SQLite keeps of a boolean. */
+/** A boolean in SQLite. */
 export type DbBoolean = 0 | 1

@@ -1,6 +1,6 @@
 import { Conflict } from './store.ts'
 
-/** What each unique index guards, in the words of the interface. Keyed as SQLite and as PostgreSQL name it. */
+/** What each unique index guards, in the terms of the interface, by the names that SQLite and PostgreSQL report. */
 const guarded: readonly { columns: string; constraint: string; what: string }[] = [
   { columns: 'accounts.id', constraint: 'accounts_pkey', what: 'An account with this id' },
   { columns: 'secrets.account_id, secrets.name', constraint: 'secrets_name', what: 'A secret with this name' },
@@ -20,7 +20,7 @@ const guarded: readonly { columns: string; constraint: string; what: string }[] 
   },
 ]
 
-/** `columns` as in SQLite's message, `constraint` as PostgreSQL reports it. */
+/** `columns` comes from SQLite's message, `constraint` from PostgreSQL's error. */
 export function conflict(name: { columns: string } | { constraint: string }, cause: unknown): Conflict {
   const entry = guarded.find((g) => ('columns' in name ? g.columns === name.columns : g.constraint === name.constraint))
   return new Conflict(entry?.what ?? 'This value', { cause })

@@ -9,25 +9,25 @@ export interface SqlDialect {
   readonly db: Kysely<DB>
 }
 
-/** A finished query. `name` is set when the text never changes, so that a server may keep it prepared under that name. */
+/** A compiled query. `name` is set when the text never changes, so that a server may prepare it under that name. */
 export interface Query {
   readonly sql: string
   readonly parameters: readonly unknown[]
   readonly name?: string
 }
 
-/** `changed` counts the rows that were written, or returned when the query returns rows. */
+/** `changed` counts the rows that the query wrote or, when it returns rows, returned. */
 export interface QueryAnswer {
   readonly rows: unknown[]
   readonly changed: number
 }
 
-/** A query with named holes, compiled once per engine. */
+/** A query with named parameters, compiled once per SQL dialect. */
 export type Statement<P, R> = (engine: SqlDialect, params: P) => Query & { readonly row?: R }
 
 type Build<R> = (db: Kysely<DB>, engine: DialectName) => Compilable<R>
 
-/** Somewhere to run queries: a connection, a pool, or a transaction. The tables are written against this alone. */
+/** Runs queries on a connection, a pool or a transaction. The tables depend on nothing else. */
 export abstract class Executor {
   readonly engine: SqlDialect
 
@@ -47,7 +47,7 @@ export abstract class Executor {
     return this.execute(statement(this.engine, params)).then((answer) => answer.rows[0] as R | undefined)
   }
 
-  /** Runs a prepared statement; answers how many rows it wrote. */
+  /** Runs a prepared statement; returns how many rows it wrote. */
   run<P>(statement: Statement<P, unknown>, params: P): Promise<number> {
     return this.execute(statement(this.engine, params)).then((answer) => answer.changed)
   }
@@ -57,27 +57,27 @@ export abstract class Executor {
     return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.rows as R[])
   }
 
-  /** Runs a query whose shape depends on its input; answers how many rows it wrote. */
+  /** Runs a query whose shape depends on its input; returns how many rows it wrote. */
   change(build: Build<unknown>): Promise<number> {
     return this.execute(build(this.engine.db, this.engine.name).compile()).then((answer) => answer.changed)
   }
 }
 
-/** Stands for a parameter while a statement is compiled. */
-class Hole {
+/** A placeholder for a parameter while a statement is compiled. */
+class Placeholder {
   readonly name: string
   constructor(name: string) {
     this.name = name
   }
 }
 
-const holes = new Proxy({}, { get: (_, name) => new Hole(String(name)) })
+const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
 
 let statements = 0
 
 /**
- * Compiles a query once per engine, which makes running it nearly as cheap as raw prepared SQL (compiling costs more than
- * the query itself). `build` uses the properties of `params` as values; what they hold comes with each run.
+ * Compiles a query once per SQL dialect, which makes it nearly as cheap as raw prepared SQL (compiling costs more than the
+ * query itself). `build` uses the properties of `params` as values; each run supplies their contents.
  */
 export function statement<P extends object, R>(
   build: (db: Kysely<DB>, params: P, engine: DialectName) => Compilable<R>,
@@ -85,22 +85,22 @@ export function statement<P extends object, R>(
   const name = `sluice_${(statements += 1)}`
   const compiled = new Map<DialectName, Query>()
   return (engine, params) => {
-    let known = compiled.get(engine.name)
-    if (!known) {
-      known = build(engine.db, holes as P, engine.name).compile()
-      compiled.set(engine.name, known)
+    let query = compiled.get(engine.name)
+    if (!query) {
+      query = build(engine.db, placeholders as P, engine.name).compile()
+      compiled.set(engine.name, query)
     }
-    return { sql: known.sql, parameters: fill(known.parameters, params), name }
+    return { sql: query.sql, parameters: fill(query.parameters, params), name }
   }
 }
 
-/** Puts what a run brings into the holes; what was constant in the query stays. */
+/** Replaces the placeholders with the values of a run; constants of the query stay. */
 function fill(parameters: readonly unknown[], params: object): unknown[] {
   const given = params as Record<string, unknown>
-  return parameters.map((value) => (value instanceof Hole ? given[value.name] : value))
+  return parameters.map((value) => (value instanceof Placeholder ? given[value.name] : value))
 }
 
-/** Runs `insert` for slices of `rows`, so that no statement has more parameters than an engine takes. */
+/** Runs `insert` for slices of `rows`, so that no statement exceeds a database's limit of parameters. */
 export async function inSlices<T>(rows: readonly T[], insert: (slice: T[]) => Promise<unknown>): Promise<void> {
   const size = 100
   for (let at = 0; at < rows.length; at += size) await insert(rows.slice(at, at + size))

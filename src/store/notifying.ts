@@ -1,19 +1,19 @@
 import type { Store, Tx } from './store.ts'
 
 /**
- * The same store, that tells after each commit whether there is something new to deliver, so that no command has to
- * remember to. @param announce called when an event was written or a redelivery was asked for; must not throw
+ * Wraps a store to notify after each commit that adds deliveries, so that no command has to.
+ * @param notify called after a commit with an event or a redelivery; must not throw
  */
-export function notifyingStore(store: Store, announce: () => void): Store {
+export function notifyingStore(store: Store, notify: () => void): Store {
   return {
     async transaction(work) {
-      let isNews = false
+      let hasDeliveries = false
       const done = await store.transaction((tx) => {
-        // A transaction may be run again; what counts is the run that is committed.
-        isNews = false
-        return work(listening(tx, () => (isNews = true)))
+        // The store may run a transaction again; only the run that commits counts.
+        hasDeliveries = false
+        return work(listening(tx, () => (hasDeliveries = true)))
       })
-      if (isNews) announce()
+      if (hasDeliveries) notify()
       return done
     },
     read: store.read,
@@ -28,20 +28,20 @@ export function notifyingStore(store: Store, announce: () => void): Store {
   }
 }
 
-function listening(tx: Tx, heard: () => void): Tx {
+function listening(tx: Tx, added: () => void): Tx {
   return {
     ...tx,
     outbox: {
       ...tx.outbox,
       append: (event) => {
-        heard()
+        added()
         return tx.outbox.append(event)
       },
     },
     deliveries: {
       ...tx.deliveries,
       redeliver: (input) => {
-        heard()
+        added()
         return tx.deliveries.redeliver(input)
       },
     },

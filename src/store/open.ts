@@ -10,7 +10,7 @@ export interface StoreOptions {
 }
 
 /**
- * Opens the store, makes what is missing, and brings it to the schema of this code.
+ * Opens the store, creates what is missing, and migrates it to the schema of this version.
  * @throws StoreUnavailable when it cannot be opened
  * @throws DatabaseTooNew when a newer version wrote it
  */
@@ -21,7 +21,7 @@ export async function openStore({ url, log, poolSize = 10 }: StoreOptions): Prom
   return store
 }
 
-// Each engine is loaded when it is wanted: the driver of the other would take memory for nothing.
+// Loads only the driver in use, which saves the memory of the other.
 async function postgres(url: string, poolSize: number, log: StoreLog): Promise<Store> {
   const { openPostgres } = await import('./postgres/store.ts')
   return openPostgres(url, poolSize, log)

@@ -20,7 +20,7 @@ import { usableTokens } from './tables/tokenUsable.ts'
 import { findUser } from './tables/users.ts'
 import { getWebhook, listWebhooks, webhooksOf } from './tables/webhooks.ts'
 
-/** The reading verbs over one session. */
+/** The reads on an executor. */
 export function readsOf(executor: Executor): Reads {
   return {
     ...channelReadsOf(executor),
@@ -51,7 +51,7 @@ export function readsOf(executor: Executor): Reads {
     recordings: {
       get: (accountId, id) => getRecording(executor, accountId, id),
       page: (query) => pageRecordings(executor, query),
-      unfinished: (place) => unfinishedRecordings(executor, place),
+      unfinished: (hostKey) => unfinishedRecordings(executor, hostKey),
     },
     webhooks: {
       get: (accountId, id) => getWebhook(executor, accountId, id),

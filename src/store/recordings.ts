@@ -1,12 +1,12 @@
 import type { Recording } from '../core/recordings/types.ts'
 
-// The part of the store's interface that recordings need. Import it from `store.ts`, which is the one door.
+// The store's interface for recordings. Import it from `store.ts`.
 
 /** A recording as stored. */
 export interface StoredRecording extends Recording {
-  /** The machine and the directory that its files are in. */
+  /** The host key: machine and directory of its files. */
   readonly place: string
-  /** The process that is at it; of an earlier one when that has died. */
+  /** The node that works on it, or that did before it died. */
   readonly node: string
 }
 
@@ -20,19 +20,19 @@ export interface RecordingQuery {
 }
 
 export interface RecordingReads {
-  /** Not those that are being deleted. */
+  /** Excludes recordings that are being deleted. */
   get(accountId: string, id: string): Promise<StoredRecording | undefined>
-  /** Newest first; not those that are being deleted. */
+  /** Newest first; excludes recordings that are being deleted. */
   page(query: RecordingQuery): Promise<StoredRecording[]>
-  /** What a process of this place has begun and not brought to an end: recording, processing, deleting. */
-  unfinished(place: string): Promise<StoredRecording[]>
+  /** Recordings of this host key that are recording, processing or deleting. */
+  unfinished(hostKey: string): Promise<StoredRecording[]>
 }
 
 export interface RecordingTx {
   insert(recording: StoredRecording): Promise<void>
   /** Reads and locks the row until the transaction ends. */
   lock(id: string): Promise<StoredRecording | undefined>
-  /** Writes the whole record over the old one. The row must be locked. */
+  /** Overwrites the whole row, which must be locked. */
   replace(recording: StoredRecording): Promise<void>
   delete(id: string): Promise<void>
 }

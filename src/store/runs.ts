@@ -5,23 +5,23 @@ import type { Health } from '../core/webhooks/types.ts'
 import type { Newest } from './channels.ts'
 import type { Delivery } from './webhooks.ts'
 
-// The part of the store's interface that runs, schedulers and the live interface's webhooks need. Import it from `store.ts`.
+// The store's interface for runs, schedulers and webhooks of the channels interface. Import it from `store.ts`.
 
-/** The part of an engine's life that is not in its record: who runs it, and the run that is open. */
+/** The state of an engine that is not in its own row: the node that runs it, and its open run. */
 export interface StoredEngineState extends Pick<EngineState, 'idleSinceMs' | 'failures' | 'retryAtMs'> {
   engineId: string
   accountId: string
   channelId: string
-  /** Somebody wants it to run: a server that comes back brings it up again. */
+  /** The engine should run: a restarted server starts it again. */
   wanted: boolean
-  /** The process that runs it. */
+  /** The node that runs it. */
   node: string | null
-  /** The lease of that process has run out, by the time of the database. */
+  /** The node's lease has expired, by the time of the database. */
   isExpired: boolean
   runId: string | null
 }
 
-/** What is written of it. The lease is written by `take` and `renew` alone. */
+/** The state as written by `put`. Only `take` and `renew` write the lease. */
 export type EngineStateRecord = Omit<StoredEngineState, 'isExpired'>
 
 /** One start-to-stop period of one engine. */
@@ -33,15 +33,15 @@ export interface Run {
   config: RunConfig
   start: Cause
   stop: Cause | null
-  /** Who asked for it while a scheduler ran it, so that it goes on when the occurrence ends; the `id` of a cause. */
+  /** The cause's `id` of a start request during a scheduled run: the run then continues after the occurrence. */
   keptBy: string | null
   startedAtMs: number
   endedAtMs: number | null
-  /** The last moment at which it is known to have run. */
+  /** The last renewal during the run. */
   heartbeatAtMs: number
 }
 
-/** What the engine was made of when it was started. */
+/** The configuration of the engine when it started. */
 export interface RunConfig {
   ingest: { type: string }
   abrLadderId: string
@@ -49,16 +49,16 @@ export interface RunConfig {
 }
 
 export interface RunQuery extends Newest {
-  /** One of the two. */
+  /** Either `channelId` or `engineId`. */
   channelId?: string
   engineId?: string
   engineIds?: readonly string[]
-  /** Begun after, and ended before, epoch milliseconds. */
+  /** Started after, and ended before, epoch milliseconds. */
   startedAfterMs?: number
   endedBeforeMs?: number
 }
 
-/** Runs of a channel that were open at some moment of a time. */
+/** A query for the runs of a channel that overlap a time range. */
 export interface RunsWithin {
   channelId: string
   fromMs: number
@@ -78,7 +78,7 @@ export interface Scheduler extends Timing, SchedulerState {
   name: string
   enabled: boolean
   channels: readonly ScheduledChannel[]
-  /** When something has to happen next, epoch milliseconds. */
+  /** Time of the next action, epoch milliseconds. */
   nextAtMs: number | null
   createdAtMs: number
   updatedAtMs: number
@@ -101,7 +101,7 @@ export interface SkippedOccurrence extends Occurrence {
   reason: string
 }
 
-/** A webhook of the live interface. `lane` is the number under which deliveries know it. */
+/** A webhook of the channels interface. `lane` is its `webhookId` in deliveries. */
 export interface ChannelWebhook extends Health {
   id: string
   lane: number
@@ -113,24 +113,24 @@ export interface ChannelWebhook extends Health {
   active: boolean
   /** Sealed under `webhook:secret`. */
   secretSealed: Uint8Array
-  /** When it was probed last in a pause, or paused. */
+  /** Last probe during a pause, or the begin of the pause, epoch milliseconds. */
   probedAtMs?: number
   createdAtMs: number
   updatedAtMs: number
 }
 
-/** An attempt that has ended, or was skipped. */
+/** An attempt that ended or was skipped. */
 export interface LoggedAttempt extends Delivery {
-  /** When it began, or was skipped. */
+  /** When it started or was skipped, epoch milliseconds. */
   loggedAtMs: number
   attempt: number
-  /** What was sent; null: nothing was. */
+  /** The body that was sent; null before the first byte. */
   body: Uint8Array | null
-  /** The event's JSON, while there is no body. */
+  /** The event as JSON, while there is no body. */
   data: string
 }
 
-/** Something that happened to a channel or one of its parts, as the outbox had it: `data` is JSON. */
+/** An event of a channel or one of its parts, copied from the outbox. `data` is JSON. */
 export interface ChannelEvent {
   id: string
   accountId: string
@@ -146,7 +146,7 @@ export interface ChannelEventQuery {
   fromMs?: number
   untilMs?: number
   descending: boolean
-  /** Strictly behind it, in the direction of the list. */
+  /** Only events strictly after this one, in the direction of the list. */
   after?: { atMs: number; id: string }
   limit: number
 }
@@ -155,14 +155,14 @@ export interface LogQuery {
   lane: number
   fromMs?: number
   untilMs?: number
-  /** Strictly older. */
+  /** Only attempts strictly older than this one. */
   after?: { atMs: number; id: string }
   limit: number
 }
 
 export interface RunReads {
   engineStates: {
-    /** Of all accounts: those that run, are wanted, or are held by a node. */
+    /** States of all accounts of engines that should run or that a node holds. */
     busy(): Promise<StoredEngineState[]>
     get(engineId: string): Promise<StoredEngineState | undefined>
   }
@@ -171,13 +171,13 @@ export interface RunReads {
     page(query: RunQuery): Promise<Run[]>
     /** Oldest first. */
     within(query: RunsWithin): Promise<Run[]>
-    /** Whether there are any of this channel or engine of the account, which may be deleted. */
+    /** Whether the account has runs of this channel or engine, which may be deleted meanwhile. */
     exist(accountId: string, of: { channelId: string } | { engineId: string }): Promise<boolean>
   }
   schedulers: {
     get(accountId: string, id: string): Promise<Scheduler | undefined>
     page(query: SchedulerQuery): Promise<Scheduler[]>
-    /** Ids with something to do, oldest first. */
+    /** Schedulers whose `nextAtMs` has come, oldest first. */
     due(nowMs: number, limit: number): Promise<{ accountId: string; id: string }[]>
     /** Newest first. */
     skips(schedulerId: string, limit: number): Promise<SkippedOccurrence[]>
@@ -186,9 +186,9 @@ export interface RunReads {
     get(accountId: string, id: string): Promise<ChannelWebhook | undefined>
     /** Newest first. */
     page(query: Newest & { accountId: string }): Promise<ChannelWebhook[]>
-    /** Attempts that have ended, and what was skipped, newest first by `loggedAtMs`. */
+    /** Attempts that ended or were skipped, newest first by `loggedAtMs`. */
     log(query: LogQuery): Promise<LoggedAttempt[]>
-    /** Lanes of those that are paused and active, and have not been probed since. */
+    /** Lanes of active, paused webhooks without a probe since `probedBeforeMs`. */
     probesDue(query: { nowMs: number; probedBeforeMs: number; limit: number }): Promise<number[]>
   }
   channelEvents: {
@@ -200,11 +200,11 @@ export interface RunReads {
 export interface RunTx {
   engineStates: {
     get(engineId: string): Promise<StoredEngineState | undefined>
-    /** Writes all but the lease, which may be renewed meanwhile. Without a node there is no lease. */
+    /** Writes all but the lease, which may be renewed meanwhile. Clears the lease when there is no node. */
     put(state: EngineStateRecord): Promise<void>
-    /** From now on this node runs the engine, with a lease of this length. */
+    /** Assigns the engine to this node, with a lease of this length. */
     take(engineId: string, node: string, leaseMs: number): Promise<void>
-    /** Renews the leases of all engines of a node, and notes that their runs go on. */
+    /** Renews the leases of all engines of a node, and the heartbeats of their runs. */
     renew(node: string, leaseMs: number): Promise<void>
     delete(engineId: string): Promise<void>
   }
@@ -212,9 +212,9 @@ export interface RunTx {
     insert(run: Run): Promise<void>
     get(id: string): Promise<Run | undefined>
     end(id: string, stop: Cause, endedAtMs: number): Promise<void>
-    /** Puts on record who asked for it to go on. */
+    /** Sets `keptBy`. */
     keep(id: string, by: string): Promise<void>
-    /** Those that ended before; answers how many. */
+    /** Deletes at most `limit` runs that ended earlier; returns how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
   schedulers: {
@@ -222,16 +222,16 @@ export interface RunTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<Scheduler | undefined>
     replace(scheduler: Scheduler): Promise<void>
-    /** Those of the account that are not terminated and name this channel; reads and locks them, in the order of their ids. */
+    /** Reads and locks the account's schedulers that are not terminated and name this channel, in the order of their ids. */
     lockNaming(accountId: string, channelId: string): Promise<Scheduler[]>
-    /** With what it skipped. */
+    /** Deletes the scheduler with its skipped occurrences. */
     delete(id: string): Promise<void>
-    /** Active ones of the account, but for this one. */
+    /** The account's active schedulers except this one. */
     otherActive(accountId: string, id: string): Promise<Scheduler[]>
-    /** How many the account has. */
+    /** The number of schedulers of the account. */
     count(accountId: string): Promise<number>
     skip(rows: readonly SkippedOccurrence[]): Promise<void>
-    /** Forgets what was skipped before; answers how many. */
+    /** Deletes at most `limit` older skipped occurrences; returns how many. */
     pruneSkips(beforeMs: number, limit: number): Promise<number>
   }
   channelWebhooks: {
@@ -239,13 +239,13 @@ export interface RunTx {
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<ChannelWebhook | undefined>
     replace(webhook: ChannelWebhook): Promise<void>
-    /** Active ones of an account. */
+    /** The account's active webhooks. */
     active(accountId: string): Promise<ChannelWebhook[]>
     count(accountId: string): Promise<number>
   }
   channelEvents: {
     insert(events: readonly ChannelEvent[]): Promise<void>
-    /** Those that happened before; answers how many. */
+    /** Deletes at most `limit` older events; returns how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
 }

@@ -1,6 +1,6 @@
 import type { DbBoolean } from './columns.ts'
 
-/** The tables of runs and schedulers, as both engines see them. */
+/** The tables of runs and schedulers, as both SQL dialects see them. */
 export interface RunTables {
   engine_states: EngineStateTable
   runs: RunTable
@@ -18,7 +18,7 @@ export interface EngineStateTable {
   idle_since_ms: number | null
   failures: number
   retry_at_ms: number | null
-  /** Who runs it, and until when that node is believed to be alive. */
+  /** The node that runs the engine; `alive_until_ms` is the end of its lease. */
   node: string | null
   alive_until_ms: number | null
   run_id: string | null
@@ -40,7 +40,7 @@ export interface RunTable {
   heartbeat_at_ms: number
 }
 
-/** The names of those who had to do with a run; absent where none of them is known. */
+/** The names of the actors of a run; no row when none is known. */
 export interface RunActorTable {
   run_id: string
   start_name: string | null

@@ -6,7 +6,7 @@ import * as webhooks from './tables/channelWebhooks.ts'
 import * as runs from './tables/runs.ts'
 import * as schedulers from './tables/schedulers.ts'
 
-/** The reading verbs of runs, schedulers and the live interface's webhooks over one session. */
+/** The reads of runs, schedulers and webhooks of the channels interface on an executor. */
 export function runReadsOf(executor: Executor): RunReads {
   return {
     engineStates: {
@@ -34,7 +34,7 @@ export function runReadsOf(executor: Executor): RunReads {
   }
 }
 
-/** Their verbs in a transaction. */
+/** The verbs of runs, schedulers and webhooks of the channels interface in a transaction. */
 export function runTxOf(executor: Executor): RunTx {
   return {
     engineStates: {

@@ -3,8 +3,8 @@ import type { Generated } from 'kysely'
 import type { ChannelTables } from './channelsSchema.ts'
 
 /**
- * Every table, as both engines see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON text,
- * bytes are `Uint8Array`: the few types on which SQLite and PostgreSQL agree.
+ * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
+ * text, bytes are `Uint8Array`: the types that SQLite and PostgreSQL share.
  */
 export interface DB extends ChannelTables {
   accounts: { id: string; name: string; created_at_ms: number }
@@ -12,7 +12,7 @@ export interface DB extends ChannelTables {
   credentials: CredentialTable
   users: { id: Generated<number>; account_id: string; email: string; password_hash: string; created_at_ms: number }
   tokens: TokenTable
-  /** One row per entry of a token's `streams`, to search by. The token row holds the list itself. */
+  /** One row per entry of a token's `streams`, for searches. The token row has the list itself. */
   token_streams: {
     token_id: number
     ord: number
@@ -21,7 +21,7 @@ export interface DB extends ChannelTables {
     stream_name: string
     is_regex: DbBoolean
   }
-  /** How many tokens there are, spread over slots so that concurrent creates do not wait for one row. */
+  /** The number of tokens, spread over slots so that concurrent creates do not wait for one row. */
   token_counts: { account_id: string; kind: string; slot: number; n: number }
   /** `ord` is dense: 1 to the number of bound addresses. */
   bindings: { token_id: number; ord: number; address: string; first_used_at_ms: number; last_used_at_ms: number }
@@ -30,7 +30,7 @@ export interface DB extends ChannelTables {
   outbox: OutboxTable
   webhooks: WebhookTable
   deliveries: DeliveryTable
-  /** By the id of the delivery. `data` is the event's JSON; the rest is what was made of it and sent. */
+  /** By the id of the delivery. `data` is the event as JSON; the other columns are the bytes that were sent. */
   delivery_payloads: {
     id: string
     data: string
@@ -38,19 +38,19 @@ export interface DB extends ChannelTables {
     content_type: string | null
     headers: string | null
   }
-  /** Who sends, and until when it is believed to be alive. */
+  /** Nodes that send deliveries; `alive_until_ms` is the end of the lease. */
   delivery_nodes: { id: string; alive_until_ms: number }
-  /** Processes that serve. */
+  /** Processes that serve; `place` is the host key. */
   nodes: { id: string; place: string; pid: number; seen_at_ms: number; alive_until_ms: number; url: string | null }
   sessions: SessionTable
   feeds: FeedTable
-  /** By stream: when somebody tried to view it in vain, and whether it has, or just had, viewers. */
+  /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
   usage_hourly: UsageTable
   recordings: RecordingTable
   audit: AuditTable
   access_log: AccessLogTable
-  /** Single numbers: `changes_floor` (the last position that was pruned) and `ping` (written to prove that writing works). */
+  /** Single numbers: `changes_floor` (the last pruned position) and `ping` (written to test that the database is writable). */
   meta: { key: string; value: number }
 }
 
@@ -138,7 +138,7 @@ export interface WebhookTable {
   disabled_until_ms: number | null
   disabled_reason: string | null
   added_at_ms: number
-  /** `wh_…`: a webhook of the live interface, to which the rest belongs; null: one of the token interface. */
+  /** `wh_…`: a webhook of the channels interface, which uses the columns from here on; null: one of the token interface. */
   public_id: string | null
   name: string | null
   description: string | null
@@ -146,7 +146,7 @@ export interface WebhookTable {
   events: string | null
   active: DbBoolean | null
   updated_at_ms: number | null
-  /** When it was probed last in a pause, or paused. */
+  /** Last probe during a pause, or the begin of the pause. */
   probed_at_ms: number | null
 }
 
@@ -167,11 +167,11 @@ export interface DeliveryTable {
   answer: string | null
   error: string | null
   redelivery_of: string | null
-  /** Who started it. */
+  /** The node that started it. */
   node: string | null
-  /** 1, 2, … to webhooks of the live interface; null: it is never tried again. */
+  /** 1, 2, … for webhooks of the channels interface; null: Sluice never retries it. */
   attempt: number | null
-  /** While it is `waiting`. */
+  /** The end of the wait in the state `waiting`. */
   not_before_ms: number | null
 }
 
@@ -193,7 +193,7 @@ export interface SessionTable {
   started_at_ms: number
   ended_at_ms: number | null
   end_reason: string | null
-  /** Why it is to be ended. */
+  /** Why the session must end; null: it need not. */
   kick: string | null
   bytes_in: number
   bytes_out: number
@@ -204,7 +204,7 @@ export interface FeedTable {
   session_id: string
   account_id: string
   stream_name: string
-  /** Empty: the source without a name. */
+  /** Empty: the source without an id. */
   source: string
   token_id: number
   secured: DbBoolean
@@ -274,6 +274,6 @@ export interface AccessLogTable {
   code: string | null
   message: string
   count: number
-  /** Null: of one that was written by an earlier version, and never repeated. */
+  /** Null in rows of earlier versions, which were never repeated. */
   last_at_ms: number | null
 }

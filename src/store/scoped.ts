@@ -1,8 +1,8 @@
 import { type QueryAnswer, type Query, Executor } from './executor.ts'
 
 /**
- * The session a transaction's work sees. It refuses use after the end, and remembers a failed statement: PostgreSQL gives
- * up the whole transaction then, so work that swallowed the error must not be told that it was committed.
+ * The executor that a transaction's work gets. Refuses use after the end, and remembers a failed statement: PostgreSQL then
+ * aborts the whole transaction, so work that swallowed the error must not see a commit.
  */
 export class ScopedSession extends Executor {
   readonly #inner: Executor

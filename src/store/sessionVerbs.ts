@@ -29,7 +29,7 @@ import { countUsage, endSessions } from './tables/usage.ts'
 import { pruneUsage, sumUsage } from './tables/usageReads.ts'
 import { beginViewing, idleStreams, desertStream, noteAttempt, pruneViewing } from './tables/viewing.ts'
 
-/** The verbs of live sessions inside a transaction. */
+/** The verbs of sessions in a transaction. */
 export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({
   nodes: {
     insert: (node, leaseMs) => insertNode(executor, node, leaseMs),
@@ -39,7 +39,7 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
     delete: (id) => deleteNode(executor, id),
   },
   sessions: {
-    insert: (live, node) => insertSession(executor, live, node),
+    insert: (session, node) => insertSession(executor, session, node),
     attach: (id, feedId) => attachFeed(executor, id, feedId),
     end: (ends) => endSessions(executor, ends),
     endOfNode: (node, end) => endSessionsOfNode(executor, node, end),
@@ -65,7 +65,7 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
   usage: { prune: (beforeMs, limit) => pruneUsage(executor, beforeMs, limit) },
 })
 
-/** The reading verbs of live sessions. */
+/** The reads of sessions. */
 export const sessionReadsOf = (
   executor: Executor,
 ): Pick<Reads, 'nodes' | 'sessions' | 'feeds' | 'viewing' | 'usage'> => ({

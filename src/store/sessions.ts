@@ -2,17 +2,17 @@ import type { SessionEndReason } from '../core/sessions/endReason.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 
-// The part of the store's interface that live sessions need. Import it from `store.ts`, which is the one door.
+// The store's interface for sessions. Import it from `store.ts`.
 
 /** A session as stored. */
 export interface StoredSession extends Session, Bytes {
-  /** Who holds the connection. */
+  /** The node that has the connection. */
   readonly node: string
-  /** Of a publisher whose media has begun. */
+  /** The feed of a publisher whose media has begun. */
   readonly feedId: string | null
   readonly endedAtMs: number | null
   readonly endReason: SessionEndReason | null
-  /** Why it is to be ended; the node that holds it will do so. */
+  /** Why it must end; its node ends it. */
   readonly kick: SessionEndReason | null
 }
 
@@ -24,7 +24,7 @@ export interface EndedFeed extends StoredFeed {
   readonly endedAtMs: number
 }
 
-/** Who is on. All given filters hold. */
+/** A page of active sessions that match all given filters. */
 export interface SessionQuery {
   readonly accountId: string
   readonly tokenId?: number
@@ -37,22 +37,22 @@ export interface SessionQuery {
   readonly limit: number
 }
 
-/** A process that begins to serve. */
+/** A process that starts to serve. */
 export interface NewNode {
   /** New at each start. */
   readonly id: string
-  /** The machine and the data directory: a process that starts there knows which others of that place are dead. */
+  /** The host key: machine and data directory. A process with the same one can tell which others are dead. */
   readonly place: string
   readonly pid: number
-  /** Where clients reach it; null when that was not configured. */
+  /** The address for clients; null when it is not configured. */
   readonly url: string | null
 }
 
-/** A process that serves. Times are those of the database. */
+/** A process that serves. Times are by the clock of the database. */
 export interface Node extends NewNode {
-  /** When its lease was last renewed. */
+  /** The last renewal of its lease. */
   readonly seenAtMs: number
-  /** Its lease has run out. */
+  /** Its lease has expired. */
   readonly isExpired: boolean
 }
 
@@ -62,7 +62,7 @@ export interface SessionScope {
   readonly streamName?: string
 }
 
-/** How a session ended: its last totals, when, and why. */
+/** The end of a session: its last totals, the time and the reason. */
 export interface SessionEnd extends Bytes {
   readonly id: string
   readonly atMs: number
@@ -74,13 +74,13 @@ export interface Stream {
   readonly streamName: string
 }
 
-/** A question for sums of usage. The time is half open; what is named must match. */
+/** A query for sums of usage. The time range is half open; all given filters apply. */
 export interface UsageQuery {
   readonly accountId: string
   readonly fromMs: number
   readonly untilMs: number
   readonly groupBy: readonly ('slot' | 'streamName' | 'trackingId' | 'country')[]
-  /** How long a slot is. */
+  /** The length of a slot. */
   readonly slot: 'hour' | 'day'
   readonly streamNames?: readonly string[]
   readonly trackingIds?: readonly string[]
@@ -88,36 +88,36 @@ export interface UsageQuery {
 }
 
 export interface UsageReads {
-  /** Sorted by what they are grouped by; fields that are not grouped by are empty or 0. */
+  /** Sorted by `groupBy`; fields that are not in it are empty or 0. */
   sum(query: UsageQuery): Promise<UsageRow[]>
 }
 
 export interface UsageTx {
-  /** Deletes at most `limit` hours that began earlier; answers how many rows it deleted. */
+  /** Deletes at most `limit` rows of earlier hours; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface SessionReads {
   get(id: string): Promise<StoredSession | undefined>
-  /** Those that are on, newest first. */
+  /** Active sessions, newest first. */
   page(query: SessionQuery): Promise<StoredSession[]>
-  /** How many are on. */
+  /** The number of active sessions. */
   count(scope: SessionScope): Promise<number>
-  /** Sessions of a node that are to be ended. */
+  /** Sessions of a node that must end. */
   kicked(node: string, limit: number): Promise<{ id: string; reason: SessionEndReason }[]>
 }
 
-/** A feed of another node, with the address at which clients reach that. */
+/** A feed of another node, with that node's address for clients. */
 export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
 
 export interface FeedReads {
-  /** The tokens of the feeds that are on the air, on all nodes; of one stream, or of all of the account. Ascending. */
+  /** The tokens of feeds on the air at all nodes, of one stream or of the whole account. Ascending. */
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
-  /** On the air, on all nodes, oldest first. */
+  /** Feeds on the air at all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
-  /** Those of all other nodes, oldest first. */
+  /** Feeds on the air at all nodes except `node`, oldest first. */
   remote(node: string, limit: number): Promise<RemoteFeed[]>
-  /** Those of one stream at other nodes, oldest first. */
+  /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }
 
@@ -131,15 +131,15 @@ export interface ViewingReads {
 }
 
 export interface NodeTx {
-  /** With a lease of this length, from now on. */
+  /** Inserts the node with a lease of this length. */
   insert(node: NewNode, leaseMs: number): Promise<void>
-  /** Renews the lease. False: the node was given up, and its sessions are ended. */
+  /** Renews the lease. False: the node was given up, and its sessions have ended. */
   renew(id: string, leaseMs: number): Promise<boolean>
-  /** Keeps others from giving the node up until the transaction ends. False: it was given up. */
+  /** Locks the node, so that no other can give it up until the transaction ends. False: it was given up. */
   lockShared(id: string): Promise<boolean>
   /**
-   * Locks a node whose lease has run out, or that is known to be dead, and gives it up for good: its lease is never
-   * renewed again. Answers when it was last seen; undefined: it lives, is gone, or another node is at it.
+   * Locks a node whose lease has expired, or that is known to be dead, and gives it up: its lease is never renewed again.
+   * Returns the last renewal. Undefined: the node is alive or deleted, or another node is giving it up.
    */
   giveUp(id: string, isKnownDead: boolean): Promise<number | undefined>
   delete(id: string): Promise<void>
@@ -147,47 +147,47 @@ export interface NodeTx {
 
 export interface SessionTx {
   insert(session: Session, node: string): Promise<void>
-  /** Notes that the session's media has begun. Undefined: it has ended. */
+  /** Sets the session's feed when its media begins. Undefined: the session has ended. */
   attach(id: string, feedId: string): Promise<StoredSession | undefined>
-  /** Ends those of the sessions that are on, with their last totals, which count as by `count`. */
+  /** Ends those of the sessions that are active, and counts their last totals as `count` does. */
   end(ends: readonly SessionEnd[]): Promise<void>
-  /** Ends at most `limit` sessions of a node, publishers first; answers how many. None ends before it began. */
+  /** Ends at most `limit` sessions of a node, publishers first; returns how many. No session ends before it began. */
   endOfNode(node: string, end: { atMs: number; reason: SessionEndReason; limit: number }): Promise<number>
-  /** Asks its node to end a session that is on. Undefined: it was asked before, or there is none. */
+  /** Asks its node to end an active session. Undefined: it was asked before, or there is no such session. */
   kick(which: { accountId: string; id: string }, reason: SessionEndReason): Promise<StoredSession | undefined>
-  /** Asks the nodes to end at most `limit` sessions of a scope; answers how many were not asked before. */
+  /** Asks the nodes to end at most `limit` sessions of a scope; returns for how many this is the first request. */
   kickAll(scope: SessionScope, reason: SessionEndReason, limit: number): Promise<number>
   /**
-   * Writes totals and adds what is new in them to the hour of `atMs`, by stream, protocol, token, tracking id and
-   * country. Totals only rise: to write the same ones again changes nothing. Answers the ids of those that had ended.
-   * The hours are shared by all nodes: let this be the last of its transaction, so that they are held for a moment only.
+   * Writes totals, and adds their increase to the hour of `atMs`, by stream, protocol, token, tracking id and country.
+   * Idempotent, because totals only rise. Returns the ids of sessions that had ended. All nodes share the rows of the
+   * hours, so call it last in a transaction: the locks are then short.
    */
   count(totals: readonly (Bytes & { id: string })[], atMs: number): Promise<string[]>
-  /** Deletes at most `limit` sessions and feeds that ended earlier; answers how many. */
+  /** Deletes at most `limit` sessions and feeds that ended earlier; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface FeedTx {
   /** @throws Conflict when the source is on the air */
   insert(feed: StoredFeed): Promise<void>
-  /** Those of a stream that are on the air; nobody begins one of it until the transaction ends. */
+  /** The feeds of a stream on the air; locks the stream, so that no feed of it begins until the transaction ends. */
   lockOpen(stream: Stream): Promise<StoredFeed[]>
-  /** When a feed of the stream ended last; null: never, as far as is known. */
+  /** The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. */
   lastEnd(stream: Stream): Promise<number | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
-  /** Ends the feeds of sessions that have one on the air. */
+  /** Ends the feeds on the air of these sessions. */
   endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]>
-  /** Ends all of a node, none before it began. */
+  /** Ends all feeds of a node. No feed ends before it began. */
   endOfNode(node: string, atMs: number): Promise<EndedFeed[]>
 }
 
 export interface ViewingTx {
-  /** True at most once per `quietMs` and stream: tell of this attempt. */
+  /** Saves an attempt to view. True at most once per `quietMs` and stream: emit an event for it. */
   attempt(stream: Stream, atMs: number, quietMs: number): Promise<boolean>
-  /** Somebody views. True for the first since the stream had no viewers. */
+  /** A viewer begins. True for the first one after the stream had none. */
   begin(stream: Stream): Promise<boolean>
-  /** True once, when the last viewer left before this time and none has come. */
+  /** Marks a stream as idle. True once, when the last viewer left before this time and none has come since. */
   desert(stream: Stream, beforeMs: number): Promise<boolean>
-  /** Forgets attempts that are older. */
+  /** Deletes older attempts. */
   prune(beforeMs: number): Promise<number>
 }

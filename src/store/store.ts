@@ -61,14 +61,14 @@ export type {
 } from './channels.ts'
 
 /**
- * The one door to what Sluice remembers. SQLite and PostgreSQL implement it; nothing above knows which one it is.
- * Every promise of every verb is checked by `test/conformance/store.ts` on both.
+ * The interface to all stored data. SQLite and PostgreSQL implement it; callers do not know which one they use.
+ * `test/conformance/store.ts` checks every verb on both.
  */
 export interface Store {
   /**
    * Runs `work` in one durable transaction: all of it is on disk when the promise resolves, none of it when it rejects.
-   * `work` awaits nothing but verbs of `tx`, and must not use the store itself (it would wait for itself).
-   * Concurrent transactions may be committed together; one that throws does not touch the others.
+   * `work` may await only verbs of `tx`, and must not use the store itself (it would wait for itself).
+   * Concurrent transactions may share a commit; one that throws does not affect the others.
    * @throws StoreUnavailable when the database cannot be reached or cannot write (disk full, connection lost)
    * @throws Conflict when a unique value exists already
    */
@@ -77,31 +77,31 @@ export interface Store {
   readonly read: Reads
   /**
    * Calls `listener` when another node or process may have committed a change of a token or secret, and at least every
-   * second. Returns the function that stops it. What changed is asked with `changesSince`.
+   * second. Returns the function that unsubscribes. Read what changed with `changesSince`.
    */
   watch(listener: () => void): () => void
-  /** True when somebody outside this process may have committed since the last call. Cheap (a microsecond) and synchronous;
-   * a store that cannot know returns false and relies on `watch`. */
+  /** True when another process may have committed since the last call. Cheap (a microsecond) and synchronous; a store that
+   * cannot know returns false and relies on `watch`. */
   changedRemotely(): boolean
-  /** Changes committed after `cursor` (null: none, only the present position). May repeat a change, never misses one;
-   * `reset` is true when the position is too old to answer and everything cached must be dropped. */
+  /** Changes committed after `cursor` (null: none, only the current position). May repeat a change, but never misses one.
+   * `reset` is true when the position is too old: then drop everything cached. */
   changesSince(cursor: string | null): Promise<{ changes: Change[]; cursor: string; reset: boolean }>
-  /** The disk that the data is on; null: that of a database server, which cannot be asked. */
+  /** Space on the disk of the data; null for a database server, which does not report it. */
   diskSpace(): Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
   /** Rejects with StoreUnavailable when a read or a write would. */
   ping(): Promise<void>
   /** The time of the database, epoch milliseconds. With SQLite that is the clock of this machine. */
   time(): Promise<number>
-  /** Null where there are none. */
+  /** Null with SQLite, which has no server. */
   connections(): Promise<PoolConnections | null>
   /** Finishes what is queued, then closes. Idempotent. */
   close(): Promise<void>
 }
 
-/** The database cannot be reached or cannot write now. Becomes a 503 with Retry-After; nothing was written. */
+/** The database is unreachable or cannot write. Nothing was written. The API answers 503 with Retry-After. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
-  /** There is no room left on its disk. */
+  /** Its disk is full. */
   readonly isDiskFull: boolean
 
   constructor(message: string, { isDiskFull = false, ...options }: ErrorOptions & { isDiskFull?: boolean } = {}) {
@@ -110,7 +110,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** A unique value exists already. `what` names it in the words of the interface. */
+/** A unique value exists already. `what` names it in the terms of the interface. */
 export class Conflict extends Error {
   override readonly name = 'Conflict'
   readonly what: string
@@ -121,8 +121,8 @@ export class Conflict extends Error {
 }
 
 /**
- * What may have to be forgotten: one token, one API secret, or one credential. `kick`: sessions are to be ended; `feed`:
- * a feed began or ended (both without an id: they are looked up).
+ * A change that caches must follow: of one token, API secret or credential. `kick`: sessions must end; `feed`: a feed
+ * began or ended. Both have no id: the reader looks them up.
  */
 export interface Change {
   readonly kind: 'token' | 'secret' | 'credential' | 'kick' | 'feed'
@@ -141,13 +141,13 @@ export interface ApiSecret {
   id: number
   accountId: string
   name: string
-  /** The last four characters, so that people can tell secrets apart. */
+  /** The last four characters, so that users can tell secrets apart. */
   hint: string
   createdAtMs: number
   refreshedAtMs: number | null
 }
 
-/** A v2 Basic credential: `key` is public, the secret is kept as SHA-256. */
+/** A Basic credential of the channels interface: `key` is public, the secret is stored as SHA-256. */
 export interface StoredCredential {
   id: number
   accountId: string
@@ -165,7 +165,7 @@ export interface User {
   createdAtMs: number
 }
 
-/** A token as stored: the record, and the value twice: hashed to be found, sealed to be shown and to sign. */
+/** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {
   valueHash: Uint8Array
   valueSealed: Uint8Array
@@ -185,16 +185,16 @@ export interface TokenListQuery {
   descending: boolean
   offset: number
   limit: number
-  /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Tokens with a regex entry are left out. */
+  /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Excludes tokens with a regex entry. */
   match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
 }
 
-/** An event on its way to webhooks; written in the transaction of the change that caused it. */
+/** An event for webhooks, written in the transaction of the change that caused it. */
 export interface OutboxEvent {
   accountId: string
   type: string
   event: string
-  /** What a webhook's filter is matched against: a stream name or a transcoder name. */
+  /** The name that a webhook's filter must match: of a stream or a transcoder. */
   subject: string | null
   /** JSON. */
   data: string
@@ -216,11 +216,11 @@ export interface AuditRow {
   after: string | null
 }
 
-/** Reads answer undefined for what does not exist; they never throw for it. */
+/** Reads return undefined for what does not exist; they do not throw for it. */
 export interface Reads extends ChannelReads, RunReads {
   accounts: {
     get(id: string): Promise<Account | undefined>
-    /** By creation, then id. */
+    /** Ordered by creation, then id. */
     list(): Promise<Account[]>
   }
   secrets: {
@@ -237,11 +237,11 @@ export interface Reads extends ChannelReads, RunReads {
   tokens: {
     get(id: number): Promise<StoredToken | undefined>
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
-    /** One page by offset, ties broken by id. The same cost near both ends. */
+    /** One page by offset; ties are ordered by id. Costs the same near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
     count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
-    /** Publish tokens that could be used now, active and not expired, and that name the stream exactly or have patterns
-     * (`patterns` holds theirs; the caller matches them). By id. */
+    /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
+     * the caller matches them). Ordered by id. */
     usable(
       accountId: string,
       nowMs: number,
@@ -249,7 +249,7 @@ export interface Reads extends ChannelReads, RunReads {
     ): Promise<{ id: number; secured: boolean; exact: boolean; patterns: string[] }[]>
   }
   bindings: {
-    /** In the order in which they were bound. */
+    /** In the order of binding. */
     list(tokenId: number): Promise<BoundAddress[]>
   }
   revocations: {
@@ -257,7 +257,7 @@ export interface Reads extends ChannelReads, RunReads {
   }
   accessLog: AccessLogReads
   outbox: {
-    /** Oldest first; for the delivery rooms and for tests. */
+    /** Oldest first; for delivery and for tests. */
     pending(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
   webhooks: WebhookReads
@@ -274,7 +274,7 @@ export interface Reads extends ChannelReads, RunReads {
   }
 }
 
-/** The verbs inside a transaction: they see what the transaction wrote. */
+/** The verbs in a transaction: they see what the transaction wrote. */
 export interface Tx extends ChannelTx, RunTx {
   accounts: {
     insert(account: Account): Promise<void>
@@ -284,7 +284,7 @@ export interface Tx extends ChannelTx, RunTx {
     /** @throws Conflict when the account has a secret of this name */
     insert(secret: Omit<ApiSecret, 'id'> & { hash: Uint8Array }): Promise<ApiSecret>
     get(accountId: string, id: number): Promise<ApiSecret | undefined>
-    /** Gives the secret a new value; the old one is gone. */
+    /** Gives the secret a new value; the old one becomes invalid. */
     replace(id: number, hash: Uint8Array, hint: string, atMs: number): Promise<void>
     delete(id: number): Promise<void>
   }
@@ -294,7 +294,7 @@ export interface Tx extends ChannelTx, RunTx {
     delete(id: number): Promise<void>
   }
   users: {
-    /** @throws Conflict when the address is taken */
+    /** @throws Conflict when a user has this address */
     insert(user: Omit<User, 'id'>): Promise<User>
   }
   tokens: {
@@ -302,17 +302,17 @@ export interface Tx extends ChannelTx, RunTx {
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, kind: TokenKind, id: number): Promise<StoredToken | undefined>
-    /** The version and value of a token, which nobody changes until the transaction ends; undefined: it is gone. */
+    /** Reads version and value of a token, and locks it against changes until the transaction ends. Undefined: deleted. */
     lockShared(id: number): Promise<Pick<StoredToken, 'version' | 'valueHash'> | undefined>
-    /** Writes the whole record over the old one and raises its version by one. The row must be locked. */
+    /** Overwrites the whole row and raises its version by one. The row must be locked. */
     replace(token: StoredToken): Promise<StoredToken>
-    /** Removes the token with its streams, bindings and revocations. */
+    /** Deletes the token with its streams, bindings and revocations. */
     delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
   }
   bindings: {
     /**
      * Binds `address` unless `limit` others are bound. Exact under any concurrency and with many nodes.
-     * `changed`: the token is not the version that was decided on (or is gone): decide again.
+     * `changed`: the token has another version than the one that was evaluated, or is deleted: evaluate again.
      */
     bind(input: {
       tokenId: number
@@ -321,10 +321,10 @@ export interface Tx extends ChannelTx, RunTx {
       limit: number
       atMs: number
     }): Promise<'bound' | 'known' | 'full' | 'changed'>
-    /** Keeps the `count` addresses that were bound first. */
+    /** Removes all but the `count` addresses that were bound first. */
     keepEarliest(tokenId: number, count: number): Promise<void>
     clear(tokenId: number): Promise<number>
-    /** Moves the last use of addresses that are still bound forward, never back. */
+    /** Raises the last use of addresses that are still bound; never lowers it. */
     touch(uses: readonly { tokenId: number; address: string; atMs: number }[]): Promise<void>
   }
   revocations: {
@@ -334,14 +334,14 @@ export interface Tx extends ChannelTx, RunTx {
     clear(tokenId: number): Promise<void>
   }
   changes: {
-    /** Tells every node, after commit, to forget what it knows of this. */
+    /** Makes every node drop its cached entry after the commit. */
     append(change: Change & { atMs: number }): Promise<void>
-    /** Drops entries older than this; readers that are further behind get `reset`. */
+    /** Deletes older entries; readers that are further behind get `reset`. */
     prune(beforeMs: number): Promise<number>
   }
   outbox: {
     append(event: OutboxEvent): Promise<number>
-    /** Removes the oldest events that no other node is taking, and answers them. */
+    /** Removes and returns the oldest events that no other node is taking. */
     take(limit: number): Promise<(OutboxEvent & { id: number })[]>
   }
   webhooks: WebhookTx
@@ -352,17 +352,17 @@ export interface Tx extends ChannelTx, RunTx {
   recordings: RecordingTx
   usage: UsageTx
   deliveries: DeliveryTx
-  /** Takes the sources of pulls out of records of earlier versions, of at most so many; answers how many it looked at. */
+  /** Removes the sources of pulls from at most `limit` rows of earlier versions; returns how many rows it checked. */
   leftSources: {
     ofAudit(limit: number): Promise<number>
     ofRuns(limit: number): Promise<number>
-    /** Of deliveries that were made before, each once. */
+    /** Checks older deliveries, each once. */
     ofDeliveries(untilMs: number, limit: number): Promise<number>
     ofEngines(): Promise<void>
   }
   audit: {
     append(row: AuditRow): Promise<void>
-    /** Deletes at most `limit` rows that are older, oldest first; answers how many it deleted. */
+    /** Deletes at most `limit` older rows, oldest first; returns how many. */
     prune(beforeMs: number, limit: number): Promise<number>
   }
   accessLog: AccessLogTx

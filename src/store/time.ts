@@ -1,22 +1,22 @@
 import type { Clock } from '../base/clock.ts'
 import type { Store } from './store.ts'
 
-/** The time of the database may be this much off what our own monotonic clock says, and has not jumped. */
+/** A smaller deviation of the database's time from the monotonic clock is not a jump. */
 const UNEVEN_MS = 1_000
-/** And this part of the time since the last look: clocks are slewed by half of that at most. */
+/** Further tolerance, as a share of the time since the last reading: slewing changes a clock by at most half of it. */
 const DRIFT = 0.001
 
 interface Look {
   /** The time of the database, epoch milliseconds. */
   readonly timeMs: number
-  /** When it was read, between these two; monotonic milliseconds. */
+  /** The reading happened between these two; monotonic milliseconds. */
   readonly askedAtMs: number
   readonly answeredAtMs: number
 }
 
 /**
- * The time of the database, which all nodes share. `clock` is the machine's clock, put right by it: a node whose clock is
- * wrong then dates, expires and schedules like all others. Between two looks it runs as the machine's does.
+ * The time of the database, which all nodes share. `clock` corrects the machine's clock by it, so that a node with a wrong
+ * clock dates, expires and schedules like the others. Between two readings it runs like the machine's.
  */
 export class DatabaseTime {
   readonly clock: Clock
@@ -41,21 +41,21 @@ export class DatabaseTime {
     return this.#offsetMs
   }
 
-  /** Sets the clock. @throws StoreUnavailable: it runs on as it was */
+  /** Reads the time and corrects the clock. @throws StoreUnavailable: the correction stays as it was */
   async look(): Promise<void> {
-    const [asked, askedAtMs] = [this.#machine.now(), this.#machine.monotonic()]
+    const [beforeMs, askedAtMs] = [this.#machine.now(), this.#machine.monotonic()]
     const timeMs = await this.#store.time()
-    const [answered, answeredAtMs] = [this.#machine.now(), this.#machine.monotonic()]
-    // The answer was true at some moment between the two, so a slow one tells little, and moves the clock little.
-    this.#offsetMs = Math.round(Math.min(Math.max(this.#offsetMs, timeMs - answered), timeMs - asked))
+    const [afterMs, answeredAtMs] = [this.#machine.now(), this.#machine.monotonic()]
+    // The reading was true at some moment between the two, so a slow one is less precise and moves the clock less.
+    this.#offsetMs = Math.round(Math.min(Math.max(this.#offsetMs, timeMs - afterMs), timeMs - beforeMs))
     const look = { timeMs, askedAtMs, answeredAtMs }
     if (this.#last && hasJumped(this.#last, look)) this.#jumpedAtMs = answeredAtMs
     this.#last = look
   }
 
   /**
-   * Whether the time of the database has run evenly for so long. After a jump (a clock that is set, another server, a
-   * machine that slept) leases look expired that are not; all who live have renewed theirs when this is true again.
+   * Whether the time of the database has not jumped for `forMs`. After a jump (a clock was set, the server changed, a
+   * machine slept) valid leases may look expired; all live nodes have renewed theirs when this is true again.
    */
   async isEven(forMs: number): Promise<boolean> {
     await this.look()

@@ -46,7 +46,7 @@ import {
   webhooksOf,
 } from './tables/webhooks.ts'
 
-/** The verbs of a transaction over the session in which it runs. */
+/** The verbs of a transaction on its executor. */
 export function txOf(executor: Executor): Tx {
   return {
     ...channelTxOf(executor),
@@ -95,7 +95,7 @@ export function txOf(executor: Executor): Tx {
       ofAudit: (limit) => left.removeAuditSources(executor, limit),
       ofRuns: (limit) => left.removeRunSources(executor, limit),
       ofDeliveries: (untilMs, limit) => left.removeDeliveredSources(executor, untilMs, limit),
-      ofEngines: () => left.removeToldSources(executor),
+      ofEngines: () => left.removeMessageSources(executor),
     },
     audit: {
       append: (row) => appendAudit(executor, row),

@@ -1,4 +1,4 @@
-/** How often a listener is told to look, whether or not anything was heard. */
+/** How often listeners are called at least, even without a notification. */
 const POLL_MS = 1_000
 
 /** The listeners of `Store.watch`, called on every `ring` and at least once a second while there are any. */
@@ -6,7 +6,7 @@ export class Watchers {
   readonly #listeners = new Set<{ call: () => void }>()
   #timer: NodeJS.Timeout | undefined
 
-  /** Answers the function that removes the listener. */
+  /** Returns the function that removes the listener. */
   add(call: () => void): () => void {
     const entry = { call }
     this.#listeners.add(entry)

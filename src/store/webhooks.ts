@@ -1,13 +1,13 @@
 import type { Health, Webhook } from '../core/webhooks/types.ts'
 
-// The part of the store's interface that webhooks need. Import it from `store.ts`, which is the one door.
+// The store's interface for webhooks. Import it from `store.ts`.
 
 /** A webhook as stored; `secretSealed` is its secret (base64 text) sealed under `webhook:secret`. */
 export interface StoredWebhook extends Webhook {
   secretSealed: Uint8Array
-  /** Of a webhook of the live interface: whether it is to be told anything. Absent: it is of the token interface. */
+  /** Of the channels interface: whether it gets events. Absent in the token interface. */
   active?: boolean
-  /** Of the live interface: when it was probed last in a pause, or paused. */
+  /** Of the channels interface: last probe during a pause, or the begin of the pause. */
   probedAtMs?: number
 }
 
@@ -20,13 +20,13 @@ export interface WebhookPageQuery {
 }
 
 /**
- * `pending` waits; `started` was committed before the first byte left; then `delivered` (2xx), `failed`, or `unknown`: it
- * had begun when the node stopped answering, so the receiver may have it. `skipped` was never sent, and says why. `waiting`
- * becomes `pending` at its time: the next attempt to a webhook of the live interface.
+ * `pending` waits for a node; `started` was committed before the first byte left. Then `delivered` (2xx), `failed`, or
+ * `unknown`: its node died after the start, so the receiver may have it. `skipped` was never sent; `error` says why.
+ * `waiting` is the next attempt to a webhook of the channels interface, and becomes `pending` at its time.
  */
 export type DeliveryState = 'waiting' | 'pending' | 'started' | 'delivered' | 'failed' | 'skipped' | 'unknown'
 
-/** One event on its way to one webhook. `id` and `eventId` are 22 time-ordered characters. */
+/** One event to deliver to one webhook. `id` and `eventId` are 22 time-ordered characters. */
 export interface Delivery {
   id: string
   /** The same in a redelivery; receivers see it as `webhook-id`. */
@@ -42,13 +42,13 @@ export interface Delivery {
   endedAtMs: number | null
   statusCode: number | null
   durationMs: number | null
-  /** The beginning of what the receiver answered. */
+  /** The beginning of the receiver's response. */
   answer: string | null
   error: string | null
   redeliveryOf: string | null
 }
 
-/** A delivery that was not begun. `data` is the event's JSON, from which the payload is made when it starts. */
+/** A new delivery. `data` is the event as JSON, from which the payload is made when it starts. */
 export interface NewDelivery
   extends Pick<
     Delivery,
@@ -56,23 +56,23 @@ export interface NewDelivery
   > {
   state: 'pending' | 'skipped'
   data: string
-  /** 1: failed attempts are followed by others; absent: never. */
+  /** 1: Sluice retries failed attempts; absent: it does not. */
   attempt?: 1
 }
 
-/** The bytes as they were sent first, kept: a redelivery sends the same. */
+/** The bytes of the first attempt, stored because a redelivery sends the same. */
 export interface Payload {
   body: Uint8Array
   contentType: string
-  /** More headers that belong to the body; those of a thumbnail. */
+  /** Further headers for the body, such as those of a thumbnail. */
   headers: Readonly<Record<string, string>>
 }
 
-/** A pending delivery that this transaction has locked; `payload` is set when its bytes are fixed already. */
+/** A pending delivery that this transaction has locked; `payload` is set when its bytes are already stored. */
 export interface ClaimedDelivery extends Delivery {
   data: string
   payload: Payload | null
-  /** Which attempt it is; null: the only one. */
+  /** The number of the attempt; null: there is only one. */
   attempt: number | null
 }
 
@@ -84,9 +84,9 @@ export interface DeliveryEnd extends Pick<Delivery, 'id' | 'statusCode' | 'durat
 
 export interface WebhookReads {
   get(accountId: string, id: number): Promise<StoredWebhook | undefined>
-  /** One page by id. */
+  /** One page, ordered by id. */
   list(query: WebhookPageQuery): Promise<StoredWebhook[]>
-  /** All of an account, by id. */
+  /** All webhooks of an account, ordered by id. */
   forAccount(accountId: string): Promise<StoredWebhook[]>
 }
 
@@ -94,17 +94,17 @@ export interface DeliveryReads {
   get(id: string): Promise<Delivery | undefined>
   /** Newest first; strictly older than `after`. */
   page(query: { webhookId: number; after?: string; limit: number }): Promise<Delivery[]>
-  /** The bytes that were sent, or undefined when it never began. */
+  /** The bytes that were sent, or undefined when it never started. */
   payload(id: string): Promise<Payload | undefined>
-  /** Webhooks behind `after`, by id, that have pending deliveries; how many, counted to `upTo`. Costs the same with any
-   * number of pending rows. */
+  /** Webhooks after `after`, by id, with pending deliveries and their number, counted up to `upTo`. The cost does not
+   * depend on the number of pending rows. */
   due(query: {
     after: number
     without: readonly number[]
     upTo: number
     limit: number
   }): Promise<{ webhookId: number; rows: number }[]>
-  /** Whether the time of a waiting attempt has come. Cheap. */
+  /** Whether a waiting attempt is due. Cheap. */
   isRetryDue(nowMs: number): Promise<boolean>
 }
 
@@ -112,61 +112,61 @@ export interface WebhookTx {
   insert(webhook: Omit<StoredWebhook, 'id'>): Promise<StoredWebhook>
   /** Reads and locks the row until the transaction ends. */
   lock(accountId: string, id: number): Promise<StoredWebhook | undefined>
-  /** Locks all that still exist, in the order of their ids, so that two transactions never wait for each other. */
+  /** Locks those that still exist, in the order of their ids, so that two transactions cannot deadlock. */
   lockAll(ids: readonly number[]): Promise<StoredWebhook[]>
   forAccount(accountId: string): Promise<StoredWebhook[]>
-  /** Writes the whole record over the old one. The row must be locked. */
+  /** Overwrites the whole row, which must be locked. */
   replace(webhook: StoredWebhook): Promise<void>
   setHealth(id: number, health: Health): Promise<void>
   setProbed(id: number, atMs: number): Promise<void>
-  /** Removes the webhook and what is pending for it; what was sent stays until it is pruned. */
+  /** Deletes the webhook and its pending deliveries; others stay until they are pruned. */
   delete(id: number): Promise<void>
 }
 
 export interface DeliveryTx {
   insert(rows: readonly NewDelivery[]): Promise<void>
-  /** A new pending delivery of the same event, with the same bytes when they are fixed. Undefined: no such delivery. */
+  /** Adds a pending delivery of the same event, with the same bytes when they are stored. Undefined: no such delivery. */
   redeliver(input: { of: string; id: string; atMs: number }): Promise<Delivery | undefined>
-  /** Locks the oldest pending rows of a webhook, whose row must be locked: `take`, but no more than keep the number of
-   * its started ones, on all nodes, within `cap`. */
+  /** Locks up to `take` of the oldest pending rows of a webhook, so that its started ones on all nodes stay within `cap`.
+   * The webhook's row must be locked. */
   claim(input: { webhookId: number; take: number; cap: number }): Promise<ClaimedDelivery[]>
-  /** Makes claimed rows `started` and keeps their bytes. Nothing may be sent before this is committed. */
+  /** Marks claimed rows as `started` and stores their bytes. Send nothing before this is committed. */
   start(node: string, atMs: number, claimed: readonly { id: string; payload: Payload }[]): Promise<void>
-  /** Writes how deliveries that this node started have ended; a late truth replaces `unknown`. */
+  /** Saves the ends of deliveries that this node started; a late result replaces `unknown`. */
   finish(node: string, ends: readonly DeliveryEnd[]): Promise<void>
-  /** Makes the oldest pending rows of a webhook `skipped`, those that a person asked for only with `askedForToo`. */
+  /** Marks the oldest pending rows of a webhook as `skipped`; those that a user requested only with `askedForToo`. */
   skip(input: { webhookId: number; reason: string; atMs: number; limit: number; askedForToo: boolean }): Promise<number>
-  /** Makes the oldest pending rows of a webhook wait until then, but for `except` and for those that a person asked for. */
+  /** Makes the oldest pending rows of a webhook wait until then, except `except` and those that a user requested. */
   hold(input: { webhookId: number; untilMs: number; except: string | null; limit: number }): Promise<number>
-  /** What was made to wait until then need not wait any longer. */
+  /** Ends the wait of rows that `hold` set to `untilMs`. */
   resume(webhookId: number, untilMs: number, nowMs: number): Promise<number>
   /**
-   * Unless something of a paused webhook is pending: makes the oldest that waits pending or, when nothing does, sends what it
-   * failed to get last once more, as a row with this id. The webhook's row must be locked.
+   * Gives a paused webhook a pending delivery if it has none: the oldest waiting one or, when none waits, a new attempt of
+   * the last one that failed, with this id. The webhook's row must be locked.
    */
   offerProbe(input: { webhookId: number; id: string; atMs: number }): Promise<void>
-  /** Another attempt of a delivery that counts them, with the same bytes; false when it does not. */
+  /** Adds another attempt with the same bytes; false when the delivery is never retried. */
   retry(input: { of: string; id: string; atMs: number; notBeforeMs: number }): Promise<boolean>
-  /** Makes at most `limit` waiting attempts pending whose time has come; answers how many. */
+  /** Makes at most `limit` due attempts pending; returns how many. */
   release(nowMs: number, limit: number): Promise<number>
-  /** Makes everything of a webhook `skipped` that has not begun. */
+  /** Marks all deliveries of a webhook that have not started as `skipped`. */
   giveUp(webhookId: number, reason: string, atMs: number): Promise<number>
-  /** Takes or renews the lease of a node that sends. */
+  /** Takes or renews the lease of a sending node. */
   renew(node: string, leaseMs: number): Promise<void>
-  /** The node sends nothing more. */
+  /** Ends the lease of a node that has stopped sending. */
   leave(node: string): Promise<void>
   /**
-   * Makes started rows `unknown` whose node has no lease that still runs, by the time of the database, or that began
-   * before `startedBeforeMs`; answers how many.
+   * Marks started rows as `unknown` whose node has no valid lease, by the time of the database, or that started before
+   * `startedBeforeMs`; returns how many.
    */
   expire(input: {
     nowMs: number
     startedBeforeMs: number
     reason: string
     limit: number
-    /** Makes the id of another attempt, for those that are tried again. */
+    /** Creates the id of the next attempt, for rows that are retried. */
     retryId?: () => string
   }): Promise<number>
-  /** Deletes at most `limit` rows that were made earlier and have ended, oldest first; answers how many it deleted. */
+  /** Deletes at most `limit` older rows that have ended, oldest first; returns how many. */
   prune(beforeMs: number, limit: number): Promise<number>
 }

@@ -30,20 +30,20 @@ afterAll(async () => {
   library.cleanup()
 })
 
-/** Somebody who sends sound, and can do so over TCP. */
+/** A publisher of audio that supports ICE over TCP. */
 async function publisher(): Promise<{ peer: Peer; offer: string; track: ReturnType<Peer['addTrack']> }> {
   const peer = new library.PeerConnection('tcp', { iceServers: [], enableIceTcp: true })
   open.push(peer)
-  const sound: AudioLine = new library.Audio('0', 'SendOnly')
-  sound.addOpusCodec(111)
-  sound.addSSRC(7, 'sound')
-  const track = peer.addTrack(sound)
+  const audio: AudioLine = new library.Audio('0', 'SendOnly')
+  audio.addOpusCodec(111)
+  audio.addSSRC(7, 'audio')
+  const track = peer.addTrack(audio)
   peer.setLocalDescription()
   await until(() => peer.gatheringState() === 'complete')
   return { peer, offer: peer.localDescription()?.sdp ?? '', track }
 }
 
-test.each([true, false])('peers that have IPv6 alone publish and watch, with the back end in C: %s', async (native) => {
+test.each([true, false])('peers with IPv6 only publish and view, with the back end in C: %s', async (native) => {
   const six = createRelayEngine({
     log: silentLog,
     now: () => performance.now(),
@@ -61,7 +61,7 @@ const withoutUdp = (answer: string): string => answer.replaceAll(/a=candidate:\S
 const portIn = (answer: string): number =>
   Number(/ 1 tcp \d+ 127\.0\.0\.1 (\d+) typ host tcptype passive/.exec(answer)?.[1])
 
-test('a publisher that cannot send UDP comes over TCP', async () => {
+test('a publisher that cannot send UDP connects over TCP', async () => {
   const { peer, offer, track } = await publisher()
   const answer = await engine.publish({ sessionId: 'tcp', room: 'a/b', sourceId: null, offer, codec: null })
   if (!answer.ok) throw new Error(answer.problem)
@@ -77,7 +77,7 @@ test('a publisher that cannot send UDP comes over TCP', async () => {
   await engine.end('tcp')
 })
 
-test('who speaks something else over TCP is cut off, and disturbs nobody', async () => {
+test('a TCP client with another protocol is disconnected without affecting other sessions', async () => {
   const { offer } = await publisher()
   const answer = await engine.publish({ sessionId: 'other', room: 'a/c', sourceId: null, offer, codec: null })
   if (!answer.ok) throw new Error(answer.problem)

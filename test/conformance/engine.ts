@@ -6,14 +6,14 @@ import { vp8 } from '../../src/media/codecs/vp8.ts'
 import { until } from '../support/delivery.ts'
 import { publishTo, TestPublisher, TestViewer, viewFrom } from '../support/rtcPeer.ts'
 
-/** An engine under test, and how to kill one of its processes as a crash does. */
+/** An engine under test. */
 export interface MediaEngineUnderTest {
   create(): MediaEngine
-  /** Kills a process of the engine with SIGKILL. */
+  /** Kills a process of the engine with SIGKILL, like a crash. */
   kill(): void
 }
 
-/** What every engine must do: see `src/media/engine.ts`. The other end is another implementation of WebRTC. */
+/** Tests the contract of `src/media/engine.ts`, with another implementation of WebRTC as the peer. */
 export function engineConformance(name: string, under: MediaEngineUnderTest): void {
   describe(name, () => {
     let engine: MediaEngine
@@ -21,7 +21,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
     let ids = 0
     const open: { close(): Promise<void> }[] = []
     const id = (): string => `s${(ids += 1)}`
-    const kept = <T extends { close(): Promise<void> }>(one: T): T => {
+    const tracked = <T extends { close(): Promise<void> }>(one: T): T => {
       open.push(one)
       return one
     }
@@ -31,11 +31,11 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
     const isConnected = (sessionId: string) =>
       until(() => events.some((event) => event.kind === 'connected' && event.sessionId === sessionId))
     const publish = async (sessionId: string, over = {}) => {
-      const publisher = kept(await publishTo(engine, sessionId, over))
+      const publisher = tracked(await publishTo(engine, sessionId, over))
       await isConnected(sessionId)
       return publisher
     }
-    const view = async (sessionId: string, over = {}) => kept(await viewFrom(engine, sessionId, over))
+    const view = async (sessionId: string, over = {}) => tracked(await viewFrom(engine, sessionId, over))
     const isWatching = (viewer: TestViewer, more = 10) => {
       const enough = viewer.packets.length + more
       return until(() => viewer.packets.length >= enough)
@@ -75,15 +75,15 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(vp8.isKeyStart(late.packets[0]?.payload ?? Buffer.alloc(0))).toBe(true)
     })
 
-    test('what is no offer, or asks for what is not there, is refused with a reason and leaves nothing', async () => {
+    test('an invalid offer, or one that nothing can serve, is refused with a reason and leaves no session', async () => {
       const room = 'a1b2c3/nobody'
-      const offer = await kept(new TestViewer()).offer()
+      const offer = await tracked(new TestViewer()).offer()
       const common = { room, sourceId: null }
       const nothing = await engine.view({ ...common, sessionId: id(), offer })
       expect(nothing).toMatchObject({ ok: false, status: 409 })
       const garbage = await engine.publish({ ...common, sessionId: id(), offer: 'hello', codec: null })
       expect(garbage).toMatchObject({ ok: false, status: 400, problem: expect.stringContaining('SDP') })
-      const publisher = kept(new TestPublisher())
+      const publisher = tracked(new TestPublisher())
       const wrong = await engine.publish({ ...common, sessionId: id(), offer: await publisher.offer(), codec: 'av1' })
       expect(wrong).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('AV1') })
       await publish(id(), { room, codec: 'h264' })
@@ -91,7 +91,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(other).toMatchObject({ ok: false, status: 406, problem: expect.stringContaining('H264') })
     })
 
-    test('a trickle of the current ICE session needs no condition; without one nothing restarts ICE', async () => {
+    test('a trickle of the current ICE session needs no If-Match; without it nothing restarts ICE', async () => {
       const sessionId = id()
       const publisher = await publish(sessionId)
       const ufrag = /a=ice-ufrag:(\S+)/.exec(publisher.pc.localDescription?.sdp ?? '')?.[1] ?? ''
@@ -102,11 +102,11 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       for (const fragment of [restart, pwd, 'a=end-of-candidates\r\n'])
         expect(await engine.patch(sessionId, fragment, false)).toMatchObject({ ok: false, status: 428 })
       expect(await engine.patch(sessionId, restart, true)).toMatchObject({ ok: true, etag: 'EsAw' })
-      // What was trickled for the session before is late.
+      // A candidate of the earlier ICE session is too late.
       expect(await engine.patch(sessionId, trickle, false)).toMatchObject({ ok: false, status: 428 })
     })
 
-    test('ending a session stops its media before the promise resolves, and nobody else', async () => {
+    test('ending a session stops its media before the promise resolves, and no other session', async () => {
       await publish(id())
       const [cutId, otherId] = [id(), id()]
       const [cut, other] = [await view(cutId), await view(otherId)]
@@ -114,14 +114,14 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       await engine.end(cutId)
       expect(endOf(cutId)).toEqual(['kicked'])
       await isWatching(other, 20)
-      // What was on the wire when it ended may still have been on its way into this process.
+      // Packets that were sent before the end may still arrive.
       const seen = cut.packets.length
       await isWatching(other, 20)
       expect(cut.packets.length).toBe(seen)
       await expect(engine.end('nobody')).resolves.toBeUndefined()
     })
 
-    test('a second publisher takes the place of the first, and viewers follow without a jump', async () => {
+    test('a second publisher replaces the first, and viewers follow without a jump', async () => {
       const [first, second] = [id(), id()]
       await publish(first)
       const viewer = await view(id())
@@ -136,7 +136,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(endOf(second)).toEqual([])
     })
 
-    test('a viewer that cannot take what the next publisher sends is ended at once, to come again', async () => {
+    test('a viewer that does not support the codec of the next publisher ends at once, so that it reconnects', async () => {
       const [viewerId, laterId] = [id(), id()]
       await publish(id(), { codec: 'vp8' })
       await isWatching(await view(viewerId, { codec: 'vp8' }))
@@ -147,7 +147,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(endOf(laterId)).toEqual([])
     })
 
-    test('a source id keeps publishers apart, and viewers get the one that they ask for', async () => {
+    test('a source id separates publishers, and viewers get the one that they request', async () => {
       const [first, second] = [id(), id()]
       await publish(first, { sourceId: 'left' })
       await publish(second, { sourceId: 'right', codec: 'h264' })
@@ -157,7 +157,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       await expect(view(id(), { sourceId: 'middle' })).rejects.toThrow('not being published')
     })
 
-    test('a publisher that vanishes without a word is lost', async () => {
+    test('a publisher that vanishes without a BYE is lost', async () => {
       const sessionId = id()
       const publisher = await publish(sessionId)
       await isWatching(await view(id()))
@@ -166,7 +166,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(endOf(sessionId)).toEqual(['lost'])
     })
 
-    test('bytes of a publisher and of its viewers are counted, and told once more before the end', async () => {
+    test('bytes of a publisher and of its viewers are counted, and reported once more before the end', async () => {
       const [from, to] = [id(), id()]
       await publish(from)
       const viewer = await view(to)
@@ -183,7 +183,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(last(from)?.bytesIn ?? 0).toBeGreaterThanOrEqual(payload * 0.9)
     })
 
-    test('the frames of a publisher can be had, from a keyframe on, with their size and times', async () => {
+    test('a tap gives the frames of a publisher from a keyframe on, with their size and times', async () => {
       const sessionId = id()
       await publish(sessionId)
       const [tracks, frames]: [(readonly TrackInfo[])[], Frame[]] = [[], []]
@@ -203,7 +203,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       expect(times).toEqual(times.toSorted((a, b) => a - b))
     })
 
-    test('frames from elsewhere are shown to viewers, and asked for when there are any', async () => {
+    test('viewers get the frames of a feed, which has a subscriber only while there are viewers', async () => {
       const [sessionId, room] = [id(), 'a1b2c3/frames']
       const player = new Player(await encoded({ video: 'h264', audio: 'opus', seconds: 3, gop: 25 }), 1)
       await engine.feed({ sessionId, room, sourceId: null, source: player })
@@ -218,7 +218,7 @@ export function engineConformance(name: string, under: MediaEngineUnderTest): vo
       await hasEnded(sessionId)
     })
 
-    test('a process that dies takes its own sessions with it, says so, and comes back', async () => {
+    test('a process that dies ends its own sessions, reports it, and is restarted', async () => {
       const sessionId = id()
       await publish(sessionId)
       const viewerId = id()

@@ -8,7 +8,7 @@ import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './
 import { newRecording } from './store.recordings.ts'
 import { accessRow, ending, newWebhook } from './store.samples.ts'
 
-/** What the items of a list belong to; made anew for each walk. */
+/** The parents of a list's items; new for each test. */
 export interface Ground {
   store: Store
   accountId: string
@@ -19,32 +19,32 @@ export interface Ground {
   webhook: StoredWebhook
 }
 
-/** An item as the list is ordered by: the keys of two items are compared part by part. */
+/** An item with its sort key, whose parts are compared one after another. */
 export interface Item {
   id: string
   key: (string | number)[]
 }
 
 /**
- * A list that is walked by cursor. To bring a new one under the property, add one of these: where it is, how an item of
- * time `atMs` comes into it and how it goes, and what it is ordered by.
+ * A list with a cursor. To test a new one, add a case: its path, how to add an item of time `atMs` and remove it, and its
+ * sort key.
  */
 export interface ListCase {
   path: (ground: Ground) => string
   order: 'asc' | 'desc'
-  /** What its items are told apart by; `id` where nothing is said. */
+  /** The field that identifies an item; default `id`. */
   idField?: 'trackingId'
-  /** There cannot be more, so that it has no cursor. */
+  /** The list has one item at most, so it has no cursor. */
   atMostOne?: true
-  /** Null: nothing was added to this list, because the list is what the configuration says, or what was added is beside it. */
+  /** Null: the list got no item, because its items come from the configuration or the filter excludes the new one. */
   add: (ground: Ground, atMs: number) => Promise<Item | null>
-  /** Where items cannot be deleted one by one, they are not. */
+  /** Absent where single items cannot be deleted. */
   remove?: (ground: Ground, id: string) => Promise<void>
 }
 
 const newest = ({ id, createdAtMs }: { id: string; createdAtMs: number }): Item => ({ id, key: [createdAtMs, id] })
 
-/** As long as the ids of these lists are, and sorted by time as they are. */
+/** An id of the usual length, time-ordered like all ids. */
 const sortedId = (atMs: number): string => `${atMs}${randomBytes(11).toString('hex').slice(1)}`
 
 const newSession = (accountId: string, atMs: number): Session => ({
@@ -63,7 +63,7 @@ const newSession = (accountId: string, atMs: number): Session => ({
   startedAtMs: atMs,
 })
 
-/** Many share a name, and some names sort otherwise by UTF-16 than by their bytes. */
+/** Many items share a name, and some names sort differently by UTF-16 than by their bytes. */
 const nameOf = (atMs: number): string => ['a', 'b', 'B', 'é', '\u{1f3a5}', '\uffee'][atMs % 6] ?? ''
 
 const tracked = (counted: string): string => `analytics/${counted}/tracking-ids?start=2026-01-01&end=2026-02-01`
@@ -79,7 +79,7 @@ async function addTracked(
   return { id: trackingId, key: [trackingId] }
 }
 
-/** Of those who took no segment whole there are bytes alone. */
+/** Viewers without a complete segment have only bytes. */
 async function addViewed(ground: Ground, atMs: number): Promise<Item | null> {
   const item = await addTracked(ground, atMs, atMs % 3 === 0 ? 0 : 2000)
   return atMs % 3 === 0 ? null : item
@@ -133,7 +133,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     order: 'desc',
     add: async ({ store, accountId }, atMs) => {
       const session = newSession(accountId, atMs)
-      await store.transaction((tx) => tx.sessions.insert(session, 'elsewhere'))
+      await store.transaction((tx) => tx.sessions.insert(session, 'another node'))
       return { id: session.id, key: [session.id] }
     },
     remove: ({ store }, id) => store.transaction((tx) => tx.sessions.end([ending(id, 10, 'left')])),
@@ -232,13 +232,13 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
   ...VARIANT_LISTS,
 }
 
-/** What the list of regions is walked over. */
+/** The regions of the list of regions. */
 export const REGIONS = ['east', 'west', 'local', 'north-2', 'north-1']
 
 /** The secret of every ingest of these tests, sealed by the server under test. */
 let sealedNothing = new Uint8Array()
 
-/** Something of everything that lists hang on, in an account of its own. */
+/** One parent of each kind, in an account of its own. */
 export async function newGround(
   store: Store,
   accountId: string,
@@ -246,13 +246,13 @@ export async function newGround(
 ): Promise<Ground> {
   sealedNothing = new Uint8Array(seal('key'))
   const channel = newChannel({ accountId, createdAtMs: 0 })
-  // An engine to have runs, which is in no list of the channel that is looked at.
-  const elsewhere = newChannel({ accountId, createdAtMs: 0 })
+  // An engine with runs, in no list of the tested channel.
+  const otherChannel = newChannel({ accountId, createdAtMs: 0 })
   const ingest = newIngest(channel, { createdAtMs: 0, secretSealed: sealedNothing })
-  const engine = newEngine(elsewhere, { createdAtMs: 0 })
-  const distribution = newDistribution(elsewhere)
+  const engine = newEngine(otherChannel, { createdAtMs: 0 })
+  const distribution = newDistribution(otherChannel)
   const webhook = await store.transaction(async (tx) => {
-    for (const one of [channel, elsewhere]) await tx.channels.insert(one)
+    for (const one of [channel, otherChannel]) await tx.channels.insert(one)
     await tx.ingests.insert(ingest)
     await tx.engines.insert(engine)
     await tx.distributions.insert(distribution)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { LiveWebhook, Run, Scheduler } from '../../src/store/store.ts'
 import type { Ground, Item, ListCase } from './lists.ts'
 
-/** Lists of what happens to channels: runs, schedulers, webhooks and their logs. */
+/** Lists of runs, schedulers, webhooks and their logs. */
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 export const newest = ({ id: of, createdAtMs }: { id: string; createdAtMs: number }): Item => ({
@@ -77,12 +77,12 @@ const newChannelWebhook = (accountId: string, createdAtMs: number): Omit<LiveWeb
   updatedAtMs: createdAtMs,
 })
 
-/** The webhook whose log is walked, one an account. */
+/** The webhook of the tested log, one for each account. */
 const logged = new Map<string, LiveWebhook>()
 
 export const loggedWebhookId = (accountId: string): string => logged.get(accountId)?.id ?? 'none'
 
-/** Has to be called before the log of an account is asked for. */
+/** Call it before the first request for the log of an account. */
 export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store' | 'accountId'>): Promise<void> {
   const webhook = newChannelWebhook(accountId, 0)
   await store.transaction((tx) => tx.channelWebhooks.insert(webhook))
@@ -92,7 +92,7 @@ export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store
 
 export async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
   const webhookId = logged.get(accountId)?.lane ?? 0
-  // A retry is made before later events, and begins after them: the log is in the order of times, not of ids.
+  // A retry is created before later events, but starts after them: the log is ordered by time and not by id.
   const own = randomBytes(11).toString('hex')
   const event = {
     type: 'live',

@@ -5,7 +5,7 @@ import type { Ground, ListCase } from './lists.ts'
 import { addAttempt, addEvent, addRun, addScheduler, loggedWebhookId, newest } from './listsRuns.ts'
 import { newChannel } from './store.channels.ts'
 
-/** The lists with their filters and orders. Of every three items two are on the list, and the third is there beside it. */
+/** The lists with their filters and orders. The filter matches two of every three items. */
 const isOn = (atMs: number): boolean => atMs % 3 !== 0
 
 type Removing = NonNullable<ListCase['remove']>
@@ -14,7 +14,7 @@ const removeScheduler: Removing = ({ store }, id) => store.transaction((tx) => t
 
 type ChannelOver = Parameters<typeof newChannel>[0]
 
-/** Channels that are found like this, and others. */
+/** A list of channels with `found`, which the query matches, and `other`, which it does not. */
 function channels(query: string, found: ChannelOver, other: ChannelOver): ListCase {
   return {
     path: () => `/v2/channels?${query}`,
@@ -28,17 +28,17 @@ function channels(query: string, found: ChannelOver, other: ChannelOver): ListCa
   }
 }
 
-/** An external id is that of one channel, which comes with the first that is asked for. */
+/** An external id belongs to one channel, the first one added. */
 const channelOfExternalId: ListCase = {
   path: () => '/v2/channels?externalId=show',
   order: 'desc',
   atMostOne: true,
   add: async ({ store, accountId }, createdAtMs) => {
-    const known = await store.read.channels.page({ accountId, externalId: 'show', limit: 1 })
-    const externalIds = known.length === 0 ? ['show', 'other'] : [`show ${randomBytes(8).toString('hex')}`]
+    const existing = await store.read.channels.page({ accountId, externalId: 'show', limit: 1 })
+    const externalIds = existing.length === 0 ? ['show', 'other'] : [`show ${randomBytes(8).toString('hex')}`]
     const channel = newChannel({ accountId, createdAtMs, externalIds })
     await store.transaction((tx) => tx.channels.insert(channel))
-    return known.length === 0 ? newest(channel) : null
+    return existing.length === 0 ? newest(channel) : null
   },
   remove: removeChannel,
 }
@@ -46,7 +46,7 @@ const channelOfExternalId: ListCase = {
 const keyOf = (scheduler: Scheduler, by: SchedulerSort): string | number =>
   by === 'createdAt' ? scheduler.createdAtMs : scheduler[by]
 
-/** Many of them are alike in what they are ordered by. */
+/** Many of them have the same sort key. */
 const schedulerAt = (atMs: number): Partial<Scheduler> => ({
   startDate: `2030-01-0${1 + (atMs % 4)}`,
   startTime: `0${atMs % 5}:30`,
@@ -54,7 +54,7 @@ const schedulerAt = (atMs: number): Partial<Scheduler> => ({
 })
 
 function schedulers(sortBy: SchedulerSort, order: 'asc' | 'desc', filter: string): ListCase {
-  // When they were made is what they are ordered by where nothing is said.
+  // The default order is by creation.
   const by = sortBy === 'createdAt' ? '' : `sortBy=${sortBy}&`
   return {
     path: () => `/v2/schedulers?${by}sortDirection=${order}${filter}`,
@@ -68,7 +68,7 @@ function schedulers(sortBy: SchedulerSort, order: 'asc' | 'desc', filter: string
   }
 }
 
-/** In every order, all of them or only some. */
+/** Every sort key, ascending without a filter and descending with one. */
 const SCHEDULERS = Object.fromEntries(
   (['createdAt', ...SORTS] as const).flatMap((sortBy) =>
     (['asc', 'desc'] as const).map((order): [string, ListCase] => {
@@ -78,7 +78,7 @@ const SCHEDULERS = Object.fromEntries(
   ),
 )
 
-/** Moments 1 to 9 of the epoch, which is when everything here happens. */
+/** Everything here happens from 1 to 9 ms after the epoch. */
 const at = (ms: number): string => new Date(ms).toISOString()
 
 const runsOf = (path: ListCase['path'], query: (ground: Ground) => string): ListCase => ({

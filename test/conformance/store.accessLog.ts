@@ -40,7 +40,7 @@ export function accessLogSuite(stores: Stores): void {
   const append = (rows: AccessLogRow[]) => stores.store.transaction((tx) => tx.accessLog.append(rows))
 
   describe('the access log', () => {
-    test('paging shows each row that was there at the start once, whatever is added between pages', async () => {
+    test('paging returns each row of the start once, whatever is added between pages', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(anyRow, { maxLength: 25 }),
@@ -67,7 +67,7 @@ export function accessLogSuite(stores: Stores): void {
       )
     })
 
-    test('a batch that is repeated adds nothing', async () => {
+    test('a repeated batch adds nothing', async () => {
       const accountId = newAccount()
       const rows = Array.from({ length: 250 }, (_, n) => accessRow({ accountId, atMs: n }))
       await append(rows)
@@ -75,7 +75,7 @@ export function accessLogSuite(stores: Stores): void {
       expect(await stores.store.read.accessLog.page({ accountId, limit: 1_000 })).toHaveLength(250)
     })
 
-    test('a row that is written again takes the new count and the new last time, and nothing else', async () => {
+    test('a repeated row gets the new count and the new last time, and nothing else', async () => {
       const accountId = newAccount()
       const row = accessRow({ accountId, code: 'token_expired', allowed: false })
       await append([row, accessRow({ accountId })])
@@ -84,7 +84,7 @@ export function accessLogSuite(stores: Stores): void {
       expect(page).toEqual([{ ...row, count: 3, lastAtMs: row.atMs + 5 }])
     })
 
-    test('pruning takes the oldest, no more than asked, and says how many', async () => {
+    test('pruning deletes the oldest rows up to the limit, and returns how many', async () => {
       const accountId = newAccount()
       const at = (n: number) => -1_000 + n
       await append(Array.from({ length: 10 }, (_, n) => accessRow({ accountId, atMs: at(n) })))

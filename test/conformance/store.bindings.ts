@@ -26,7 +26,7 @@ export function bindingsSuite(stores: Stores): void {
       for (const { address, answer } of answers) expect(answer === 'full').toBe(!bound.includes(address))
     })
 
-    test('they are listed in the order in which they were bound, with first and last use', async () => {
+    test('they are listed in the order of binding, with first and last use', async () => {
       const { id } = await insert(stores.store, { accountId })
       for (const [n, address] of ['b', 'a', 'c'].entries()) await bind(id, address, 3, { atMs: n + 1 })
       expect(await bind(id, 'b', 3, { atMs: 9 })).toBe('known')
@@ -38,7 +38,7 @@ export function bindingsSuite(stores: Stores): void {
       ])
     })
 
-    test('a decision on another version, or on a token that is gone, must be made again', async () => {
+    test('a bind for another version, or for a deleted token, returns `changed`', async () => {
       const token = await insert(stores.store, { accountId })
       await stores.store.transaction((tx) => tx.tokens.replace(token))
       expect(await bind(token.id, 'a', 5)).toBe('changed')
@@ -57,7 +57,7 @@ export function bindingsSuite(stores: Stores): void {
       expect(await addresses(id)).toEqual(['e', 'd', 'x'])
     })
 
-    test('clear forgets all and says how many', async () => {
+    test('clear deletes all and returns how many', async () => {
       const { id } = await insert(stores.store, { accountId })
       await bind(id, 'a', 5)
       await bind(id, 'b', 5)
@@ -66,7 +66,7 @@ export function bindingsSuite(stores: Stores): void {
       expect(await bind(id, 'c', 1)).toBe('bound')
     })
 
-    test('touch moves the last use forward, never back, and binds nothing', async () => {
+    test('touch raises the last use, never lowers it, and binds nothing', async () => {
       const { id } = await insert(stores.store, { accountId })
       await bind(id, 'a', 2, { atMs: 10 })
       await bind(id, 'b', 2, { atMs: 10 })

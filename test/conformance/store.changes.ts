@@ -8,7 +8,7 @@ export function changesSuite(stores: Stores): void {
   const append = (store: Store, change: Change, atMs = 1_000_000) =>
     store.transaction((tx) => tx.changes.append({ ...change, atMs }))
 
-  /** Follows the changes of one account until `stop`; answers the ids it saw. */
+  /** Follows the changes of one account until `stop`; returns the ids that it saw. */
   const follow = async (store: Store, accountId: string, isOver: () => boolean): Promise<Set<number>> => {
     let { cursor } = await store.changesSince(null)
     const seen = new Set<number>()
@@ -24,7 +24,7 @@ export function changesSuite(stores: Stores): void {
   }
 
   describe('changes', () => {
-    test('what one store commits the other one is told, once it asks from where it was', async () => {
+    test('a store reads the changes that another one committed after its cursor', async () => {
       const accountId = newAccount()
       const { cursor } = await stores.other.changesSince(null)
       const change: Change = { kind: 'secret', accountId, id: 5 }
@@ -32,7 +32,7 @@ export function changesSuite(stores: Stores): void {
       const answer = await stores.other.changesSince(cursor)
       expect(answer.reset).toBe(false)
       expect(answer.changes).toContainEqual(change)
-      // It may be told again while transactions of others are running, but not for ever.
+      // Changes may repeat while other transactions run, but not for ever.
       let { cursor: position } = answer
       await vi.waitFor(async () => {
         const next = await stores.other.changesSince(position)
@@ -41,7 +41,7 @@ export function changesSuite(stores: Stores): void {
       }, 30_000)
     })
 
-    test('a rolled back change is never told', async () => {
+    test('a rolled back change is never returned', async () => {
       const accountId = newAccount()
       const { cursor } = await stores.other.changesSince(null)
       const failing = stores.store.transaction(async (tx) => {
@@ -53,7 +53,7 @@ export function changesSuite(stores: Stores): void {
       expect(changes.filter((change) => change.accountId === accountId)).toEqual([])
     })
 
-    test('no change is missed by a reader that keeps asking while two stores commit', async () => {
+    test('a reader misses no change while two stores commit', async () => {
       const accountId = newAccount()
       let writing = true
       const reader = follow(stores.other, accountId, () => !writing)
@@ -72,7 +72,7 @@ export function changesSuite(stores: Stores): void {
       stop()
     })
 
-    test('a position that was pruned, or never was, answers reset with a position that works', async () => {
+    test('a pruned or invalid position returns reset with a valid position', async () => {
       const accountId = newAccount()
       const { cursor } = await stores.other.changesSince(null)
       await append(stores.store, { kind: 'token', accountId, id: 1 }, 5)
@@ -87,7 +87,7 @@ export function changesSuite(stores: Stores): void {
       }
     })
 
-    test('pruning leaves younger changes', async () => {
+    test('pruning leaves newer changes', async () => {
       const accountId = newAccount()
       await append(stores.store, { kind: 'token', accountId, id: 1 }, 5)
       const { cursor } = await stores.other.changesSince(null)
@@ -98,7 +98,7 @@ export function changesSuite(stores: Stores): void {
       expect(answer.changes).toContainEqual({ kind: 'token', accountId, id: 2 })
     })
 
-    test('a reader that is too many changes behind is told to start over', async () => {
+    test('a reader that is too many changes behind gets reset', async () => {
       const accountId = newAccount()
       const { cursor } = await stores.other.changesSince(null)
       await stores.store.transaction(async (tx) => {

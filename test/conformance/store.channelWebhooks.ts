@@ -23,10 +23,10 @@ const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<Li
   ...over,
 })
 
-/** What every store promises of the webhooks of channels, and of the events that they are told. */
+/** Tests the contract of every store for webhooks of channels and their events. */
 export function channelWebhooksSuite(stores: Stores): void {
   describe('webhooks of channels', () => {
-    test('stand beside those of the token interface and are not seen by it', async () => {
+    test('are separate from those of the token interface', async () => {
       const accountId = account()
       const one = newWebhook(accountId, { description: 'x' })
       await stores.store.transaction(async (tx) => {
@@ -51,7 +51,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await stores.other.read.channelWebhooks.get(accountId, one.id)).toMatchObject({ active: false })
     })
 
-    test('a failed attempt is followed by another, which waits for its time; one of the token interface is not', async () => {
+    test('a failed attempt is followed by another, which waits until it is due; not so in the token interface', async () => {
       const accountId = account()
       const { lane, row } = await withDelivery(stores, accountId)
       const { attempt: _never, ...plain } = row('plain')
@@ -97,7 +97,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await due()).toBeUndefined()
     })
 
-    test('what is pending for a paused one waits, but for the probe and for what a person asked for, and goes on at once', async () => {
+    test('pending deliveries of a paused one wait, except the probe and those that a user requested, until it resumes', async () => {
       const { lane, row } = await withDelivery(stores, account())
       const [first, second, third] = [row('a'), row('b'), row('c')]
       const { attempt: _never, ...byHand } = row('by hand')
@@ -119,7 +119,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       await write((tx) => tx.deliveries.giveUp(lane, 'off', AT))
     })
 
-    test('a paused one is probed with what is there: what is pending, what waits longest, or what it missed last', async () => {
+    test('the probe of a paused one is a pending delivery, the oldest waiting one, or the last one that it missed', async () => {
       const { lane, row } = await withDelivery(stores, account())
       const write = stores.store.transaction.bind(stores.store)
       const offer = (one: string) => write((tx) => tx.deliveries.offerProbe({ webhookId: lane, id: one, atMs: AT }))
@@ -143,12 +143,12 @@ export function channelWebhooksSuite(stores: Stores): void {
       const copy = `${young?.id}9`
       await offer(copy)
       await write((tx) => tx.deliveries.release(AT, 100))
-      // It was skipped, so that this is its first attempt.
+      // It was skipped, so this is its first attempt.
       expect(await pending()).toEqual([[copy, 1]])
       await write((tx) => tx.deliveries.giveUp(lane, 'off', AT))
     })
 
-    test('those that are paused and active are probed when they have not been for long', async () => {
+    test('active, paused ones are probed when the last probe is long ago', async () => {
       const accountId = account()
       const disabled = { untilMs: AT + 10_000, reason: 'x' }
       const lanes: number[] = []
@@ -172,7 +172,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       })
     })
 
-    test('their events are kept, in both directions, and forgotten after a time', async () => {
+    test('their events are stored, listed in both directions, and pruned', async () => {
       const accountId = account()
       const event = (atMs: number, type = 'channel.created') => ({ id: id('e'), accountId, atMs, type, data: '{}' })
       const events = [event(AT), event(AT + 2, 'channel.deleted'), event(AT + 1)]
@@ -193,7 +193,7 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await page({})).toEqual([1, 2])
     })
 
-    test('an attempt that a dead node had begun is tried again', async () => {
+    test('an attempt that a dead node had started is retried', async () => {
       const { lane, row } = await withDelivery(stores, account())
       const one = row('lost')
       await stores.store.transaction(async (tx) => {

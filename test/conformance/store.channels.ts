@@ -91,8 +91,8 @@ export function channelSuite(stores: Stores): void {
     return channel
   }
 
-  describe('live channels', () => {
-    test('come back as they were written, and are nothing to another account', async () => {
+  describe('channels', () => {
+    test('are read as they were written, and only by their account', async () => {
       const channel = await channelOf({ externalIds: ['a', '\u{1f3a5}'], timeoutSeconds: 0 })
       const parts = { ingest: newIngest(channel), engine: newEngine(channel), distribution: newDistribution(channel) }
       const ladder = newLadder({ accountId: channel.accountId, audioKbps: 128 })
@@ -118,7 +118,7 @@ export function channelSuite(stores: Stores): void {
       expect([...hashes]).toEqual([[ingest.id, ingest.keyHash]])
     })
 
-    test('are replaced without their status, which has a verb of its own', async () => {
+    test('are replaced without their status, which has its own verb', async () => {
       const channel = await channelOf({ externalIds: ['old', 'kept'] })
       const engine = newEngine(channel)
       await write(async (tx) => {
@@ -141,7 +141,7 @@ export function channelSuite(stores: Stores): void {
       expect(await found('new')).toHaveLength(1)
     })
 
-    test('have external ids that no other channel of the account has', async () => {
+    test('have external ids that are unique in the account', async () => {
       const channel = await channelOf({ externalIds: ['mine'] })
       const { accountId } = channel
       const other = newChannel({ accountId, externalIds: ['free', 'mine'] })
@@ -153,7 +153,7 @@ export function channelSuite(stores: Stores): void {
       await channelOf({ accountId, externalIds: ['mine'] })
     })
 
-    test('are deleted with all that belongs to them and nothing else', async () => {
+    test('are deleted with all their parts and nothing else', async () => {
       const channel = await channelOf({ externalIds: ['x'] })
       const [gone, kept] = [newDistribution(channel), await channelOf()]
       const keptIngest = newIngest(kept)
@@ -193,7 +193,7 @@ export function channelSuite(stores: Stores): void {
       expect(await names({ ids: [stage.id, 'ch_none'] })).toEqual(['Main_Stage 100%'])
     })
 
-    test('add up what was served, by time, distribution, country and viewer', async () => {
+    test('sum served bytes by time, distribution, country and viewer', async () => {
       const { accountId, id: channelId } = await channelOf()
       const distributionId = id('di')
       const of = { accountId, channelId, distributionId, slotMs: 900_000, country: 'NZ', trackingId: '' }
@@ -234,7 +234,7 @@ export function channelSuite(stores: Stores): void {
       expect(await sum({ ...tracked, afterTrackingId: 't' })).toEqual([[0, '', 'u', 7, 9]])
     })
 
-    test('forget what was served before a time, and no more', async () => {
+    test('prune served bytes before a time, and no others', async () => {
       const { accountId, id: channelId } = await channelOf()
       const row = {
         accountId,

@@ -7,10 +7,10 @@ const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
 
-/** What every store promises of channels that are deleted, or whose owners are. */
+/** Tests the contract of every store for deleted channels and actors. */
 export function deletedSuite(stores: Stores): void {
-  describe('what is deleted', () => {
-    test('runs keep the names of who started and stopped them, and who kept them; those of an account are found when it asks', async () => {
+  describe('after a deletion', () => {
+    test('runs have the names of the actors that started, stopped and kept them, and are found only in their account', async () => {
       const [scheduled, byHand, over] = [
         newRun({ start: { type: 'scheduler', id: 'sc_1', name: 'Evening' } }),
         newRun(),
@@ -40,7 +40,7 @@ export function deletedSuite(stores: Stores): void {
       expect(await served.exists(accountId, { channelId: id('ch') })).toBe(false)
     })
 
-    test('schedulers that name a channel are found to be locked, unless they are through', async () => {
+    test('schedulers that name a channel are locked, unless they are terminated', async () => {
       const accountId = account()
       const [channelId, other] = [id('ch'), id('ch')]
       const channels = [{ channelId: other }, { channelId, engineIds: ['en_1'] }]
@@ -50,7 +50,7 @@ export function deletedSuite(stores: Stores): void {
         newScheduler({ accountId, channels: [{ channelId }], status: 'terminated', nextAtMs: null }),
         newScheduler({ accountId, channels: [{ channelId: other }] }),
         newScheduler({ accountId: account(), channels: [{ channelId }] }),
-        // What `_` of a pattern would take for the same.
+        // An id that `_` in a pattern would match.
         newScheduler({ accountId, channels: [{ channelId: channelId.replace('_', 'x') }] }),
       ]
       await stores.store.transaction(async (tx) => {

@@ -11,7 +11,7 @@ const AT = 1_760_000_000_000
 const KEY = 'stream-key-in-the-path'
 const URL = `rtmp://live.example.com/app/${KEY}`
 
-/** As the version before wrote them. */
+/** As the earlier version wrote them. */
 const ingest = (name: string, url?: string) => ({
   name,
   type: 'rtmp-pull',
@@ -22,12 +22,12 @@ const ingest = (name: string, url?: string) => ({
 const configWith = (url: string) =>
   ({ ingest: { type: 'rtmp-pull', url }, abrLadderId: 'ab_default', drm: false }) as RunConfig
 
-/** Of the deliveries, which are gone through once, in the order of their times. */
+/** Time of the deliveries, which are checked once, in the order of their times. */
 const TOLD_AT = AT + 7_200_000
 
 const words = (message: string) => ({ object: { type: 'engine', id: 'en_1', name: 'a ://' }, data: { message } })
 
-/** What servers of the version before left behind, and write while they still run beside this one. */
+/** Rows that servers of the earlier version have left, and still write while they run beside this one. */
 export function leftSourcesSuite(stores: Stores): void {
   const write = <T>(work: (tx: Tx) => Promise<T>) => stores.store.transaction(work)
   const clean = (atMs = AT + 3_600_000) => removeLeftSources({ store: stores.other, clock: new ManualClock(atMs) })
@@ -39,8 +39,8 @@ export function leftSourcesSuite(stores: Stores): void {
   const audited = async (accountId: string) =>
     (await stores.store.read.audit.recent(accountId, 1000)).map(({ action, before, after }) => [action, before, after])
 
-  describe('sources that earlier versions put on record', () => {
-    test('are taken out of audit rows, again and again, and nothing else is', async () => {
+  describe('sources that earlier versions stored', () => {
+    test('are removed from audit rows, repeatedly, and nothing else is', async () => {
       const accountId = newAccount()
       const named = ingest('a ,"url": b')
       for (let n = 0; n < 201; n += 1) await audit(accountId, 'ingest.updated', ingest('x', URL), ingest('y', URL))
@@ -56,7 +56,7 @@ export function leftSourcesSuite(stores: Stores): void {
       ])
       expect(JSON.stringify(rows)).not.toContain(KEY)
       expect(rows.at(-1)).toEqual(['ingest.updated', JSON.stringify(ingest('x')), JSON.stringify(ingest('y'))])
-      // A server of the version before is still there.
+      // A server of the earlier version still runs.
       await audit(accountId, 'ingest.updated', ingest('x', URL), ingest('z', URL))
       await clean()
       expect((await audited(accountId))[0]).toEqual([
@@ -66,7 +66,7 @@ export function leftSourcesSuite(stores: Stores): void {
       ])
     })
 
-    test('are taken out of runs, which stay as they are otherwise', async () => {
+    test('are removed from runs, which are otherwise unchanged', async () => {
       const run = newRun({ config: configWith(URL) })
       await write((tx) => tx.runs.insert(run))
       await Promise.all([clean(), clean()])
@@ -75,21 +75,21 @@ export function leftSourcesSuite(stores: Stores): void {
       ])
     })
 
-    test('are taken out of what ffmpeg said of them', async () => {
+    test('are removed from messages of ffmpeg', async () => {
       const channel = newChannel({ accountId: newAccount() })
       const statusMessage = `the source does not answer: rtmp://192.0.2.1/app/${KEY}: Input/output error`
       const engine = newEngine(channel, { status: 'waiting', statusMessage })
       const id = `${AT}${randomBytes(4).toString('hex')}`
       const event = { type: 'live', event: 'engine.log.warn', subject: null, error: null, createdAtMs: TOLD_AT }
       const delivery = { ...event, eventId: id, webhookId: 1, accountId: channel.accountId, state: 'skipped' as const }
-      const told = (message: string) => JSON.stringify(words(message))
-      const payload = { body: Buffer.from(told(statusMessage)), contentType: 'application/json', headers: {} }
+      const eventOf = (message: string) => JSON.stringify(words(message))
+      const payload = { body: Buffer.from(eventOf(statusMessage)), contentType: 'application/json', headers: {} }
       await write(async (tx) => {
         await tx.channels.insert(channel)
         await tx.engines.insert(engine)
         await tx.deliveries.insert([
-          { ...delivery, id: `${id}a`, data: told(statusMessage) },
-          { ...delivery, id: `${id}b`, data: told('said "rtmp://192.0.2.1/app/x"') },
+          { ...delivery, id: `${id}a`, data: eventOf(statusMessage) },
+          { ...delivery, id: `${id}b`, data: eventOf('said "rtmp://192.0.2.1/app/x"') },
         ])
         await tx.deliveries.insert([{ ...delivery, id: `${id}c`, data: '', state: 'pending' }])
         await tx.deliveries.start('n', AT, [{ id: `${id}c`, payload }])
@@ -99,7 +99,7 @@ export function leftSourcesSuite(stores: Stores): void {
       const { statusMessage: left } = (await stores.store.read.engines.get(channel.accountId, engine.id)) ?? {}
       expect(left).toBe(expected)
       const sent = await stores.store.read.deliveries.payload(`${id}c`)
-      expect(Buffer.from(sent?.body ?? []).toString()).toBe(told(expected))
+      expect(Buffer.from(sent?.body ?? []).toString()).toBe(eventOf(expected))
       for (const [end, message] of [
         ['a', expected],
         ['b', 'said "the source"'],
@@ -107,7 +107,7 @@ export function leftSourcesSuite(stores: Stores): void {
         const again = `${id}${end}again`
         await write((tx) => tx.deliveries.redeliver({ of: `${id}${end}`, id: again, atMs: AT }))
         const claimed = await write((tx) => tx.deliveries.claim({ webhookId: 1, take: 1, cap: 9 }))
-        expect(claimed.map(({ data }) => data)).toEqual([told(message)])
+        expect(claimed.map(({ data }) => data)).toEqual([eventOf(message)])
         await write((tx) => tx.deliveries.start('n', AT, [{ id: again, payload }]))
       }
     })

@@ -31,7 +31,7 @@ export async function expectConcurrentOpens(url: string): Promise<void> {
   }
 }
 
-/** `execute` runs SQL on the database behind the store's back. */
+/** `execute` runs SQL on the database directly. */
 export async function expectNewerRefused(url: string, execute: (sql: string) => Promise<void>): Promise<void> {
   await openStore({ url, log: quiet }).then((store) => store.close())
   await execute(`insert into kysely_migration (name, timestamp) values ('9999_future', '2100-01-01')`)
@@ -40,7 +40,7 @@ export async function expectNewerRefused(url: string, execute: (sql: string) => 
   await expect(opening).rejects.toThrow('9999_future')
 }
 
-/** A row that was there before the access log counted repeats, and one that a node of that version writes beside this one. */
+/** A row from before the access log counted repeats, and one that a node of that version writes beside this one. */
 export async function expectAccessLogUpgrade(
   url: string,
   execute: (sql: string) => Promise<void>,
@@ -102,7 +102,7 @@ async function statementsOf(
   return statements
 }
 
-/** What was queued is finished, everything later is refused, and closing twice is harmless. */
+/** Queued work is finished, later work is refused, and closing twice is harmless. */
 export async function expectOrderlyClose(url: string): Promise<void> {
   const store = await openStore({ url, log: quiet })
   const account = { id: 'closed', name: 'x', createdAtMs: 1 }

@@ -21,7 +21,7 @@ export function peopleSuite(stores: Stores): void {
       expect(await stores.store.read.accounts.get('absent')).toBeUndefined()
     })
 
-    test('a second account of the same id is a conflict that says so', async () => {
+    test('a second account with the same id is a conflict', async () => {
       const id = newAccount()
       const insertOne = () => stores.store.transaction((tx) => tx.accounts.insert({ id, name: 'x', createdAtMs: 1 }))
       await insertOne()
@@ -81,7 +81,7 @@ export function peopleSuite(stores: Stores): void {
       expect(await stores.store.read.credentials.findByKey(values.key)).toBeUndefined()
     })
 
-    test('a user is found by the e-mail address, which is taken then', async () => {
+    test('a user is found by the e-mail address, which is unique', async () => {
       const accountId = newAccount()
       const values = { accountId, email: `${accountId}@example.org`, passwordHash: '$argon2id$…', createdAtMs: 5 }
       const user = await stores.store.transaction((tx) => tx.users.insert(values))

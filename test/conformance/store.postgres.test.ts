@@ -15,7 +15,7 @@ import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
 import { storeConformance } from './store.ts'
 
 describe.skipIf(!findBinaries())('with a server', () => {
-  // A server of its own: transactions of other tests on a shared one hold the horizon of changes back.
+  // A server of its own: transactions of other tests on a shared one would delay the horizon of changes.
   let server: TestServer
   beforeAll(async () => {
     server = await startPostgres(findBinaries()!)
@@ -64,7 +64,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expectEngineStatesUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
-    test('a change is told although its transaction began early and committed late', async () => {
+    test('a change is returned although its transaction began early and committed late', async () => {
       const store = await openStore({ url: database.url, log: quiet })
       const slow = await connect()
       let { cursor } = await store.changesSince(null)
@@ -78,7 +78,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await slow.end()
       const after = await store.changesSince(cursor)
       expect(after.changes.map((change) => change.accountId)).toContain('slow')
-      // Transactions of other databases on the server hold the horizon back too; until they end, changes are repeated.
+      // Transactions of other databases on the server delay the horizon too; until they end, changes repeat.
       ;({ cursor } = after)
       await vi.waitFor(async () => {
         const next = await store.changesSince(cursor)
@@ -88,7 +88,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
-    test('listeners hear of a commit by notification, well before the next poll', async () => {
+    test('a notification calls listeners after a commit, well before the next poll', async () => {
       const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: database.url, log: quiet })))
       vi.useFakeTimers({ toFake: ['setInterval'] })
       const listener = vi.fn()
@@ -101,7 +101,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await Promise.all([store!.close(), other!.close()])
     })
 
-    test('a deadlock is resolved by doing the work again', async () => {
+    test('a deadlock is resolved by a retry', async () => {
       const store = await openStore({ url: database.url, log: quiet })
       const accountId = newAccount()
       const [a, b] = await Promise.all([insert(store, { accountId }), insert(store, { accountId })])
@@ -126,7 +126,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
-    test('a pool whose connections are all in use says so, and what changed is read all the same', async () => {
+    test('a pool whose connections are all in use reports it, and changes are still read', async () => {
       const store = await openStore({ url: database.url, log: quiet, poolSize: 1 })
       const listener = vi.fn()
       store.watch(listener)
@@ -145,7 +145,7 @@ describe.skipIf(!findBinaries())('with a server', () => {
       await store.close()
     })
 
-    test('a connection that is cut under a transaction fails it as unavailable, and nothing was written', async () => {
+    test('a connection that breaks in a transaction fails it as unavailable, and nothing is written', async () => {
       const store = await openStore({ url: database.url, log: quiet })
       const accountId = newAccount()
       const cut = store.transaction(async (tx) => {
@@ -162,8 +162,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
   })
 })
 
-describe.skipIf(!findBinaries())('a PostgreSQL server that goes away', () => {
-  test('makes everything unavailable, and everything works again when it is back, listening included', async () => {
+describe.skipIf(!findBinaries())('a PostgreSQL server that stops', () => {
+  test('makes everything unavailable; after its restart everything works again, including notifications', async () => {
     const server = await startPostgres(findBinaries()!)
     onTestFinished(() => server.remove())
     const [store, other] = await Promise.all([1, 2].map(() => openStore({ url: server.url, log: quiet })))

@@ -37,7 +37,7 @@ export function recordingsSuite(stores: Stores): void {
   const reads = () => stores.other.read.recordings
 
   describe('recordings', () => {
-    test('come back as they were written, to their account only', async () => {
+    test('are read as they were written, and only by their account', async () => {
       const accountId = newAccount()
       const made = await make({ accountId })
       const finished: StoredRecording = {
@@ -75,18 +75,18 @@ export function recordingsSuite(stores: Stores): void {
       expect(await ids({ tokenId: 7 })).toEqual([other, first])
     })
 
-    test('that are not finished are found by their place', async () => {
-      const place = newAccount()
-      const open = await make({ place })
-      const processing = await make({ place, state: 'processing' })
-      const deleting = await make({ place, state: 'deleting' })
-      await make({ place, state: 'completed' })
-      await make({ place, state: 'error' })
-      await make({ place: 'elsewhere' })
-      expect((await reads().unfinished(place)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
+    test('that are not finished are found by their host key', async () => {
+      const hostKey = newAccount()
+      const open = await make({ place: hostKey })
+      const processing = await make({ place: hostKey, state: 'processing' })
+      const deleting = await make({ place: hostKey, state: 'deleting' })
+      await make({ place: hostKey, state: 'completed' })
+      await make({ place: hostKey, state: 'error' })
+      await make({ place: 'another host' })
+      expect((await reads().unfinished(hostKey)).map(({ id }) => id)).toEqual([open.id, processing.id, deleting.id])
     })
 
-    test('that are being deleted are not shown, and then are gone', async () => {
+    test('that are being deleted are not returned, and then are deleted', async () => {
       const accountId = newAccount()
       const { id } = await make({ accountId, state: 'deleting' })
       expect(await reads().get(accountId, id)).toBeUndefined()

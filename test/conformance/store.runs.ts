@@ -9,15 +9,15 @@ const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
 
-/** What every store promises of runs and schedulers. */
+/** Tests the contract of every store for runs and schedulers. */
 export function runsSuite(stores: Stores): void {
   livesAndRuns(stores)
   schedulers(stores)
 }
 
 function livesAndRuns(stores: Stores): void {
-  describe('lives and runs', () => {
-    test('a life is kept and replaced, and its node keeps it and its run alive', async () => {
+  describe('states of engines, and runs', () => {
+    test('a state is stored and replaced, and its node renews its lease and its run', async () => {
       const run = newRun()
       const state: LifeRecord = {
         engineId: run.engineId,
@@ -36,7 +36,7 @@ function livesAndRuns(stores: Stores): void {
         await tx.engineStates.put(state)
       })
       const isExpired = async () => (await stores.other.read.engineStates.get(state.engineId))?.isExpired
-      // It was never taken.
+      // No node has taken it.
       expect(await isExpired()).toBe(true)
       const atMs = await stores.store.time()
       await stores.store.transaction((tx) => tx.engineStates.renew('node 1', 60_000))
@@ -45,7 +45,7 @@ function livesAndRuns(stores: Stores): void {
       const [renewed] = await stores.other.read.runs.page({ engineId: run.engineId, limit: 5 })
       expect(renewed).toEqual({ ...run, heartbeatAtMs: expect.any(Number) as number })
       expect(renewed?.heartbeatAtMs).toBeGreaterThanOrEqual(atMs)
-      // To write the rest leaves the lease as it is, and to take the engine begins another.
+      // A write leaves the lease unchanged; a take begins a new one.
       await stores.store.transaction((tx) => tx.engineStates.put({ ...state, failures: 1 }))
       expect(await isExpired()).toBe(false)
       await stores.store.transaction((tx) => tx.engineStates.take(state.engineId, 'node 2', -1))
@@ -62,7 +62,7 @@ function livesAndRuns(stores: Stores): void {
       expect([ended?.stop, ended?.endedAtMs]).toEqual([{ type: 'timeout', id: '' }, AT + 9])
     })
 
-    test('a life goes with its engine, unless a node holds it or somebody wants it', async () => {
+    test('a state is deleted with its engine, unless a node holds it or it should run', async () => {
       const channel = newChannel()
       const idle = { accountId: 'nobody', channelId: channel.id, failures: 0, idleSinceMs: null, retryAtMs: null }
       const lives = [
@@ -112,7 +112,7 @@ function livesAndRuns(stores: Stores): void {
       expect(await page({ engineIds: [runs[0]?.engineId ?? ''] })).toEqual([runs[0]])
     })
 
-    test('runs are found by the time in which they were open, and forgotten when they are over for long', async () => {
+    test('runs are found by an overlapping time range, and pruned long after their end', async () => {
       const channelId = id('ch')
       const times = [
         [1, 2],
@@ -142,7 +142,7 @@ function livesAndRuns(stores: Stores): void {
 
 function schedulers(stores: Stores): void {
   describe('schedulers', () => {
-    test('are kept whole, found when they are due, and forgotten with what they skipped', async () => {
+    test('are stored, found when they are due, and deleted with their skipped occurrences', async () => {
       const accountId = account()
       const occurrence = { startMs: AT, endMs: null }
       const one = newScheduler({
@@ -181,7 +181,7 @@ function schedulers(stores: Stores): void {
       expect(await stores.other.read.schedulers.skips(one.id, 10)).toEqual([])
     })
 
-    test('are paged in every order, each once', async () => {
+    test('are paged in every order, each exactly once', async () => {
       const accountId = account()
       const made = ['b', 'a', 'a', 'c'].map((name, n) =>
         newScheduler({

@@ -13,7 +13,7 @@ import type {
 
 export const quiet: StoreLog = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
-/** An account of its own for each test: 6 characters that no other test has. */
+/** An account id for one test: 6 characters, unique. */
 export function newAccount(): string {
   return randomBytes(3).toString('hex')
 }
@@ -103,7 +103,7 @@ export function newWebhook(over: Partial<StoredWebhook> = {}): Omit<StoredWebhoo
   }
 }
 
-/** A run that has begun and goes on. */
+/** A run that is still open. */
 export const newRun = (over: Partial<Run> = {}): Run => ({
   id: `rn_${randomBytes(11).toString('hex')}`,
   accountId: 'nobody',
@@ -140,7 +140,7 @@ export const newScheduler = (over: Partial<Scheduler> = {}): Scheduler => ({
   ...over,
 })
 
-/** The end of a session that moved nothing. */
+/** The end of a session without bytes. */
 export const ending = (id: string, atMs: number, reason: SessionEnd['reason']): SessionEnd => ({
   id,
   atMs,

@@ -59,7 +59,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(await get('nobody')).toBeUndefined()
     })
 
-    test('that are on are paged newest first, by every filter', async () => {
+    test('that are active are paged newest first, with every filter', async () => {
       const mine = newAccount()
       const ids = ['a', 'b', 'c', 'd'].map((letter) => `${mine}${letter}`)
       for (const id of ids) await admitted({ id, accountId: mine, tokenId: 3, streamName: 'x' })
@@ -104,7 +104,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(kicked).toContainEqual({ id: two.id, reason: 'stopped' })
     })
 
-    test('are counted and kicked by account too, and none of another', async () => {
+    test('are counted and kicked by account, without those of other accounts', async () => {
       const [mine, theirs] = [newAccount(), newAccount()]
       for (const streamName of ['a', 'a', 'b']) await admitted({ accountId: mine, streamName })
       await admitted({ accountId: theirs, streamName: 'a' })
@@ -189,7 +189,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(await sum({ accountId: 'nobody' })).toMatchObject([{ bytesIn: 0 }])
     })
 
-    test('that 250 sessions end with are counted once, in the hours in which they end', async () => {
+    test('of 250 sessions that end are counted once, in the hours in which they end', async () => {
       const mine = newAccount()
       const made: Session[] = []
       for (let n = 0; n < 250; n++) made.push(await admitted({ accountId: mine, streamName: 's' }))
@@ -205,7 +205,7 @@ export function sessionsSuite(stores: Stores): void {
       ])
     })
 
-    test('may be more than 32 bits hold', async () => {
+    test('may exceed 32 bits', async () => {
       const { id } = await admitted()
       await write((tx) => tx.sessions.count([{ id, bytesIn: 2 ** 52, bytesOut: 2 ** 40 }], 0))
       expect(await get(id)).toMatchObject({ bytesIn: 2 ** 52, bytesOut: 2 ** 40 })
@@ -213,7 +213,7 @@ export function sessionsSuite(stores: Stores): void {
   })
 
   describe('feeds', () => {
-    test('are one per source; another one is a conflict until the first has ended', async () => {
+    test('are unique per source; a second one is a conflict until the first has ended', async () => {
       const first = feed({ sourceId: 'cam' })
       const { streamName } = first
       await write((tx) => tx.feeds.insert(first))
@@ -233,7 +233,7 @@ export function sessionsSuite(stores: Stores): void {
       expect(await endOf(second.sessionId, 4000)).toEqual([{ ...second, endedAtMs: 4000 }])
     })
 
-    test('on the air name their tokens, each once, of a stream or of the whole account', async () => {
+    test('on the air return their tokens, each once, for a stream or for the whole account', async () => {
       const of = { accountId: newAccount(), streamName: 'x' }
       const first = feed({ ...of, sourceId: 'a', tokenId: 12 })
       const rest = [
@@ -261,7 +261,7 @@ export function sessionsSuite(stores: Stores): void {
   })
 
   describe('viewing', () => {
-    test('begins once for many viewers at once, and ends once when the last has been gone', async () => {
+    test('begins once for many concurrent viewers, and ends once after the last has left', async () => {
       const watched = stream()
       const join = (n: number) =>
         (n % 2 ? stores.store : stores.other).transaction(async (tx) => {
@@ -278,12 +278,12 @@ export function sessionsSuite(stores: Stores): void {
       expect(await stores.store.read.viewing.deserted(3999, 1000)).not.toContainEqual(watched)
       expect(await desert(stores.store, 3999)).toBe(false)
       expect(await stores.store.read.viewing.deserted(4000, 1000)).toContainEqual(watched)
-      const told = await Promise.all([desert(), desert(stores.other)])
-      expect(told.toSorted()).toEqual([false, true])
+      const results = await Promise.all([desert(), desert(stores.other)])
+      expect(results.toSorted()).toEqual([false, true])
       expect((await join(0)).first).toBe(true)
     })
 
-    test('that is tried in vain is told of once in a while, however many try', async () => {
+    test('off the air is emitted at most once per interval, for any number of attempts', async () => {
       const dark = stream()
       const attempt = (atMs: number, n = 0) =>
         (n % 2 ? stores.store : stores.other).transaction((tx) => tx.viewing.attempt(dark, atMs, 100))
@@ -302,7 +302,7 @@ export function sessionsSuite(stores: Stores): void {
     const renew = (id: string, leaseMs: number) => write((tx) => tx.nodes.renew(id, leaseMs))
     const giveUp = (id: string, isKnownDead = false) => write((tx) => tx.nodes.giveUp(id, isKnownDead))
 
-    test('have a lease by the time of the database, and are given up when it has run out', async () => {
+    test('have a lease by the time of the database, and are given up when it has expired', async () => {
       const made = node()
       const beforeMs = await stores.store.time()
       await write((tx) => tx.nodes.insert(made, 60_000))
@@ -314,14 +314,14 @@ export function sessionsSuite(stores: Stores): void {
       expect(await giveUp(made.id)).toBeUndefined()
       expect(await renew(made.id, -1)).toBe(true)
       expect(await find(made.id)).toMatchObject({ isExpired: true })
-      // Late, but before anybody gave it up.
+      // Late, but before another node gave it up.
       expect(await renew(made.id, 60_000)).toBe(true)
       expect(await giveUp(made.id)).toBeUndefined()
       expect(await renew(made.id, -1)).toBe(true)
       expect(await giveUp(made.id)).toBe((await find(made.id))?.seenAtMs)
     })
 
-    test('that are given up never come back, whatever is left to do for those who gave them up', async () => {
+    test('that are given up never come back, even while their sessions are still being ended', async () => {
       const made = node()
       await write((tx) => tx.nodes.insert(made, 60_000))
       expect(await giveUp(made.id, true)).toEqual(expect.any(Number))
@@ -334,7 +334,7 @@ export function sessionsSuite(stores: Stores): void {
     })
   })
 
-  test('a token is held with the version and the value of now', async () => {
+  test('a token is locked with its current version and value', async () => {
     const token = await insert(stores.store, { accountId })
     expect(await write((tx) => tx.tokens.lockShared(token.id))).toEqual({ version: 1, valueHash: token.valueHash })
     await write((tx) => tx.tokens.delete(token))

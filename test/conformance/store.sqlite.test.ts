@@ -48,7 +48,7 @@ describe('a SQLite file', () => {
     return Promise.resolve()
   }
 
-  test('is made for its owner alone', async () => {
+  test('is accessible only to its owner', async () => {
     const store = await openStore({ url: file, log: quiet })
     await store.ping()
     expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
@@ -63,7 +63,7 @@ describe('a SQLite file', () => {
   test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))
 
-  test('has nothing left in it of what was taken out of a row', async () => {
+  test('contains no removed values of a row', async () => {
     const store = await openStore({ url: file, log: quiet })
     const before = (n: number) => JSON.stringify({ name: 'x', url: `rtmp://a.example/app/key-of-this-test-${n}` })
     const rows = Array.from({ length: 100 }, (_, n) => ({ ...auditRow('nobody', 'in_1'), before: before(n) }))
@@ -75,7 +75,7 @@ describe('a SQLite file', () => {
     expect(readFileSync(file, 'latin1').includes('key-of-this-test')).toBe(false)
   })
 
-  test('says how much room its disk has', async () => {
+  test('reports the free space of its disk', async () => {
     const store = await openStore({ url: file, log: quiet })
     const { freeBytes = 0, totalBytes = 0 } = (await store.diskSpace()) ?? {}
     expect(freeBytes).toBeGreaterThan(0)
@@ -87,13 +87,13 @@ describe('a SQLite file', () => {
     await expect(openStore({ url: ':memory:', log: quiet })).rejects.toThrow('needs a file')
   })
 
-  test('that is no database, or that cannot be made, is unavailable', async () => {
+  test('that is not a database, or that cannot be created, is unavailable', async () => {
     mkdirSync(file, { recursive: true })
     await expect(openStore({ url: file, log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
     await expect(openStore({ url: '/dev/null/x.db', log: quiet })).rejects.toBeInstanceOf(StoreUnavailable)
   })
 
-  test('changedElsewhere is true once after somebody else committed, and never after this store did', async () => {
+  test('changedRemotely is true once after another process committed, and never after this store did', async () => {
     const store = await openStore({ url: file, log: quiet })
     const other = await openStore({ url: file, log: quiet })
     await insert(store, { accountId: newAccount() })
@@ -104,7 +104,7 @@ describe('a SQLite file', () => {
     await other.close()
   })
 
-  test('that another process holds for a while makes a write wait, not fail, and reads go on', async () => {
+  test('that another process locks for a while delays writes without failing them, and reads continue', async () => {
     const store = await openStore({ url: file, log: quiet })
     const holder = new DatabaseSync(file)
     holder.exec('begin immediate')
@@ -142,7 +142,7 @@ describe('a full disk', () => {
   })
 
   test.skipIf(!disk)(
-    'fails writes as unavailable, keeps what was acknowledged, and is over when there is room',
+    'fails writes as unavailable, keeps acknowledged writes, and recovers when there is space',
     async () => {
       const store = await openStore({ url: join(disk!, 'sluice.db'), log: quiet })
       const accountId = newAccount()
@@ -170,7 +170,7 @@ describe('a full disk', () => {
   )
 })
 
-/** A file system of one megabyte, which only root can make. */
+/** A file system of one megabyte, which only root can create. */
 function mountTinyDisk(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
   try {

@@ -4,7 +4,7 @@ import type { StoredToken, TokenListQuery } from '../../src/store/store.ts'
 import { insert, newAccount, newToken } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
-/** The rules of the list, said once more and plainly. */
+/** A model of the list, as plain as possible. */
 function expectedPage(tokens: StoredToken[], query: TokenListQuery): number[] {
   const key = (token: StoredToken) => (query.sortBy === 'Name' ? Buffer.from(token.label) : token.addedAtMs)
   const compare = (a: StoredToken, b: StoredToken) => {
@@ -26,7 +26,7 @@ function isMatch(token: StoredToken, match: TokenListQuery['match']): boolean {
   return { TokenName: inName, StreamName: inStream, TokenOrStreamName: inName || inStream }[match.in]
 }
 
-// Few letters, so that ties and matches happen; among them what `like` treats specially and letters beyond ASCII.
+// Few characters, so that ties and matches happen, with wildcards of `like` and letters beyond ASCII.
 const word = fc.string({
   unit: fc.constantFrom('a', 'A', 'b', '%', '_', '\\', 'é', 'É', '🎥'),
   minLength: 1,
@@ -73,18 +73,18 @@ export function tokenListSuite(stores: Stores): void {
             return made
           })
           for (const query of queries) {
-            const asked = { ...query, accountId }
-            const page = await stores.store.read.tokens.list(asked)
-            expect(page.map((token) => token.id)).toEqual(expectedPage(tokens, asked))
-            const everything = { ...asked, offset: 0, limit: 1_000 }
-            expect(await stores.store.read.tokens.count(asked)).toBe(expectedPage(tokens, everything).length)
+            const listQuery = { ...query, accountId }
+            const page = await stores.store.read.tokens.list(listQuery)
+            expect(page.map((token) => token.id)).toEqual(expectedPage(tokens, listQuery))
+            const everything = { ...listQuery, offset: 0, limit: 1_000 }
+            expect(await stores.store.read.tokens.count(listQuery)).toBe(expectedPage(tokens, everything).length)
           }
         }),
         { numRuns: 25 },
       )
     })
 
-    test('whole pages walk to the end without a gap or a repeat, from both ends', async () => {
+    test('pages from both ends cover the list without a gap or a repeat', async () => {
       const accountId = newAccount()
       for (let n = 0; n < 47; n += 1) await insert(stores.store, { accountId, label: `l${n % 7}`, addedAtMs: n })
       const seen: number[] = []

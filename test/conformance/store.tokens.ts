@@ -37,7 +37,7 @@ export function tokensSuite(stores: Stores): void {
   const same = { accountId, kind: 'publish' as const }
 
   describe('tokens', () => {
-    test('every value of every field comes back as it was stored', async () => {
+    test('every value of every field is read as it was stored', async () => {
       await fc.assert(
         fc.asyncProperty(anyToken, async (token) => {
           const stored = await insert(stores.store, { ...token, accountId: newAccount() })
@@ -49,7 +49,7 @@ export function tokensSuite(stores: Stores): void {
       )
     })
 
-    test('bytes come back as plain Uint8Array on both engines', async () => {
+    test('bytes are read as plain Uint8Array from both databases', async () => {
       const { id } = await insert(stores.store, same)
       const token = await stores.store.read.tokens.get(id)
       expect(token?.valueHash.constructor).toBe(Uint8Array)
@@ -73,7 +73,7 @@ export function tokensSuite(stores: Stores): void {
       expect(await lock(newAccount(), 'publish')).toBeUndefined()
     })
 
-    test('replace writes the whole record and raises the version', async () => {
+    test('replace writes the whole row and raises the version', async () => {
       const token = await insert(stores.store, same)
       const streams = [{ streamName: 'other', isRegex: false }]
       const next = await stores.store.transaction((tx) => tx.tokens.replace({ ...token, label: 'new', streams }))
@@ -83,13 +83,13 @@ export function tokensSuite(stores: Stores): void {
       expect(names.some((found) => found.id === token.id)).toBe(true)
     })
 
-    test('replace of a version that is no longer there is refused', async () => {
+    test('replace of an outdated version is refused', async () => {
       const token = await insert(stores.store, same)
       await stores.store.transaction((tx) => tx.tokens.replace(token))
       await expect(stores.store.transaction((tx) => tx.tokens.replace(token))).rejects.toThrow('was changed')
     })
 
-    test('concurrent changes through two stores are all made, one after another', async () => {
+    test('concurrent changes through two stores are serialized', async () => {
       const { id } = await insert(stores.store, { ...same, bindIpsOnUsage: 0 })
       const raise = (store: Stores['store']) =>
         store.transaction(async (tx) => {
@@ -100,7 +100,7 @@ export function tokensSuite(stores: Stores): void {
       expect(await stores.store.read.tokens.get(id)).toMatchObject({ bindIpsOnUsage: 20, version: 21 })
     })
 
-    test('delete takes streams, bindings and revocations along, and ids are not used again', async () => {
+    test('delete also deletes streams, bindings and revocations, and ids are not reused', async () => {
       const token = await insert(stores.store, same)
       await stores.store.transaction(async (tx) => {
         await tx.revocations.add(token.id, 'jti', 1)
@@ -159,7 +159,7 @@ export function tokensSuite(stores: Stores): void {
   })
 
   describe('revocations', () => {
-    test('are idempotent, counted, listed as they came, and cleared', async () => {
+    test('are idempotent, counted, listed in their order, and cleared', async () => {
       const { id } = await insert(stores.store, same)
       await stores.store.transaction(async (tx) => {
         await tx.revocations.add(id, 'b', 1)

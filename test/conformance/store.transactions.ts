@@ -8,7 +8,7 @@ export function transactionsSuite(stores: Stores): void {
     (await stores.other.read.audit.recent(accountId, 1_000)).map((row) => row.subject)
 
   describe('transactions', () => {
-    test('one that throws leaves nothing and does not touch those that are committed with it', async () => {
+    test('one that throws writes nothing and does not affect those that share its commit', async () => {
       const accountId = newAccount()
       const settled = await Promise.allSettled(
         Array.from({ length: 60 }, (_, n) =>
@@ -50,7 +50,7 @@ export function transactionsSuite(stores: Stores): void {
       expect(await subjects(accountId)).toEqual([])
     })
 
-    test('nothing is seen outside before the commit, everything inside', async () => {
+    test('before the commit, writes are visible only inside', async () => {
       const accountId = newAccount()
       await stores.store.transaction(async (tx) => {
         const { id } = await tx.tokens.insert(newToken({ accountId }))
@@ -78,7 +78,7 @@ export function transactionsSuite(stores: Stores): void {
       await stores.store.ping()
     })
 
-    test('the outbox keeps events with the change that caused them, oldest first', async () => {
+    test('the outbox stores events with the change that caused them, oldest first', async () => {
       const accountId = newAccount()
       const event = (subject: string | null) => ({
         accountId,
@@ -99,7 +99,7 @@ export function transactionsSuite(stores: Stores): void {
       ])
     })
 
-    test('the audit trail is read newest first and no further than asked', async () => {
+    test('the audit trail is read newest first, up to the limit', async () => {
       const accountId = newAccount()
       for (const subject of ['a', 'b', 'c']) {
         await stores.store.transaction((tx) => tx.audit.append(auditRow(accountId, subject)))

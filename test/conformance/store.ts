@@ -16,20 +16,20 @@ import { tokensSuite } from './store.tokens.ts'
 import { transactionsSuite } from './store.transactions.ts'
 import { webhooksSuite } from './store.webhooks.ts'
 
-/** One database, and any number of stores on it, as nodes or processes would have. */
+/** One database with any number of stores, as several nodes or processes would have. */
 export interface Harness {
   open(): Promise<Store>
   /** Closes every store and removes the database. */
   remove(): Promise<void>
 }
 
-/** Two stores on one database. Suites keep apart by using an account each. */
+/** Two stores on one database. Each suite uses accounts of its own. */
 export interface Stores {
   readonly store: Store
   readonly other: Store
 }
 
-/** Every promise of `Store`, checked on one engine. */
+/** Tests the contract of `Store` on one database. */
 export function storeConformance(name: string, makeHarness: () => Promise<Harness>): void {
   describe(name, () => {
     let harness: Harness

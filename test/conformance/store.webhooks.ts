@@ -60,7 +60,7 @@ export function webhooksSuite(stores: Stores): void {
   const stateOf = async (id: string) => (await stores.other.read.deliveries.get(id))?.state
 
   describe('webhooks', () => {
-    test('come back as they were written, for their account only', async () => {
+    test('are read as they were written, and only by their account', async () => {
       const accountId = newAccount()
       const made = await make({ accountId, filter: 'a.*', failuresInRow: 3, disabled: { untilMs: 5, reason: 'slow' } })
       expect(await stores.other.read.webhooks.get(accountId, made.id)).toEqual(made)
@@ -77,7 +77,7 @@ export function webhooksSuite(stores: Stores): void {
       ])
     })
 
-    test('are listed from an id on, both ways', async () => {
+    test('are listed from an id on, in both directions', async () => {
       const accountId = newAccount()
       const ids: number[] = []
       for (let n = 0; n < 5; n += 1) ids.push((await make({ accountId })).id)
@@ -91,7 +91,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(await list(true, ids[1])).toEqual([1, 0])
     })
 
-    test('take with them what is pending when they are deleted, and nothing else', async () => {
+    test('are deleted with their pending deliveries, and nothing else', async () => {
       const [gone, stays] = [await make(), await make()]
       const rows = [...rowsFor(gone, 2), ...rowsFor(stays, 1)]
       await insert(rows)
@@ -103,7 +103,7 @@ export function webhooksSuite(stores: Stores): void {
   })
 
   describe('deliveries', () => {
-    test('pass from pending to started to their end, and keep their bytes', async () => {
+    test('change from pending to started to their end, and keep their bytes', async () => {
       const webhook = await make()
       const [row] = rowsFor(webhook, 1)
       await insert([row!])
@@ -146,7 +146,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(await claim(webhook.id, 4)).toEqual([])
     })
 
-    test('that are due are asked by webhook, in order, without those that are left out', async () => {
+    test('that are due are counted by webhook, in order, without excluded ones', async () => {
       const webhooks = [await make(), await make(), await make(), await make()]
       const [a, b, c] = webhooks.map((webhook) => webhook.id) as [number, number, number, number]
       await insert(webhooks.slice(0, 3).flatMap((webhook, n) => rowsFor(webhook, 2 * n + 1)))
@@ -162,7 +162,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(await due(c, [])).toEqual([])
     })
 
-    test('are shown newest first, page by page', async () => {
+    test('are paged newest first', async () => {
       const webhook = await make()
       const ids = rowsFor(webhook, 5)
       await insert(ids)
@@ -174,7 +174,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(await page(ids[2]!.id)).toEqual([1, 0])
     })
 
-    test('that are asked for again are the same event with the same bytes', async () => {
+    test('that are redelivered have the same event with the same bytes', async () => {
       const webhook = await make()
       const [row, unsent] = rowsFor(webhook, 2)
       await insert([row!, { ...unsent!, state: 'skipped', error: 'paused' }])
@@ -192,7 +192,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(await write((tx) => tx.deliveries.redeliver({ of: 'none', id: 'x', atMs: T0 }))).toBeUndefined()
     })
 
-    test('are skipped in bulk, but not those that a person asked for', async () => {
+    test('are skipped in bulk, except those that a user requested', async () => {
       const webhook = await make()
       const rows = rowsFor(webhook, 3)
       await insert(rows)
@@ -206,7 +206,7 @@ export function webhooksSuite(stores: Stores): void {
       expect(found).toMatchObject({ state: 'skipped', error: 'paused', endedAtMs: T0 + 4, startedAtMs: null })
     })
 
-    test('of a dead node become unknown, those of a living one stay, and a late truth is taken', async () => {
+    test('of a dead node become unknown, those of a live one stay, and a late result is accepted', async () => {
       const webhook = await make()
       const rows = rowsFor(webhook, 3)
       await insert(rows)
@@ -216,7 +216,7 @@ export function webhooksSuite(stores: Stores): void {
       await start('dead', [dead])
       await start('alive', [alive])
       await start('alive', [old], T0 - 500)
-      // What the node that asks takes for the time has no part in it.
+      // The clock of the calling node does not matter.
       const nowMs = 8_000_000_000_000
       const expire = () =>
         write((tx) => tx.deliveries.expire({ nowMs, startedBeforeMs: T0 - 100, reason: 'lost', limit: 10_000 }))
@@ -245,7 +245,7 @@ export function webhooksSuite(stores: Stores): void {
   })
 
   describe('the outbox', () => {
-    test('gives each event to one taker, oldest first', async () => {
+    test('gives each event to one node, oldest first', async () => {
       const event = { type: 'feeds', event: 'started', subject: 's', data: '{}', createdAtMs: T0 }
       const accountId = newAccount()
       for (let n = 0; n < 40; n += 1) {

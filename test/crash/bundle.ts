@@ -7,9 +7,9 @@ import { build } from 'vite'
 export const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? (process.env['CI'] ? 200 : 20))
 
 /**
- * Bundles a program of this folder into few small files, which start in a third of the time: a round is mostly the start
- * of a process, and most of that the reading of its source. Node would read it twice to find out that it is a module, so
- * it is told. Answers the path of the bundle.
+ * Bundles a program of this folder into a few small files, which start in a third of the time: a round is mostly the start
+ * of a process, and that is mostly reading its source. The extension marks it as a module, because Node would otherwise
+ * read it twice to find out. Returns the path of the bundle.
  */
 export async function bundle(program: string, outDir: string): Promise<string> {
   const entry = fileURLToPath(new URL(program, import.meta.url))

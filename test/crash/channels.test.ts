@@ -14,7 +14,7 @@ afterEach(() => {
 
 interface Client {
   server: Served
-  /** `data` of what is not refused. */
+  /** `data` of an accepted request. */
   v2: (method: string, path: string, body?: unknown) => Promise<ReturnType<typeof JSON.parse>>
   push: (streamKey: string) => void
 }
@@ -53,7 +53,7 @@ async function makeChannel({ v2 }: Client) {
   })
 }
 
-/** It has a segment that can be fetched. */
+/** True when it has a segment. */
 async function plays({ server }: Client, distributionId: string): Promise<void> {
   const at = (path: string): string =>
     new URL(path, `${server.url}/v2/distributions/${distributionId}/hls/main.m3u8`).href
@@ -63,7 +63,7 @@ async function plays({ server }: Client, distributionId: string): Promise<void> 
   expect([segment.status, (await segment.arrayBuffer()).byteLength > 1000]).toEqual([200, true])
 }
 
-test('a server that is killed while a channel plays leaves no process; the next one has an honest run and no old files, and plays', async () => {
+test('a server that is killed while a channel plays leaves no process; the next one ends the run, removes old files, and plays', async () => {
   const credential = (await command(['--data', dir, 'credential', 'create', '--name', 'test'])).stdout.trim()
   const first = await startServer(credential)
   const channel = await makeChannel(first)

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 
-/** What a database holds of one account, read in one snapshot: the keys in each of the three tables. */
+/** The keys of one account in each of the three tables, read in one snapshot. */
 export interface Written {
   tokens: string[]
   audit: string[]
   outbox: string[]
 }
 
-/** A database to write to, and how to look at it from outside. */
+/** A database to write to, and how to read it from another process. */
 export interface Target {
   name: string
   url: string
@@ -20,12 +20,12 @@ export interface Target {
 /** Keys by account. */
 export type Acknowledged = Map<string, string[]>
 
-/** Processes that are started ahead of their turn: starting one takes much longer than a round. */
+/** How many processes start ahead of their turn: a start takes much longer than a round. */
 const AHEAD = 2
 
 /**
- * Kills a process that writes to all targets, `rounds` times, at random moments. Everything it acknowledged must be there,
- * and of nothing may there be only a part. Answers what was acknowledged, for each target.
+ * Kills a process that writes to all targets, `rounds` times, at random moments. Every acknowledged transaction must be
+ * stored, and none only in part. Returns the acknowledged ones for each target.
  */
 export async function killWriters(program: string, targets: Target[], rounds: number): Promise<Acknowledged[]> {
   const acknowledged = targets.map((): Acknowledged => new Map())
@@ -57,7 +57,7 @@ function startWriter(program: string, urls: string[]): ChildProcess {
   return spawn(process.execPath, [program, ...urls], { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
-/** One round in five dies at any moment, while it opens the stores perhaps; the others once every store acknowledged. */
+/** One round in five is killed at any moment, perhaps while opening the stores; the others after each store acknowledged. */
 async function writeAndKill(child: ChildProcess, accountId: string, round: number, stores: number): Promise<string[]> {
   let said = ''
   const allSpoke = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ async function writeAndKill(child: ChildProcess, accountId: string, round: numbe
   if (round % 5 !== 0) await allSpoke.promise
   await sleep(Math.random() * (round % 5 === 0 ? 80 : 10))
   await kill(child)
-  // A last line without its end was cut by the kill: the transaction was committed, but nobody was told.
+  // The kill truncated a last line without its end: the transaction was committed, but not acknowledged.
   return said.split('\n').slice(0, -1)
 }
 

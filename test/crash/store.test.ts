@@ -10,7 +10,7 @@ import { freshDatabase, postgresUrl } from '../support/postgres.ts'
 import { bundle, ROUNDS } from './bundle.ts'
 import { type Acknowledged, expectWhole, killWriters, type Target, type Written } from './store.rounds.ts'
 
-/** One statement, hence one snapshot, over the three tables. */
+/** One statement, and so one snapshot, over the three tables. */
 const EVERYTHING = `
   select 'tokens' as part, label as key from tokens where account_id = $1
   union all select 'audit', subject from audit where account_id = $1
@@ -27,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'))
 const file = join(folder, 'sluice.db')
 const database = postgresUrl() ? await freshDatabase() : undefined
 
-/** A connection for each look: the first one after a kill has to recover the log. */
+/** A new connection for each read: the first one after a kill has to recover the log. */
 function onSqlite(accountId: string): Promise<Written> {
   const db = new DatabaseSync(file)
   const rows = db.prepare(EVERYTHING.replaceAll('$1', '?1')).all(accountId) as Row[]
@@ -65,7 +65,7 @@ test(
   ROUNDS * 4_000,
 )
 
-/** Looks again at the end, and refuses a run in which hardly anything was acknowledged: it would prove nothing. */
+/** Reads again at the end, and fails a run with few acknowledged transactions, which would prove nothing. */
 async function expectAllThere(target: Target, acknowledged: Acknowledged): Promise<void> {
   for (const [accountId, keys] of acknowledged) expectWhole(await target.written(accountId), keys)
   const total = [...acknowledged.values()].reduce((sum, keys) => sum + keys.length, 0)

@@ -21,7 +21,7 @@ async function writeForever(store: Store, at: number, writer: number): Promise<n
   for (let n = 0; ; n += 1) {
     const key = `${writer}-${n}`
     await write(store, key)
-    // Synchronous: what was acknowledged is in the pipe, whatever happens to this process next.
+    // Synchronous, so that the acknowledgement is in the pipe before a kill.
     writeSync(STDOUT, `${at} ${key}\n`)
   }
 }

@@ -1,5 +1,5 @@
-// Nodes that write events and send them until they are killed: `node webhookNode.ts (<store> <account>)…`. Told to go on
-// standard input, so that it can be loaded before its turn. Prints which store and what, when it is committed.
+// Nodes that write events and send them until they are killed: `node webhookNode.ts (<store> <account>)…`. Starts with a
+// line on standard input, so that it can be loaded before its turn. Prints the store and the event after each commit.
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { emit, Node } from '../support/delivery.ts'
@@ -11,7 +11,7 @@ const nodes = await Promise.all(places.map(({ url }) => Node.open(url, { leaseMs
 await Promise.all(nodes.map(({ runner }) => runner.start()))
 // The runners' own timers keep no process alive.
 setInterval(() => undefined, 1000)
-// In step: a store that is quicker would only keep the machine from the other one.
+// In step, so that a faster store does not take the machine from the other one.
 for (let n = 0; n < 60; n += 1) await Promise.all(nodes.map((node, store) => write(node, store, n)))
 
 async function write(node: Node, store: number, n: number): Promise<void> {
@@ -19,6 +19,6 @@ async function write(node: Node, store: number, n: number): Promise<void> {
   const name = `${accountId}-${n}`
   await emit(node.store, accountId, name)
   node.runner.wake()
-  // At once and whole: what was told must not be lost with the process.
+  // Synchronous and in one write, so that the line is not lost with the process.
   writeSync(1, `${store} ${name}\n`)
 }

@@ -19,21 +19,21 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const engines = postgresUrl() ? (['SQLite', 'PostgreSQL'] as const) : (['SQLite'] as const)
 
-/** One store, who receives its events, and a webhook for each round: no round waits for what another has left behind. */
+/** One store, the receiver of its events, and a webhook for each round, so that no round waits for another one. */
 interface Scene {
   engine: (typeof engines)[number]
   place: Place
   receiver: Receiver
   node: Node
   rounds: { accountId: string; webhookId: number }[]
-  /** What the killed processes said was committed. */
+  /** The commits that the killed processes reported. */
   committed: string[]
 }
 
 // One process writes to all stores, so that one kill serves them all.
 describe(`a server that is killed while it sends, on ${engines.join(' and ')}`, () => {
   test(
-    `sends no event twice and loses none that was never begun, in ${ROUNDS} rounds`,
+    `sends no event twice and loses none that had not started, in ${ROUNDS} rounds`,
     async () => {
       const scenes = await Promise.all(engines.map(prepare))
       await killAll(scenes)
@@ -45,7 +45,7 @@ describe(`a server that is killed while it sends, on ${engines.join(' and ')}`, 
 
 async function prepare(engine: (typeof engines)[number]): Promise<Scene> {
   const [place, receiver] = [await newPlace(engine), await httpReceiver()]
-  // Only what is killed has a short lease: on a busy machine this node may stand still for longer than that.
+  // Only the killed node has a short lease: on a busy machine this node may be blocked for longer than that.
   const node = await Node.open(place.url)
   const rounds: Scene['rounds'] = []
   for (let n = 0; n < ROUNDS; n += 1) {
@@ -94,12 +94,12 @@ async function killAll(scenes: readonly Scene[]): Promise<void> {
 }
 
 /**
- * Kills the process with SIGKILL when some requests have arrived since it began to write, wherever it is then. The stores
- * take turns in which one's are counted, because one is faster than the other.
+ * Kills the process with SIGKILL after some requests have arrived since it began to write. The stores take turns in whose
+ * requests are counted, because one is faster than the other.
  */
 async function killOne(child: ChildProcess, scenes: readonly Scene[], round: number): Promise<void> {
   let text = ''
-  const told = (store: number) =>
+  const reported = (store: number) =>
     text
       .split('\n')
       .slice(0, -1)
@@ -109,11 +109,11 @@ async function killOne(child: ChildProcess, scenes: readonly Scene[], round: num
   child.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString()))
   const exited = once(child, 'close')
   child.stdin?.write('go\n')
-  await until(() => scenes.every((_, store) => told(store).length > 0) || child.exitCode !== null)
+  await until(() => scenes.every((_, store) => reported(store).length > 0) || child.exitCode !== null)
   const enough = arrived() + ((round * 7) % 11)
   await until(() => arrived() >= enough || child.exitCode !== null)
   expect(child.exitCode, 'the process ended by itself').toBeNull()
   child.kill('SIGKILL')
   await exited
-  for (const [store, { committed }] of scenes.entries()) committed.push(...told(store))
+  for (const [store, { committed }] of scenes.entries()) committed.push(...reported(store))
 }

@@ -5,7 +5,7 @@ import { DatabaseTime } from '../../src/store/time.ts'
 
 const START_MS = 1_750_000_000_000
 
-/** A machine and a database, each with a clock of its own, and a question that takes its time. */
+/** A machine and a database with separate clocks, and a query that takes time. */
 class World implements Clock {
   databaseMs = START_MS
   wallMs = START_MS
@@ -36,7 +36,7 @@ class World implements Clock {
 }
 
 describe('a clock that is set by the database', () => {
-  test('is right within the time that the question took, however wrong the machine is', async () => {
+  test('is correct within the duration of the query, however wrong the machine is', async () => {
     const times = fc.nat(5_000)
     const wrong = fc.integer({ min: -4_000_000, max: 4_000_000 })
     await fc.assert(
@@ -47,7 +47,7 @@ describe('a clock that is set by the database', () => {
         for (const [there, back] of questions) {
           Object.assign(world, { there, back })
           await world.time.look()
-          // A slow question never makes it worse than it was.
+          // A slow query never makes it worse.
           bound = Math.min(bound, there + back)
           expect(Math.abs(world.errorMs)).toBeLessThanOrEqual(bound)
         }
@@ -56,7 +56,7 @@ describe('a clock that is set by the database', () => {
     )
   })
 
-  test('runs on as it was while the database does not answer', async () => {
+  test('keeps its correction while the database does not answer', async () => {
     const world = new World()
     world.wallMs -= 60_000
     await world.time.look()
@@ -86,7 +86,7 @@ describe('the time of the database is even', () => {
     }
   })
 
-  test.each([3_600_000, 3_000, -3_000, -3_600_000])('again only a lease after it has jumped by %i ms', async (ms) => {
+  test.each([3_600_000, 3_000, -3_000, -3_600_000])('again only one lease after a jump of %i ms', async (ms) => {
     const world = new World()
     expect(await isEven(world)).toBe(true)
     world.pass(5_000)
@@ -98,7 +98,7 @@ describe('the time of the database is even', () => {
     expect(await isEven(world)).toBe(true)
   })
 
-  test('whatever the clock of the machine does, unless the machine itself stood still', async () => {
+  test('whatever the clock of the machine does, unless the machine was suspended', async () => {
     const world = new World()
     expect(await isEven(world)).toBe(true)
     world.wallMs += 3_600_000

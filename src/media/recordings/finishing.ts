@@ -78,9 +78,9 @@ const kindsOf = (tracks: readonly PartTrack[]) => ({
 
 /** The largest size, in even numbers as H.264 needs; null when none is known. */
 function sizeOf(tracks: readonly PartTrack[]): Size | null {
-  const known = tracks.filter(({ width = 0, height = 0 }) => width > 0 && height > 0)
+  const sized = tracks.filter(({ width = 0, height = 0 }) => width > 0 && height > 0)
   const area = ({ width = 0, height = 0 }: PartTrack): number => width * height
-  const [largest] = known.sort((a, b) => area(b) - area(a))
+  const [largest] = sized.sort((a, b) => area(b) - area(a))
   return largest ? { width: even(largest.width ?? 0), height: even(largest.height ?? 0) } : null
 }
 

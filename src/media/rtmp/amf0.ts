@@ -79,7 +79,7 @@ class AmfReader {
       case UNDEFINED:
         return undefined
       default:
-        return this.#fail(`AMF0 type ${marker} is not known`)
+        return this.#fail(`AMF0 type ${marker} is unknown`)
     }
   }
 

@@ -1,13 +1,13 @@
 import type { Query } from '../executor.ts'
 
-/** A connection that serves nothing but renewals. */
+/** A connection only for renewals. */
 export interface OwnConnection {
-  /** Answers how many rows were written. */
+  /** Returns how many rows the query wrote. */
   run(query: Query): Promise<number>
   close(): Promise<void>
 }
 
-/** Bounds on every wait; together they are less than a lease, so that a dead connection is replaced in time. */
+/** Limits every wait; together they are shorter than a lease, so that a dead connection is replaced in time. */
 const LIMITS = {
   connectionTimeoutMillis: 3_000,
   query_timeout: 3_000,
@@ -16,11 +16,11 @@ const LIMITS = {
   keepAlive: true,
 } as const
 
-/** Without the rest of the store: a thread that loads little takes little memory. */
+/** Imports nothing else of the store, which saves memory in the thread. */
 export async function connectPostgres(connectionString: string): Promise<OwnConnection> {
   const { Client } = await import('pg')
   const client = new Client({ connectionString, ...LIMITS })
-  // What breaks while nothing is asked shows at the next statement.
+  // The next statement reports an error that happens while the connection is idle.
   client.on('error', () => undefined)
   await client.connect()
   return {
@@ -33,7 +33,7 @@ export async function connectPostgres(connectionString: string): Promise<OwnConn
   }
 }
 
-/** A wait for another process would stop this one, so it is short, and what fails is tried again soon. */
+/** Waiting for another process blocks this one, so the wait is short and a failed renewal is retried soon. */
 const SQLITE_WAIT_MS = 20
 
 export async function connectSqlite(file: string): Promise<OwnConnection> {

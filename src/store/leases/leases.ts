@@ -9,31 +9,31 @@ import { Renewer } from './renewer.ts'
 import { LeaseThread } from './leaseThread.ts'
 import type { Lease, Leases } from './types.ts'
 
-/** Leases that this process keeps until it closes them. */
+/** Leases that this process renews until it closes them. */
 export interface RunningLeases extends Leases {
-  /** Resolves when the store was reached; rejects with StoreUnavailable when it was not. */
+  /** Resolves after the first renewal; rejects with StoreUnavailable when it fails. */
   readonly ready: Promise<void>
-  /** Renews nothing more. Idempotent. */
+  /** Stops all renewals. Idempotent. */
   close(): Promise<void>
 }
 
 /**
- * Renews the leases of this process on a connection of its own, whatever the pool and the queue of writes have to do. With
- * PostgreSQL, where other machines judge them, a thread does it, so that a busy event loop delays nothing either; with
- * SQLite, where all who judge are on this machine, this thread does, which saves 20 MB.
+ * Renews the leases of this process on a connection of its own, independent of the load on the pool and the write queue.
+ * With PostgreSQL, where other machines check the leases, a thread renews them, so that a busy event loop cannot delay
+ * renewals. With SQLite, where all processes are on this machine, the main thread renews them, which saves 20 MB.
  */
 export function startLeases(url: string, log: StoreLog): RunningLeases {
   const isServer = /^postgres(ql)?:\/\//.test(url)
-  return new RenewedLeases(isServer ? postgresEngine : sqliteEngine, log, (hear) =>
-    isServer ? new LeaseThread(url, log, hear) : renewHere(url, hear),
+  return new RenewedLeases(isServer ? postgresEngine : sqliteEngine, log, (onMessage) =>
+    isServer ? new LeaseThread(url, log, onMessage) : renewInProcess(url, onMessage),
   )
 }
 
-function renewHere(file: string, hear: (message: FromRenewer) => void): RenewerLink {
-  const renewer = new Renewer({ open: () => connectSqlite(file), say: hear, isHolderAlive: () => true })
+function renewInProcess(file: string, onMessage: (message: FromRenewer) => void): RenewerLink {
+  const renewer = new Renewer({ open: () => connectSqlite(file), say: onMessage, isHolderAlive: () => true })
   const running = renewer.run()
   return {
-    tell: (message) => renewer.hear(message),
+    post: (message) => renewer.hear(message),
     close: async () => {
       renewer.hear({ do: 'close' })
       await running
@@ -51,31 +51,31 @@ class RenewedLeases implements RunningLeases {
   #isFailing = false
   #closing: Promise<void> | null = null
 
-  constructor(engine: SqlDialect, log: StoreLog, link: (hear: (message: FromRenewer) => void) => RenewerLink) {
+  constructor(engine: SqlDialect, log: StoreLog, link: (onMessage: (message: FromRenewer) => void) => RenewerLink) {
     this.#engine = engine
     this.#log = log
     const first = Promise.withResolvers<void>()
     this.ready = first.promise
-    // Whoever waits for it hears of it.
+    // A caller that awaits `ready` gets the error; without one it must not end the process.
     this.ready.catch(() => undefined)
     this.#link = link((message) => {
       const why = message.say === 'failing' ? message.reason : null
       if (why === null) first.resolve()
       else first.reject(new StoreUnavailable(`no connection to renew leases with: ${why}`))
-      this.#hear(message)
+      this.#received(message)
     })
   }
 
   keep(lease: Lease, lost: () => void = () => undefined): void {
     this.#lost.set(lease.id, lost)
-    this.#link.tell({ do: 'keep', renewal: renewalOf(this.#engine, lease) })
+    this.#link.post({ do: 'keep', renewal: renewalOf(this.#engine, lease) })
   }
 
   release(id: string): Promise<void> {
     if (!this.#lost.delete(id) || this.#closing) return Promise.resolve()
     return new Promise((resolve) => {
       this.#releasing.set(id, resolve)
-      this.#link.tell({ do: 'release', id })
+      this.#link.post({ do: 'release', id })
     })
   }
 
@@ -86,7 +86,7 @@ class RenewedLeases implements RunningLeases {
     return this.#closing
   }
 
-  #hear(message: FromRenewer): void {
+  #received(message: FromRenewer): void {
     switch (message.say) {
       case 'ready':
         return this.#failing(null)

@@ -1,11 +1,11 @@
 import type { Renewal } from './renewal.ts'
 
-/** What the thread is started with. */
+/** The settings of the thread. */
 export interface ThreadSettings {
   /** `postgres://…` */
   readonly url: string
-  /** One number, which the process raises every second while its event loop runs. */
-  readonly renewal: SharedArrayBuffer
+  /** One number, which the process increments every second while its event loop runs. */
+  readonly ticks: SharedArrayBuffer
 }
 
 export type ToRenewer =
@@ -14,17 +14,17 @@ export type ToRenewer =
   | { readonly do: 'close' }
 
 export type FromRenewer =
-  /** It has a connection to the store. */
+  /** The renewer has a connection to the store. */
   | { readonly say: 'ready' }
   | { readonly say: 'released'; readonly id: string }
-  /** The holder was given up. */
+  /** Another node gave the holder up. */
   | { readonly say: 'lost'; readonly id: string }
-  /** Renewals have begun to fail, or do not fail any more (null). */
+  /** Renewals fail, or succeed again (null). */
   | { readonly say: 'failing'; readonly reason: string | null }
 
-/** To what does the renewing, here or in a thread. */
+/** The link to a renewer, in this thread or another. */
 export interface RenewerLink {
-  tell(message: ToRenewer): void
-  /** Resolves when it does nothing any more. */
+  post(message: ToRenewer): void
+  /** Resolves when the renewer has stopped. */
   close(): Promise<void>
 }

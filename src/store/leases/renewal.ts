@@ -4,14 +4,14 @@ import { engineRenewal, runRenewal } from '../tables/engineStates.ts'
 import { nodeRenewal } from '../tables/nodes.ts'
 import type { Lease, LeaseKind } from './types.ts'
 
-/** What renews one lease: statements, ready to be sent, so that whoever sends them needs a connection and nothing else. */
+/** The compiled statements that renew one lease, so that the renewer needs only a connection. */
 export interface Renewal {
   readonly id: string
   readonly leaseMs: number
   readonly statements: readonly Query[]
-  /** The holder was given up when the first statement finds nothing to renew. */
+  /** True: the holder was given up if the first statement finds nothing to renew. */
   readonly endsWithHolder: boolean
-  /** The lower, the earlier: what others have locked must not delay the leases of sessions. */
+  /** Lower ranks come first: locked rows of other leases must not delay those of sessions. */
   readonly rank: number
 }
 

@@ -3,7 +3,7 @@ import type { OwnConnection } from './connection.ts'
 import type { FromRenewer, ToRenewer } from './messages.ts'
 import type { Renewal } from './renewal.ts'
 
-/** As often, or six times in the length of the shortest lease. */
+/** Renews this often, or six times within the shortest lease. */
 const EVERY_MS = 2_000
 const TIMES_A_LEASE = 6
 const AFTER_ERROR_MS = 500
@@ -11,11 +11,11 @@ const AFTER_ERROR_MS = 500
 export interface RenewerOptions {
   readonly open: () => Promise<OwnConnection>
   readonly say: (message: FromRenewer) => void
-  /** False: the process that holds the leases does nothing any more, and they are to run out. */
+  /** False: the process that holds the leases is stuck, so they must expire. */
   readonly isHolderAlive: () => boolean
 }
 
-/** Renews leases round by round, on a connection that is opened again when it fails. */
+/** Renews all leases in rounds, on a connection that it reopens after a failure. */
 export class Renewer {
   readonly #options: RenewerOptions
   readonly #renewals = new Map<string, Renewal>()
@@ -36,7 +36,7 @@ export class Renewer {
     else this.#waking.abort()
   }
 
-  /** Until it is closed. */
+  /** Renews until it is closed. */
   async run(): Promise<void> {
     this.#round = this.#renewAll()
     if (await this.#round) this.#options.say({ say: 'ready' })
@@ -48,7 +48,7 @@ export class Renewer {
     await this.#disconnect()
   }
 
-  /** A renewal that is under way is waited for, and none comes after it. */
+  /** Waits for a renewal that is under way; none comes after it. */
   async #release(id: string): Promise<void> {
     this.#renewals.delete(id)
     await this.#round
@@ -68,10 +68,10 @@ export class Renewer {
       this.#connection ??= await this.#options.open()
       const renewals = [...this.#renewals.values()].toSorted((a, b) => a.rank - b.rank)
       for (const renewal of renewals) await this.#renewOne(this.#connection, renewal)
-      this.#tell(null)
+      this.#reportFailing(null)
       return true
     } catch (error) {
-      this.#tell(error instanceof Error ? error.message : String(error))
+      this.#reportFailing(error instanceof Error ? error.message : String(error))
       await this.#disconnect()
       return false
     }
@@ -91,7 +91,7 @@ export class Renewer {
     await connection?.close()
   }
 
-  #tell(reason: string | null): void {
+  #reportFailing(reason: string | null): void {
     if (reason === this.#failing) return
     this.#failing = reason
     this.#options.say({ say: 'failing', reason })

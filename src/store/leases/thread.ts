@@ -1,22 +1,22 @@
-// The thread that renews leases: `new Worker(thread.ts, { workerData: ThreadSettings })`. It has a connection, timers and
-// an event loop of its own, so that nothing else that the process does delays a renewal.
+// The thread that renews leases: `new Worker(thread.ts, { workerData: ThreadSettings })`. It has its own connection, timers
+// and event loop, so that other work of the process cannot delay a renewal.
 import { parentPort, workerData } from 'node:worker_threads'
 import { connectPostgres } from './connection.ts'
 import type { ThreadSettings, ToRenewer } from './messages.ts'
 import { Renewer } from './renewer.ts'
 
-/** A process whose event loop stands still for longer does not serve any more. */
-const STANDS_STILL_MS = 60_000
+/** A process whose event loop is blocked for longer no longer serves, so its leases must expire. */
+const BLOCKED_MS = 60_000
 
-const { url, renewal: pulse } = workerData as ThreadSettings
-const beats = new Int32Array(pulse)
-let seen = { beats: -1, atMs: 0 }
+const { url, ticks } = workerData as ThreadSettings
+const counter = new Int32Array(ticks)
+let seen = { ticks: -1, atMs: 0 }
 
 function isHolderAlive(): boolean {
-  const now = Atomics.load(beats, 0)
+  const now = Atomics.load(counter, 0)
   const atMs = performance.now()
-  if (now !== seen.beats) seen = { beats: now, atMs }
-  return atMs - seen.atMs < STANDS_STILL_MS
+  if (now !== seen.ticks) seen = { ticks: now, atMs }
+  return atMs - seen.atMs < BLOCKED_MS
 }
 
 const renewer = new Renewer({

@@ -1,31 +1,31 @@
 /**
- * What a process holds for as long as it renews a lease: its sessions and feeds (`node`), the deliveries that it has begun
- * (`deliveries`), the engines that it runs (`engines`).
+ * What a process holds while it renews a lease: its sessions and feeds (`node`), the deliveries that it has started
+ * (`deliveries`), or the engines that it runs (`engines`).
  */
 export type LeaseKind = 'node' | 'deliveries' | 'engines'
 
 export interface Lease {
   readonly kind: LeaseKind
-  /** Of the holder; new at each start. */
+  /** The id of the holder; new at each start. */
   readonly id: string
-  /** How long others believe that the holder lives after the last renewal. */
+  /** How long other nodes consider the holder alive after its last renewal. */
   readonly leaseMs: number
 }
 
-/** Renews leases that were taken in the store, beside everything else that the process does. */
+/** Renews leases that the process has taken in the store, independent of its other work. */
 export interface Leases {
-  /** Renews from now on. `lost` is called when the holder was given up: there is nothing to renew any more. */
+  /** Starts to renew a lease. Calls `lost` when another node has given the holder up; renewals then end. */
   keep(lease: Lease, lost?: () => void): void
-  /** Resolves when the lease will not be renewed again. */
+  /** Stops renewing a lease. Resolves after its last renewal. */
   release(id: string): Promise<void>
 }
 
 /** Connections to the database server. */
 export interface PoolConnections {
-  /** The most that a server process opens. */
+  /** The most connections that one server process opens. */
   readonly ours: number
-  /** Open now, of all clients. */
+  /** Open connections of all clients. */
   readonly open: number
-  /** The most that the server takes of clients without special rights. */
+  /** The most connections that the database server allows clients without special rights. */
   readonly most: number
 }

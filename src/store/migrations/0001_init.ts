@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** The first schema. Tables that only SQLite keeps in the order of their key are `without rowid`: one B-tree instead of two. */
+/** The first schema. Tables with a key of their own are `without rowid` in SQLite: one B-tree instead of two. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await people(make)
@@ -41,7 +41,7 @@ async function tokens(make: Maker): Promise<void> {
     value_hash bytes, value_sealed bytes`,
   )
   await make.unique('tokens_value_hash', 'tokens', ['value_hash'])
-  // The two orders of the list. They hold the id too, so that skipping to a page never touches the rows themselves.
+  // The two orders of the list. They include the id, so that skipping to a page never reads the rows themselves.
   await make.index('tokens_by_label', 'tokens', ['account_id', 'kind', 'label', 'id'])
   await make.index('tokens_by_added', 'tokens', ['account_id', 'kind', 'added_at_ms', 'id'])
   await make.table('token_counts', 'account_id text, kind text, slot big, n big', ['account_id', 'kind', 'slot'])
@@ -53,7 +53,7 @@ async function tokenParts(make: Maker): Promise<void> {
     'token_id token, ord big, account_id text, kind text, stream_name text, is_regex flag',
     ['token_id', 'ord'],
   )
-  // Asked only for publish tokens: who may publish this name?
+  // Only for publish tokens: which tokens may publish this name?
   await make.index(
     'token_streams_usable',
     'token_streams',
@@ -99,7 +99,7 @@ async function accessLog(make: Maker): Promise<void> {
   await make.index('access_log_token', 'access_log', ['account_id', 'token_id', ...newest], 'token_id is not null')
   await make.index('access_log_stream', 'access_log', ['account_id', 'stream_name', ...newest])
   await make.index('access_log_address', 'access_log', ['account_id', 'address', ...newest])
-  // Refusals are the minority that people look for; what was allowed is found by time.
+  // Users search for refusals, the minority, by code; they find admissions by time.
   await make.index('access_log_code', 'access_log', ['account_id', 'code', ...newest], 'code is not null')
   await make.index('access_log_refused', 'access_log', ['account_id', ...newest], 'allowed = 0')
   await make.index('access_log_at', 'access_log', ['at_ms'])

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** Webhooks, what is on its way to them, and the nodes that send. */
+/** Webhooks, their deliveries, and the nodes that send them. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table(
@@ -16,7 +16,7 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
   await make.table('delivery_nodes', 'id text key, alive_until_ms big')
 }
 
-/** The row of a delivery is written three times, so what is large lies beside it, where only its start writes again. */
+/** The row of a delivery is written three times, so its large columns are in a table of their own, written twice. */
 async function deliveries(make: Maker): Promise<void> {
   await make.table(
     'deliveries',

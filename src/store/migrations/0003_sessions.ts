@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** Who is on, what is on the air, which processes hold it, and how many bytes were moved. */
+/** Sessions, feeds, the nodes that hold them, and usage. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table('nodes', 'id text key, place text, pid big, seen_at_ms big, alive_until_ms big')
@@ -28,7 +28,7 @@ async function sessions(make: Maker): Promise<void> {
   await make.index('sessions_open', 'sessions', ['account_id', 'id'], open)
   await make.index('sessions_token', 'sessions', ['token_id', 'id'], open)
   await make.index('sessions_node', 'sessions', ['node'], open)
-  // Who views a stream, and when the last one left.
+  // The viewers of a stream, and when the last one left.
   await make.index('sessions_stream', 'sessions', ['account_id', 'stream_name', 'action', 'ended_at_ms'])
   await make.index('sessions_ended', 'sessions', ['ended_at_ms'], 'ended_at_ms is not null')
 }
@@ -40,7 +40,7 @@ async function feeds(make: Maker): Promise<void> {
     node text, started_at_ms big, ended_at_ms big null`,
   )
   const open = 'ended_at_ms is null'
-  // One feed per source, on all nodes together.
+  // One feed per source over all nodes.
   await make.unique('feeds_source', 'feeds', ['account_id', 'stream_name', 'source'], open)
   await make.index('feeds_session', 'feeds', ['session_id'], open)
   await make.index('feeds_node', 'feeds', ['node'], open)
@@ -48,7 +48,7 @@ async function feeds(make: Maker): Promise<void> {
   await make.index('feeds_ended', 'feeds', ['ended_at_ms'], 'ended_at_ms is not null')
 }
 
-/** What is not known is empty or 0, because a key has no room for null. */
+/** Unknown values are empty or 0, because a key cannot contain null. */
 async function usage(make: Maker): Promise<void> {
   await make.table(
     'usage_hourly',

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** Channels and what belongs to them. The orders of the lists are in the indexes, so that no page costs more than another. */
+/** Channels and their parts. The indexes have the orders of the lists, so that all pages cost the same. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await channels(make)

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** The lives of engines, their runs, the schedulers that start them, and the webhooks of the live interface. */
+/** The states of engines, their runs, the schedulers that start them, and the webhooks of the channels interface. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await runs(make)
@@ -44,8 +44,8 @@ async function schedulers(make: Maker): Promise<void> {
 }
 
 /**
- * They are rows of the same table as those of the token interface, with a public id, so that one set of lanes serves all.
- * A delivery of theirs counts its attempts; the next one is `waiting` until its time has come.
+ * They are rows of the same table as webhooks of the token interface, with a public id, so that one runner delivers to all.
+ * Their deliveries count attempts; the next attempt is `waiting` until it is due.
  */
 async function webhooks(db: Kysely<unknown>, make: Maker): Promise<void> {
   const big = make.engine === 'postgres' ? 'bigint' : 'integer'

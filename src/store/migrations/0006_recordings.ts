@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
-/** Recordings; their media are files beside the database. */
+/** Recordings; their media are files outside the database. */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
   await make.table(

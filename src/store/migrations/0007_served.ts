@@ -3,9 +3,8 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * Served bytes by the quarter of an hour, which is what time zones differ by, and by channel, so that those of a
- * distribution that is gone are still its channel's. And what it takes to find records that are older than they are kept,
- * and engines that run.
+ * Served bytes by the quarter of an hour, the smallest difference between time zones, and by channel, so that those of a
+ * deleted distribution still count for its channel. Also indexes to find rows past their retention, and running engines.
  */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)
@@ -22,7 +21,7 @@ export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void
   await make.index('distribution_bytes_slot', table, ['slot_ms'])
   await make.index('runs_ended', 'runs', ['ended_at_ms'], 'ended_at_ms is not null')
   await make.index('scheduler_skips_at', 'scheduler_skips', ['at_ms'])
-  // Looked for every second, among those of all engines that ever ran.
+  // Searched every second, among the states of all engines that ever ran.
   await make.index('engine_lives_wanted', 'engine_lives', ['wanted'])
   await make.index('engine_lives_node', 'engine_lives', ['node'])
 }

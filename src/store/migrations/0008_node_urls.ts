@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Where clients reach a node. */
+/** The address of a node for clients. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('nodes').addColumn('url', 'text').execute()
 }

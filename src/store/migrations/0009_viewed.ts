@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** The seconds of media that were served, beside the bytes. Of what was served before nobody knows. */
+/** The duration of served media, beside the bytes; unknown for rows from before. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('distribution_bytes')

@@ -3,9 +3,9 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * Audit rows of ingests and runs were written with the source of a pull, whose path may hold a stream key. These indexes
- * hold just the rows that still have one: the servers take them out in small batches (`tables/leftSources.ts`), as long
- * as servers of the earlier version beside them go on writing such rows.
+ * Audit rows of ingests and runs contained the source of a pull, whose path may contain a stream key. These indexes contain
+ * only the rows that still have one. The servers remove the sources in small batches (`tables/leftSources.ts`), also from
+ * rows that servers of the earlier version still write.
  */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * How often what a row of the access log says has happened, and when it last did. What is there already, and what nodes of
- * the version before still write, has happened once.
+ * How often the decision of an access log row was repeated, and when last. Existing rows, and rows that nodes of the
+ * version before still write, count once.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema

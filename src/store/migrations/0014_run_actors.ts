@@ -3,9 +3,9 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * Who started, stopped and kept a run, by the names that they had then: credentials are deleted, and their numbers mean
- * nothing to people. A table of its own, because nodes of the version before have statements prepared that read all columns
- * of `runs`.
+ * The names, at that time, of the actors that started, stopped and kept a run: credentials get deleted, and their numbers
+ * mean nothing to users. A table of its own, because nodes of the version before have prepared statements that read all
+ * columns of `runs`.
  */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)

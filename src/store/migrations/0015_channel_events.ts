@@ -3,8 +3,8 @@ import type { DialectName } from '../executor.ts'
 import { Maker } from './maker.ts'
 
 /**
- * The events of channels, kept for receivers that have to catch up; when a paused webhook was probed; and the log of a
- * webhook in the order of time: `ended_at_ms` is that of what was skipped, which never started.
+ * The events of channels, stored for receivers that have to catch up; the last probe of a paused webhook; and an index for
+ * the log of a webhook by time: `ended_at_ms` stands in for skipped deliveries, which never started.
  */
 export async function up(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const make = new Maker(db, engine)

@@ -11,7 +11,7 @@ const TYPES = {
     token: 'integer',
     xid: '',
   },
-  // "C": both engines order text by its UTF-8 bytes.
+  // "C": both databases order text by its UTF-8 bytes.
   postgres: {
     serial: 'bigint generated always as identity primary key',
     big: 'bigint',
@@ -25,7 +25,7 @@ const TYPES = {
 
 type ColumnType = keyof (typeof TYPES)['sqlite']
 
-/** Writes tables in the dialect of the engine from columns given as `name type [null | key], …`. */
+/** Creates tables in the SQL dialect from columns given as `name type [null | key], …`. */
 export class Maker {
   readonly engine: DialectName
   readonly #db: Kysely<unknown>

@@ -40,9 +40,9 @@ export class DatabaseTooNew extends Error {
 }
 
 /**
- * Brings the database to the schema of this code, in one transaction. Any number of processes may do it at once: one
- * works, the others wait and find nothing to do.
- * @throws DatabaseTooNew when it holds a migration that this code does not know
+ * Migrates the database to the schema of this version, in one transaction. Any number of processes may call it at once:
+ * one migrates, the others wait and find nothing to do.
+ * @throws DatabaseTooNew when the database has a migration of a newer version
  */
 export async function migrate(db: Kysely<unknown>, engine: DialectName): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: () => Promise.resolve(migrations(engine)) } })

@@ -3,10 +3,10 @@ import { postgresEngine } from '../engines.ts'
 import type { Executor } from '../executor.ts'
 import type { Connections } from '../store.ts'
 
-/** Beside the pool: the one that listens, and the one that renews leases. */
+/** Connections beside the pool: one listens for changes, one renews leases. */
 const BESIDE_THE_POOL = 2
 
-/** What kind the connections of other users are is hidden from a user without special rights: they count as clients. */
+/** PostgreSQL hides the `backend_type` of other users' connections without special rights: they count as clients. */
 const question = sql<{ most: number; open: number }>`select
   current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
   (select count(*)::int from pg_stat_activity

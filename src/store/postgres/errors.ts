@@ -2,7 +2,7 @@ import { DatabaseError } from 'pg'
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 
-/** The server gave up this transaction for the sake of another; the same work may succeed at once. */
+/** The server aborted this transaction because of another one; a retry may succeed at once. */
 export class Retry extends StoreUnavailable {}
 
 const UNIQUE_VIOLATION = '23505'
@@ -10,12 +10,12 @@ const DISK_FULL = '53100'
 /** serialization_failure and deadlock_detected */
 const RETRY = new Set(['40001', '40P01'])
 /**
- * SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html) of what passes by itself: connection, resources,
+ * SQLSTATE codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) of temporary errors: connection, resources,
  * administrator shutdown, I/O; then read-only server, lock timeout, statement timeout, idle transaction timeout.
  */
 const UNAVAILABLE = /^(08|53|57P|58|25006|55P03|57014|25P03|XX001|XX002)/
 
-/** The words of `pg-pool` for a wait that was too long, whether its connections are busy or cannot be opened. */
+/** The message of `pg-pool` for a timeout, whether its connections are busy or cannot be opened. */
 const WAITED = 'timeout exceeded when trying to connect'
 
 /** How many connections there may be, and how many of them are in use. */
@@ -48,7 +48,7 @@ export function translatePostgresError(error: unknown, pool?: PoolUse): unknown 
   return new StoreUnavailable(error.message, { cause: error, isDiskFull: code === DISK_FULL })
 }
 
-/** Errors of sockets have a code (ECONNREFUSED, ENOENT, …); those of `pg` about its connections have only words. */
+/** Socket errors have a code (ECONNREFUSED, ENOENT, …); connection errors of `pg` have only a message. */
 function isAboutReaching(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return 'code' in error || /connect|terminated|timeout|not queryable|pool/i.test(error.message)

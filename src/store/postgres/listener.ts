@@ -8,20 +8,19 @@ import { PgSession } from './session.ts'
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
 
-/** An answer that takes longer will not come: the connection is given up for another one. */
+/** After this time without an answer the listener replaces the connection. */
 const ANSWER_MS = 5_000
 
 /**
- * Hears what other nodes commit, on a connection of its own, which also asks what it was: a pool that is busy delays
- * neither. It comes back by itself when the connection is lost, and rings once then, because what was said meanwhile is
- * gone.
+ * Listens for commits of other nodes on a connection of its own, and also reads the changes on it, so that a busy pool
+ * delays neither. Reconnects by itself, and then rings once, because notifications in between are lost.
  */
 export class Listener {
   readonly #url: string
   readonly #ring: () => void
   readonly #log: StoreLog
   #client: Client | undefined
-  /** The same when it listens. */
+  /** The client once it listens. */
   #ready: Client | undefined
   #timer: NodeJS.Timeout | undefined
   #retryMs = FIRST_RETRY_MS
@@ -33,7 +32,7 @@ export class Listener {
     this.#log = log
   }
 
-  /** Starts listening; a server that is away is tried again later. */
+  /** Starts listening; retries while the server is unreachable. */
   async start(): Promise<void> {
     const client = new Client({
       connectionString: this.#url,
@@ -80,7 +79,7 @@ export class Listener {
     this.#client = undefined
     this.#ready = undefined
     client.end().catch(() => undefined)
-    this.#log.warn({ retryMs: this.#retryMs }, 'the connection that hears of changes was lost; polling meanwhile')
+    this.#log.warn({ retryMs: this.#retryMs }, 'the connection that listens for changes was lost; polling meanwhile')
     this.#timer = setTimeout(() => void this.start(), this.#retryMs).unref()
     this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS)
   }

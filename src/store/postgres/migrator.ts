@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { DatabaseTooNew, migrate } from '../migrations/migrate.ts'
 import { translatePostgresError } from './errors.ts'
 
-/** Brings the database to the present schema. Kysely holds an advisory lock, so other nodes wait; no timeout cuts that wait. */
+/** Migrates the database to the current schema. Kysely holds an advisory lock, so other nodes wait, without a timeout. */
 export async function migrateDatabase(url: string): Promise<void> {
   const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 })
   pool.on('error', () => undefined)

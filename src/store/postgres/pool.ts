@@ -1,7 +1,7 @@
 import { type CustomTypesConfig, Pool, type PoolConfig, TypeOverrides } from 'pg'
 import type { StoreLog } from '../log.ts'
 
-/** Object identifiers of the types that arrive differently than `pg` would have them. */
+/** Object identifiers of the types for which Sluice replaces the parser of `pg`. */
 const INT8 = 20
 const BYTEA = 17
 
@@ -13,7 +13,7 @@ export function types(): CustomTypesConfig {
   return overrides
 }
 
-/** A bound on every wait: for a connection, a lock, a statement, an answer, and an idle transaction. */
+/** Limits every wait: for a connection, a lock, a statement, an answer, and an idle transaction. */
 const LIMITS = {
   connectionTimeoutMillis: 5_000,
   lock_timeout: 5_000,

@@ -12,7 +12,7 @@ import { createPool, type StorePool } from './pool.ts'
 import { PgSession } from './session.ts'
 import { Transactions } from './transactions.ts'
 
-/** Connects and brings the database to the present schema. @throws StoreUnavailable, DatabaseTooNew */
+/** Connects, and migrates the database to the current schema. @throws StoreUnavailable, DatabaseTooNew */
 export async function openPostgres(url: string, poolSize: number, log: StoreLog): Promise<PostgresStore> {
   await migrateDatabase(url)
   return new PostgresStore(url, poolSize, log)
@@ -50,18 +50,18 @@ class PostgresStore implements Store {
     return this.#watchers.add(listener)
   }
 
-  /** Cannot be known without asking the server; `watch` tells. */
+  /** Always false, because only the server knows; `watch` reports changes. */
   changedRemotely(): boolean {
     return false
   }
 
   async changesSince(cursor: string | null): ReturnType<Store['changesSince']> {
     if (this.#closing) throw new StoreUnavailable('the store is closed')
-    const heard = await this.#listener.ask((session) => changesSinceXid(session, cursor))
-    return heard ?? changesSinceXid(this.#session, cursor)
+    const changes = await this.#listener.ask((session) => changesSinceXid(session, cursor))
+    return changes ?? changesSinceXid(this.#session, cursor)
   }
 
-  /** Only its operator can see the disk of the server. */
+  /** PostgreSQL does not report the space on its disk. */
   diskSpace(): Promise<null> {
     return Promise.resolve(null)
   }

@@ -9,7 +9,7 @@ import { PgSession } from './session.ts'
 const RETRIES = 3
 const WAITING_MAX = 10_000
 
-/** Runs work in a transaction of its own on a pooled connection, again when the server asks for it. */
+/** Runs work in a transaction on a pooled connection, and retries when the server asks for it. */
 export class Transactions {
   readonly #pool: StorePool
 
@@ -27,7 +27,7 @@ export class Transactions {
     }
   }
 
-  /** Errors of `work` pass as they are; those of its statements were translated by the session. */
+  /** Rethrows errors of `work` unchanged; the executor has translated those of its statements. */
   async #once<T>(work: (executor: Executor) => Promise<T>): Promise<T> {
     const client = await this.#connect()
     try {
@@ -71,7 +71,7 @@ async function runScoped<T>(client: PoolClient, work: (executor: Executor) => Pr
   }
 }
 
-/** A connection that cannot even roll back is thrown away. */
+/** Discards a connection that cannot roll back. */
 async function rollback(client: PoolClient): Promise<void> {
   try {
     await client.query('rollback')

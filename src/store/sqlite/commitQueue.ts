@@ -14,7 +14,7 @@ interface Job {
   reject: (error: unknown) => void
 }
 
-/** Transactions that share one commit. A larger group saves little (the sync is shared 128 ways already) and waits longer. */
+/** The most transactions that share one commit. A larger group saves little (a 128th of a sync each) and waits longer. */
 const GROUP_MAX = 128
 const QUEUE_MAX = 10_000
 /** How long to wait, without blocking, while another process writes. */
@@ -22,8 +22,8 @@ const BUSY_WAIT_MS = 5_000
 const BUSY_RETRY_MS = 5
 
 /**
- * Group commit: transactions that are waiting at the same time run one after another, each in a savepoint of its own, and
- * share one commit. The sync of a commit costs more than the writes, so this multiplies throughput under load.
+ * Group commit: transactions that wait at the same time run one after another, each in its own savepoint, and share one
+ * commit. The sync of a commit costs more than the writes, so this multiplies throughput under load.
  */
 export class CommitQueue {
   readonly #writer: SqliteConnection
@@ -44,7 +44,7 @@ export class CommitQueue {
     })
   }
 
-  /** Commits what is queued; refuses what comes later. */
+  /** Commits the queued transactions; refuses later ones. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#flushing
@@ -52,7 +52,7 @@ export class CommitQueue {
 
   async #flush(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // One turn of the event loop, in which everybody who is ready joins the group.
+      // One turn of the event loop, in which further transactions join the group.
       await nextTurn()
       const group = this.#waiting.splice(0, GROUP_MAX)
       await this.#commitGroup(group)
@@ -72,7 +72,7 @@ export class CommitQueue {
     }
   }
 
-  /** The connection waits hardly at all by itself, because that would stop the whole process. */
+  /** The connection itself hardly waits, because that would block the whole process. */
   async #begin(): Promise<void> {
     const giveUpAt = performance.now() + BUSY_WAIT_MS
     for (;;) {
@@ -94,7 +94,7 @@ export class CommitQueue {
     return outcomes
   }
 
-  /** @throws what ends the whole group: the database itself failed, and may have rolled back the others */
+  /** @throws an error that ends the whole group: the database failed, and may have rolled back the others */
   async #runInSavepoint(work: Work): Promise<Outcome> {
     this.#writer.runSync('savepoint work')
     try {
@@ -125,7 +125,7 @@ export class CommitQueue {
     try {
       if (this.#writer.inTransaction) this.#writer.runSync('rollback')
     } catch {
-      // The next `begin immediate` reports what is wrong with the connection.
+      // The next `begin immediate` reports the problem with the connection.
     }
   }
 }

@@ -3,7 +3,7 @@ import { sqliteEngine } from '../engines.ts'
 import { type QueryAnswer, type Query, Executor } from '../executor.ts'
 import { translateSqliteError } from './errors.ts'
 
-/** The text of a query with lists in it varies, so the cache is bounded; the oldest statement goes first. */
+/** The text of a query with lists varies, so the cache is bounded; the oldest statement is evicted first. */
 const CACHED_STATEMENTS = 300
 
 interface Prepared {
@@ -13,14 +13,14 @@ interface Prepared {
 
 interface ConnectionOptions {
   readOnly: boolean
-  /** How long SQLite itself waits, blocking, for another process. */
+  /** How long SQLite itself waits for another process; it blocks this one meanwhile. */
   busyTimeoutMs: number
 }
 
 /**
  * One connection to the file. Statements run synchronously; the promises of `execute` are settled when it returns.
- * `secure_delete=fast` leaves nothing of a value that was replaced or deleted in a page that is written anyway.
- * `synchronous=full` syncs the log before a commit is answered, which a power cut needs (`normal` only outlives a crash).
+ * `secure_delete=fast` erases replaced and deleted values in pages that are written anyway.
+ * `synchronous=full` syncs the log before a commit returns, which survives a power cut (`normal` survives only a crash).
  */
 export class SqliteConnection extends Executor {
   readonly #db: DatabaseSync
@@ -47,7 +47,7 @@ export class SqliteConnection extends Executor {
     return this.#db.isTransaction
   }
 
-  /** A number that changes when another connection has committed; NaN, which differs from everything, when unknown. */
+  /** A number that changes when another connection commits; NaN, which differs from everything, when unknown. */
   dataVersion(): number {
     try {
       const [version] = this.#dataVersion.get() as unknown as [number]
@@ -57,7 +57,7 @@ export class SqliteConnection extends Executor {
     }
   }
 
-  /** Runs a statement and returns its rows; throws what the store's interface names. */
+  /** Runs a statement and returns its rows. @throws the errors of the store's interface */
   runSync(sql: string, parameters: readonly unknown[] = []): QueryAnswer {
     try {
       const { statement, returnsRows } = this.prepare(sql)
@@ -70,17 +70,17 @@ export class SqliteConnection extends Executor {
     }
   }
 
-  // `async` for the rejection: nothing here waits.
+  // `async` only turns errors into rejections.
   override async execute(query: Query): Promise<QueryAnswer> {
     return this.runSync(query.sql, query.parameters)
   }
 
   prepare(sql: string): Prepared {
-    const known = this.#statements.get(sql)
-    if (known) return known
+    const cached = this.#statements.get(sql)
+    if (cached) return cached
     const statement = this.#db.prepare(sql)
     const prepared = { statement, returnsRows: statement.columns().length > 0 }
-    if (this.#statements.size >= CACHED_STATEMENTS) this.#forgetOldest()
+    if (this.#statements.size >= CACHED_STATEMENTS) this.#evictOldest()
     this.#statements.set(sql, prepared)
     return prepared
   }
@@ -90,7 +90,7 @@ export class SqliteConnection extends Executor {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     for (const sql of this.#statements.keys()) {
       this.#statements.delete(sql)
       return

@@ -1,7 +1,7 @@
 import { conflict } from '../conflicts.ts'
 import { StoreUnavailable } from '../store.ts'
 
-/** Primary result codes (https://www.sqlite.org/rescode.html) that say the file cannot be used now. */
+/** Primary result codes (https://www.sqlite.org/rescode.html) for a file that cannot be used now. */
 const UNAVAILABLE: Record<number, string> = {
   5: 'another process holds the database',
   6: 'another process holds a table',
@@ -18,12 +18,12 @@ const FULL = 13
 /** Extended codes SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_UNIQUE. */
 const UNIQUE = new Set([1555, 2067])
 
-/** Another process is writing; trying again soon is likely to succeed. */
+/** Another process is writing; a retry is likely to succeed soon. */
 export function isBusy(error: unknown): boolean {
   return error instanceof StoreUnavailable && primaryCode(error.cause) === 5
 }
 
-/** An error of `node:sqlite` in the words of the store; any other error is returned as it is. */
+/** Translates an error of `node:sqlite` into one of the store. Returns any other error unchanged. */
 export function translateSqliteError(error: unknown): unknown {
   const code = extendedCode(error)
   if (code === undefined || !(error instanceof Error)) return error

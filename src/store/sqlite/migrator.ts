@@ -19,7 +19,7 @@ const WAIT_MS = 60_000
 const RETRY_MS = 20
 
 /**
- * Brings the file to the present schema on a connection of its own. While somebody else writes it tries again, which is safe
+ * Migrates the file to the current schema on a connection of its own. Retries while another process writes, which is safe
  * because all migrations are one transaction.
  * @throws DatabaseTooNew
  */
@@ -65,14 +65,14 @@ class MigrationDialect extends SqliteDialect {
   }
 }
 
-/** Takes the write lock at once, so that of two processes one migrates and the other then sees that nothing is left. */
+/** Takes the write lock at once, so that of two processes one migrates and the other then finds nothing to do. */
 class ImmediateDriver extends SqliteDriver {
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
 }
 
-/** SQLite can roll back a change of the schema; Kysely assumes that it cannot, and would leave a failed migration half done. */
+/** SQLite can roll back DDL. Kysely assumes that it cannot, and would leave a failed migration half done. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

@@ -14,7 +14,7 @@ import { translateSqliteError } from './errors.ts'
 import { migrateFile } from './migrator.ts'
 
 /**
- * Opens the file, makes it when it is missing (0600, in a directory 0700), and brings it to the present schema.
+ * Opens the file, creates it when it is missing (0600, in a directory 0700), and migrates it to the current schema.
  * @throws StoreUnavailable, DatabaseTooNew
  */
 export async function openSqlite(file: string): Promise<SqliteStore> {
@@ -30,7 +30,7 @@ export async function openSqlite(file: string): Promise<SqliteStore> {
   }
 }
 
-/** One connection writes, in groups; another reads what is committed, so that reads never wait for writes. */
+/** One connection writes, in groups; another reads committed data, so that reads never wait for writes. */
 class SqliteStore implements Store {
   readonly read: Reads
   readonly #writer: SqliteConnection
@@ -61,7 +61,7 @@ class SqliteStore implements Store {
   }
 
   changedRemotely(): boolean {
-    // Asked on the writer: `data_version` moves with the commits of every connection but the one that is asked.
+    // Read on the writer: `data_version` changes with the commits of every connection except its own.
     const version = this.#writer.dataVersion()
     const changed = version !== this.#version
     this.#version = version
@@ -86,7 +86,7 @@ class SqliteStore implements Store {
     return readTime(this.#executor)
   }
 
-  /** There is no server. */
+  /** SQLite has no server. */
   async connections(): Promise<null> {
     return null
   }
@@ -104,7 +104,7 @@ class SqliteStore implements Store {
   }
 }
 
-/** The reading session of a store that may have been closed. */
+/** An executor that refuses queries once the store is closed. */
 class OpenSession extends Executor {
   readonly #inner: Executor
   readonly #isOpen: () => boolean

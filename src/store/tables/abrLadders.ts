@@ -21,7 +21,7 @@ const ladders = new ResourceStatements<'abr_ladders', AbrLadder>('abr_ladders', 
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  kept: [],
+  unchanged: [],
 })
 
 const ofAccount = statement((db, p: { accountId: string }) =>

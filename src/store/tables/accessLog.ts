@@ -22,7 +22,7 @@ const prune = statement((db, p: { beforeMs: number; limit: number }) =>
     ),
 )
 
-/** A writer may repeat a batch whose fate it does not know, and writes the totals of a row that it has written before. */
+/** Idempotent: a writer may repeat a batch after an unclear result, and writes new totals into rows that exist. */
 export async function appendAccessLog(executor: Executor, rows: readonly AccessLogRow[]): Promise<void> {
   await inSlices(rows, (slice) =>
     executor.change((db) =>
@@ -39,7 +39,7 @@ export async function appendAccessLog(executor: Executor, rows: readonly AccessL
   )
 }
 
-/** Newest first. The position is a key, not a number of rows, so rows added meanwhile shift nothing. */
+/** Newest first. The position is a key and not an offset, so that new rows shift nothing. */
 export async function pageAccessLog(executor: Executor, query: AccessLogQuery): Promise<AccessLogRow[]> {
   const rows = await executor.ask((db) => {
     let page = db.selectFrom('access_log').selectAll().where('account_id', '=', query.accountId)
@@ -47,7 +47,7 @@ export async function pageAccessLog(executor: Executor, query: AccessLogQuery): 
     if (query.streamName !== undefined) page = page.where('stream_name', '=', query.streamName)
     if (query.address !== undefined) page = page.where('address', '=', query.address)
     if (query.code !== undefined) page = page.where('code', '=', query.code)
-    // A literal, because a partial index is not known to fit a parameter.
+    // A literal, because the planner cannot match a partial index with a parameter.
     if (query.allowed !== undefined) page = page.where('allowed', '=', sql.lit(query.allowed ? 1 : 0))
     if (query.fromMs !== undefined) page = page.where('at_ms', '>=', query.fromMs)
     if (query.untilMs !== undefined) page = page.where('at_ms', '<', query.untilMs)

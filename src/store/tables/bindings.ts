@@ -55,7 +55,7 @@ export async function listBindings(executor: Executor, tokenId: number): Promise
   }))
 }
 
-/** Exact because the token's row is locked first: whoever binds to one token waits for whoever is binding to it. */
+/** Exact because it first locks the token's row: two transactions that bind to one token run one after the other. */
 export async function bindAddress(executor: Executor, input: Bind): Promise<'bound' | 'known' | 'full' | 'changed'> {
   const { tokenId, address, atMs } = input
   const token = await executor.first(lockVersion, { tokenId })
@@ -82,7 +82,7 @@ export async function clearBindings(executor: Executor, tokenId: number): Promis
 }
 
 export async function touchBindings(executor: Executor, uses: readonly Use[]): Promise<void> {
-  // One order for everybody, so that two nodes that stamp the same rows cannot wait for each other.
+  // Every node uses the same order, so that two that update the same rows cannot deadlock.
   const sorted = uses.toSorted((a, b) => a.tokenId - b.tokenId || (a.address < b.address ? -1 : 1))
   for (const use of sorted) await executor.run(stamp, use)
 }

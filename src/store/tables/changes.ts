@@ -3,20 +3,20 @@ import { type Executor, statement } from '../executor.ts'
 import type { Change, Store } from '../store.ts'
 import { META } from './meta.ts'
 
-/** A reader that is further behind than this drops everything it cached, which costs less than to forget one by one. */
+/** A reader that is further behind drops its whole cache, which costs less than dropping the entries one by one. */
 export const MAX_CHANGES = 2_000
 
-/** The channel on which PostgreSQL tells other nodes that there is something to ask for. */
+/** The channel on which PostgreSQL notifies other nodes of changes. */
 export const CHANNEL = 'sluice_changes'
 
 const append = statement((db, p: Change & { atMs: number }, engine) => {
   const insert = db.insertInto('changes').values({ kind: p.kind, account_id: p.accountId, ref_id: p.id, at_ms: p.atMs })
-  // Sent at commit, and only then; riding on the insert it costs no round trip.
-  const notify = sql`pg_notify(${sql.lit(CHANNEL)}, '')`.as('told')
+  // PostgreSQL sends it at commit; as part of the insert it costs no round trip.
+  const notify = sql`pg_notify(${sql.lit(CHANNEL)}, '')`.as('notified')
   return engine === 'postgres' ? insert.returning(notify) : insert
 })
 
-/** The last position that pruning will take away: `seq` in SQLite, the transaction in PostgreSQL. */
+/** The last position that pruning removes: `seq` in SQLite, the transaction in PostgreSQL. */
 const lastBefore = statement((db, p: { beforeMs: number }, engine) => {
   const position = engine === 'postgres' ? sql`cast(cast(xid as text) as bigint)` : sql`seq`
   return db
@@ -49,9 +49,9 @@ const since = statement((db, p: { seq: number }) =>
 )
 
 /**
- * Rows of every transaction that was not finished at the last look, the next position, and the floor, in one snapshot.
- * `seq` would not do: a transaction that took its number early may commit late, behind a reader that has gone past it.
- * `pg_snapshot_xmin` is the oldest transaction still running, so whatever is missing now has at least that number.
+ * Rows of every transaction that was unfinished at the last read, the next position, and the floor, in one snapshot. `seq`
+ * is not sufficient: a transaction may take its number early and commit late, after a reader has passed that number.
+ * `pg_snapshot_xmin` is the oldest transaction still running, so every row that is missing now has at least that number.
  */
 const sinceTransaction = statement((db, p: { xid: string }) =>
   db
@@ -81,32 +81,32 @@ export async function pruneChanges(executor: Executor, beforeMs: number): Promis
   return executor.run(prune, { beforeMs })
 }
 
-/** SQLite commits one transaction at a time, so `seq` is the order of commits and the cursor is the last one seen. */
+/** SQLite commits one transaction at a time, so `seq` is the order of commits, and the cursor is the last one read. */
 export async function changesSinceSeq(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
-  const known = cursor === null ? null : Number(cursor)
-  const rows = known === null || Number.isNaN(known) ? [] : await executor.all(since, { seq: known })
+  const seen = cursor === null ? null : Number(cursor)
+  const rows = seen === null || Number.isNaN(seen) ? [] : await executor.all(since, { seq: seen })
   const pruned = (await executor.first(floor, {}))?.value ?? 0
   const top = Math.max(pruned, (await executor.first(newest, {}))?.seq ?? 0)
-  if (known === null) return { changes: [], cursor: String(top), reset: false }
-  // A position ahead of the newest means that an older database was put in place.
-  const lost = Number.isNaN(known) || known < pruned || known > top || rows.length > MAX_CHANGES
+  if (seen === null) return { changes: [], cursor: String(top), reset: false }
+  // A position after the newest means that an older database was restored.
+  const lost = Number.isNaN(seen) || seen < pruned || seen > top || rows.length > MAX_CHANGES
   if (lost) return { changes: [], cursor: String(top), reset: true }
-  return { changes: rows.flatMap(toChange), cursor: String(rows.at(-1)?.seq ?? known), reset: false }
+  return { changes: rows.flatMap(toChange), cursor: String(rows.at(-1)?.seq ?? seen), reset: false }
 }
 
-/** In PostgreSQL the cursor is a transaction number: everything below it was seen. */
+/** In PostgreSQL the cursor is a transaction number: everything below it was read. */
 export async function changesSinceXid(executor: Executor, cursor: string | null): ReturnType<Store['changesSince']> {
-  const known = cursor !== null && /^\d{1,20}$/.test(cursor) ? BigInt(cursor) : null
-  const rows = await executor.all(sinceTransaction, { xid: known === null ? MAX_XID : String(known) })
+  const seen = cursor !== null && /^\d{1,20}$/.test(cursor) ? BigInt(cursor) : null
+  const rows = await executor.all(sinceTransaction, { xid: seen === null ? MAX_XID : String(seen) })
   const [first] = rows
-  if (!first) throw new Error('the meta row of the changes is gone')
+  if (!first) throw new Error('the meta row of the changes is missing')
   if (cursor === null) return { changes: [], cursor: first.xmin, reset: false }
-  const lost = known === null || known <= BigInt(first.floor) || known > BigInt(first.xmin) || rows.length > MAX_CHANGES
+  const lost = seen === null || seen <= BigInt(first.floor) || seen > BigInt(first.xmin) || rows.length > MAX_CHANGES
   if (lost) return { changes: [], cursor: first.xmin, reset: true }
   return { changes: rows.flatMap(toChange), cursor: first.xmin, reset: false }
 }
 
-/** The outer join leaves the columns of a change null when there is none. */
+/** Without a change, the outer join returns one row with null columns. */
 function toChange(row: { kind: Change['kind'] | null; account_id: string | null; ref_id: number | null }): Change[] {
   const { kind, account_id: accountId, ref_id: id } = row
   return kind === null || accountId === null || id === null ? [] : [{ kind, accountId, id }]

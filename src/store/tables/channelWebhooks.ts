@@ -34,7 +34,7 @@ const count = statement((db, p: { accountId: string }) =>
     .where('public_id', 'is not', null),
 )
 
-/** When an attempt began; what was skipped never did. Never changes once it is in the log. */
+/** The start of an attempt, or the end of a skipped one, which never started. Constant once it is in the log. */
 const LOGGED_AT = sql<number>`coalesce(started_at_ms, ended_at_ms)`
 
 export async function getChannelWebhook(
@@ -97,13 +97,13 @@ export async function pageLog(
       .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
       .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
       .where('webhook_id', '=', lane)
-      // A literal: the index of the log is one of these rows alone.
+      // A literal, to match the partial index of the log.
       .where('type', '=', sql.lit('live'))
       .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
     if (fromMs !== undefined) page = page.where(LOGGED_AT, '>=', fromMs)
     if (untilMs !== undefined) page = page.where(LOGGED_AT, '<', untilMs)
     if (after !== undefined) {
-      // SQLite finds a place in the index of an expression by the first alone.
+      // SQLite can seek in an index on an expression only by its first column.
       page = page.where(LOGGED_AT, '<=', after.atMs)
       page = page.where(sql<boolean>`(${LOGGED_AT}, deliveries.id) < (${after.atMs}, ${after.id})`)
     }
@@ -137,7 +137,7 @@ export async function channelProbesDue(
   return (await executor.all(probesDue, query)).map(({ id }) => id)
 }
 
-/** The switches of the token interface, all off. */
+/** The event switches of the token interface, all off. */
 const NO_HOOKS = {
   feed_hooks: 0,
   recording_hooks: 0,

@@ -25,7 +25,7 @@ const channels = new ResourceStatements<'channels', Channel>('channels', {
     status: row.status,
     createdAtMs: row.created_at_ms,
   }),
-  kept: ['status'],
+  unchanged: ['status'],
 })
 
 const setStatus = statement((db, p: { id: string; status: ActiveStatus }) =>
@@ -54,7 +54,7 @@ export async function setChannelStatus(executor: Executor, id: string, status: A
   await executor.run(setStatus, { id, status })
 }
 
-/** Removes what hangs on the channel first: nothing is left that leads nowhere. */
+/** Deletes the channel's parts first, so that no reference dangles. */
 export async function deleteChannel(executor: Executor, id: string): Promise<void> {
   await executor.change((db) =>
     db
@@ -81,10 +81,10 @@ export async function pageChannels(executor: Executor, query: ChannelListQuery):
     if (externalId !== undefined) {
       page = page.where('id', 'in', (eb) =>
         eb
-          .selectFrom('channel_external_ids as known')
-          .select('known.channel_id')
-          .where('known.account_id', '=', accountId)
-          .where('known.external_id', '=', externalId),
+          .selectFrom('channel_external_ids as named')
+          .select('named.channel_id')
+          .where('named.account_id', '=', accountId)
+          .where('named.external_id', '=', externalId),
       )
     }
     if (after) page = page.where(afterKey(['created_at_ms', 'id'], 'desc', [after.atMs, after.id]))
@@ -93,7 +93,7 @@ export async function pageChannels(executor: Executor, query: ChannelListQuery):
   return channels.read(rows)
 }
 
-/** Both engines fold the case of ASCII alone here, because text is compared by its bytes. */
+/** Both databases fold only the case of ASCII here, because they compare text by its bytes. */
 function nameContains(text: string) {
   const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`
   return sql<boolean>`lower(name) like ${pattern} escape '\\'`

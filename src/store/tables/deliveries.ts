@@ -4,7 +4,7 @@ import type { ClaimedDelivery, Delivery, DeliveryEnd, NewDelivery, Payload, Tx }
 import { DELIVERY_COLUMNS, fromDeliveryRow, fromPayloadRow, toDeliveryRow } from './deliveryRow.ts'
 import { lockRows } from './lockRows.ts'
 
-// States in conditions are literals, because a partial index is not known to fit a parameter.
+// States in conditions are literals, because the planner cannot match a partial index with a parameter.
 const PENDING = sql.lit('pending')
 const STARTED = sql.lit('started')
 const WAITING = sql.lit('waiting')
@@ -74,7 +74,7 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number }) =>
     .returning([...DELIVERY_COLUMNS]),
 )
 
-/** What is sent again is the very bytes of the first time. */
+/** A redelivery sends exactly the bytes of the first attempt. */
 export const copyPayload = statement((db, p: { of: string; id: string }) =>
   db
     .insertInto('delivery_payloads')
@@ -144,7 +144,7 @@ export async function claimDeliveries(
   }))
 }
 
-/** One statement for the rows and one for the bytes, however many start together. */
+/** Uses one statement for the rows and one for the bytes of each slice. */
 export async function startDeliveries(
   executor: Executor,
   node: string,
@@ -170,7 +170,7 @@ export async function startDeliveries(
             body: eb.ref('excluded.body'),
             content_type: eb.ref('excluded.content_type'),
             headers: eb.ref('excluded.headers'),
-            // The bytes say all that the event said.
+            // Clears the event, which the bytes contain.
             data: eb.ref('excluded.data'),
           })),
         ),

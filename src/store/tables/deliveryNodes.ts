@@ -46,7 +46,7 @@ const forget = statement((db, _none: object, engine) =>
   db.deleteFrom('delivery_nodes').where('alive_until_ms', '<', databaseTime(engine)),
 )
 
-/** Whether the receiver has it is not known, so one that may have it twice is better than one that may not have it. */
+/** The receiver may or may not have it. Sending it twice is better than not at all. */
 async function tryAgain(
   executor: Executor,
   { id, attempt }: { id: string; attempt: number | null },
@@ -65,7 +65,7 @@ export async function removeSender(executor: Executor, node: string): Promise<vo
   await executor.run(leave, { node })
 }
 
-/** A node that is forgotten is dead in the same way, so its row need not stay. */
+/** A node without a row counts as dead too, so rows with an expired lease are deleted. */
 export async function expireDeliveries(
   executor: Executor,
   input: Parameters<Tx['deliveries']['expire']>[0],

@@ -40,8 +40,8 @@ export async function pageDeliveries(
 }
 
 /**
- * Leaps from one webhook to the next in the index of pending rows, instead of counting through all of them: a webhook with
- * a hundred thousand rows costs as much as one with a few.
+ * A loose index scan: jumps from one webhook to the next in the index of pending rows instead of reading all of them, so
+ * that a webhook with a hundred thousand rows costs as much as one with a few.
  */
 export async function dueWebhooks(
   executor: Executor,

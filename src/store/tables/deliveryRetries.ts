@@ -23,7 +23,7 @@ const copyRow = statement((db, p: { of: string; id: string; atMs: number; notBef
           ...(['first.account_id', 'first.type', 'first.event', 'first.subject'] as const),
           sql<string>`'waiting'`.as('new_state'),
           sql<number>`cast(${p.atMs} as bigint)`.as('at'),
-          // What was skipped has not been attempted.
+          // A skipped delivery was not attempted, so its number stays.
           sql<number>`case when first.state = 'skipped' then first.attempt else first.attempt + 1 end`.as('next'),
           sql<number>`cast(${p.notBeforeMs} as bigint)`.as('not_before'),
         ])
@@ -143,7 +143,7 @@ const newestMissed = statement((db, p: { webhookId: number }) =>
     .limit(1),
 )
 
-/** An id that no delivery has. */
+/** No delivery has this id. */
 const NONE = ''
 
 export function holdDeliveries(

@@ -59,7 +59,7 @@ export function fromDeliveryRow(row: Omit<Selectable<DeliveryTable>, 'node' | 'a
   }
 }
 
-/** Null while the bytes are not fixed. */
+/** Null while the bytes are not stored. */
 export function fromPayloadRow(
   row: Pick<Selectable<DB['delivery_payloads']>, 'body' | 'content_type' | 'headers'>,
 ): Payload | null {

@@ -24,7 +24,7 @@ const distributions = new ResourceStatements<'distributions', Distribution>('dis
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  kept: [],
+  unchanged: [],
 })
 
 const keys = new ResourceStatements<'distribution_keys', DistributionKey>('distribution_keys', {
@@ -44,7 +44,7 @@ const keys = new ResourceStatements<'distribution_keys', DistributionKey>('distr
     keySealed: row.key_sealed,
     createdAtMs: row.created_at_ms,
   }),
-  kept: [],
+  unchanged: [],
 })
 
 const ofChannel = statement((db, p: { channelId: string }) =>

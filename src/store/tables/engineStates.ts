@@ -20,8 +20,8 @@ const busy = statement((db, _none: object, engine) =>
     .selectFrom('engine_states')
     .selectAll()
     .select(isExpired(engine).as('expired'))
-    // Two short ranges, which SQLite reads only when nobody asks for an order, and for `is not null` not at all: without
-    // them all engines that ever ran would be read every second. No node has an empty name.
+    // Two short index ranges. SQLite uses them only without an `order by`, and never for `is not null`; otherwise it would
+    // read all engines that ever ran, every second. No node has an empty name.
     .where((eb) => eb.or([eb('wanted', '=', 1), eb('node', '>', '')])),
 )
 
@@ -43,7 +43,7 @@ export const engineRenewal = statement((db, p: { id: string; leaseMs: number }, 
     .where('node', '=', p.id),
 )
 
-/** The runs of its engines go on. */
+/** Renews the heartbeats of the runs of a node's engines. */
 export const runRenewal = statement((db, p: { id: string }, engine) =>
   db
     .updateTable('runs')
@@ -66,7 +66,7 @@ const forget = statement((db, p: { channelId: string }) =>
     .where('engine_id', 'not in', (eb) => eb.selectFrom('engines').select('id').where('channel_id', '=', p.channelId)),
 )
 
-/** Of engines of a channel that are gone. What a node still holds, or would bring up again, is left for it to close. */
+/** Deletes states of a channel's deleted engines. Leaves those that a node holds or would resume, for it to close. */
 export async function forgetEngineStates(executor: Executor, channelId: string): Promise<void> {
   await executor.run(forget, { channelId })
 }
@@ -81,7 +81,7 @@ export async function busyEngineStates(executor: Executor): Promise<StoredLife[]
   return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
 }
 
-/** The lease is left as it is: it may be renewed while this is written. Without a node there is none. */
+/** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
 export async function putEngineState(executor: Executor, state: LifeRecord): Promise<void> {
   const row = toRow(state)
   const { engine_id: _id, alive_until_ms, ...columns } = row

@@ -34,7 +34,7 @@ const engines = new ResourceStatements<'engines', Engine>('engines', {
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  kept: ['status', 'status_message'],
+  unchanged: ['status', 'status_message'],
 })
 
 const ofChannel = statement((db, p: { channelId: string }) =>

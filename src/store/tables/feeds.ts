@@ -70,7 +70,7 @@ const lockOpen = statement((db, p: Stream, engine) => {
   return lockRows(engine, rows, 'update')
 })
 
-/** Two transactions that both find no open feed have no row to wait for each other at. */
+/** Serializes transactions of a stream without an open feed, which have no row to lock. */
 const lockStream = statement((db, p: { stream: string }) =>
   db.selectNoFrom(sql<number>`pg_advisory_xact_lock(hashtextextended(${p.stream}, 0)) is null`.as('locked')),
 )
@@ -108,7 +108,7 @@ const endOfNode = statement((db, p: { node: string; atMs: number }) =>
     .returningAll(),
 )
 
-/** @throws Conflict */
+/** @throws Conflict when the source is on the air */
 export async function insertFeed(executor: Executor, feed: StoredFeed): Promise<void> {
   await executor.run(insert, {
     id: feed.feedId,
@@ -144,7 +144,7 @@ export async function remoteFeedsOf(executor: Executor, node: string, stream: St
   return (await executor.all(remoteOf, { node, ...stream })).map((row) => ({ ...fromRow(row), url: row.url }))
 }
 
-/** Locks the stream, not only its rows: whoever goes live beside us must see what we insert. */
+/** Locks the stream, not only its rows: a concurrent transaction that begins a feed must see the rows of this one. */
 export async function lockOpenFeeds(executor: Executor, stream: Stream): Promise<StoredFeed[]> {
   if (executor.engine.name === 'postgres')
     await executor.all(lockStream, { stream: `${stream.accountId}/${stream.streamName}` })

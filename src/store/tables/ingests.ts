@@ -26,7 +26,7 @@ const ingests = new ResourceStatements<'ingests', StoredIngest>('ingests', {
     keyHash: row.key_hash,
     createdAtMs: row.created_at_ms,
   }),
-  kept: [],
+  unchanged: [],
 })
 
 const ofChannel = statement((db, p: { channelId: string }) =>

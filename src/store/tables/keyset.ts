@@ -1,8 +1,8 @@
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
 
 /**
- * The one way in which every list goes on: what lies beyond the sort key of the last item. It is a place in an index
- * and not a number of rows, so rows that come or go meanwhile shift nothing, and page 50,000 costs what page 1 costs.
+ * Keyset pagination, used by every list: rows after the sort key of the last item. The key is a position in an index and
+ * not an offset, so that rows that are added or deleted meanwhile shift nothing, and page 50,000 costs what page 1 costs.
  */
 export function afterKey(
   columns: readonly string[],

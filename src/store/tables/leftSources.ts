@@ -3,10 +3,10 @@ import { eventWithoutSource, withoutSource } from '../../base/withoutSource.ts'
 import { type DialectName, type Executor, statement } from '../executor.ts'
 import { lockRows } from './lockRows.ts'
 
-// Earlier versions wrote the sources of pulls into records. A server of this version takes them out, also of what a server
-// of an earlier version beside it writes. All of it can go when no such version is upgraded from any more.
+// Earlier versions wrote the sources of pulls into rows. A server of this version removes them, also from rows that a
+// server of an earlier version still writes. Delete this file once upgrades from those versions are no longer supported.
 
-/** Word for word as in migration 0011, so that its indexes are used. */
+/** Identical to the expression in migration 0011, so that its indexes match. */
 const hasSource = (engine: DialectName, column: 'before' | 'after' | 'config'): RawBuilder<boolean> => {
   const find = sql.raw(engine === 'postgres' ? 'strpos' : 'instr')
   return sql<boolean>`${find}(${sql.ref(column)}, ',"url":') > 0`
@@ -62,7 +62,7 @@ const withoutUrl = (json: string): string => JSON.stringify(withoutField(JSON.pa
 
 const withoutField = (given: object): object => ({ ...given, url: undefined })
 
-const told = statement((db) =>
+const withAddress = statement((db) =>
   db.selectFrom('engines').select(['id', 'status_message']).where('status_message', 'like', sql.lit('%://%')),
 )
 
@@ -74,15 +74,15 @@ const putMessage = statement((db, p: { id: string; was: string; message: string 
     .where('status_message', '=', p.was),
 )
 
-/** What ffmpeg had said of a source, with its address. There are few engines, so all are looked at. */
-export async function removeToldSources(executor: Executor): Promise<void> {
-  for (const { id, status_message: was } of await executor.all(told, {})) {
+/** Removes addresses from messages of ffmpeg. There are few engines, so it checks all of them. */
+export async function removeMessageSources(executor: Executor): Promise<void> {
+  for (const { id, status_message: was } of await executor.all(withAddress, {})) {
     if (was !== null) await executor.run(putMessage, { id, was, message: withoutSource(was, '') })
   }
 }
 
 const DONE = 'deliveries_without_sources'
-/** The mark of what is done is not moved more often. */
+/** How often deliveries are checked at most. */
 const STEP_MS = 600_000
 
 const doneUntil = statement((db) => db.selectFrom('meta').select('value').where('key', '=', DONE))
@@ -108,7 +108,7 @@ const putPayload = statement((db, p: { id: string; data: string; body: Uint8Arra
   db.updateTable('delivery_payloads').set({ data: p.data, body: p.body }).where('id', '=', p.id),
 )
 
-/** The same that was told to webhooks, made before `untilMs`. More rows than `limit` of one millisecond are passed by. */
+/** Removes addresses from deliveries that were created before `untilMs`. Skips rows beyond `limit` in one millisecond. */
 export async function removeDeliveredSources(executor: Executor, untilMs: number, limit: number): Promise<number> {
   const fromMs = (await executor.first(doneUntil, {}))?.value ?? 0
   if (untilMs - fromMs < STEP_MS) return 0

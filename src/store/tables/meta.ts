@@ -6,7 +6,7 @@ export const META = { changesFloor: 'changes_floor', ping: 'ping' } as const
 
 const renewNode = statement((db) => db.updateTable('meta').set({ value: sql`value + 1` }).where('key', '=', META.ping))
 
-/** The smallest real write: it fails when the disk is full or the server is read-only, where a read would not. */
+/** The smallest write. Unlike a read, it fails when the disk is full or the server is read-only. */
 export async function writePing(executor: Executor): Promise<void> {
   await executor.run(renewNode, {})
 }

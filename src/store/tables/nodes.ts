@@ -5,7 +5,7 @@ import type { NewNode, Node } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
-/** In place of the end of a lease: the node was given up and its sessions are being ended. It is not renewed any more. */
+/** Replaces the end of the lease of a node that was given up: its sessions are being ended, and it is never renewed. */
 const GIVEN_UP = sql.lit(-1)
 
 const insert = statement((db, p: NewNode & { leaseMs: number }, engine) =>
@@ -27,13 +27,13 @@ export const nodeRenewal = statement((db, p: { id: string; leaseMs: number }, en
     .where('alive_until_ms', '<>', GIVEN_UP),
 )
 
-/** A key share lock keeps the row from being deleted, and lets its lease be renewed. */
-const hold = statement((db, p: { id: string }, engine) => {
+/** A key share lock prevents the deletion of the row, but allows renewals of its lease. */
+const lockShared = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('nodes').select('id').where('id', '=', p.id).where('alive_until_ms', '<>', GIVEN_UP)
   return lockRows(engine, row, 'key share')
 })
 
-/** Another node that gives the same one up has it locked, and does the work. */
+/** Skips a node that another one has locked to give it up. */
 const lock = statement((db, p: { id: string }, engine) => {
   const row = db.selectFrom('nodes').selectAll().where('id', '=', p.id)
   return lockRows(engine, row, 'update skip locked')
@@ -71,7 +71,7 @@ export async function renewNode(executor: Executor, id: string, leaseMs: number)
 }
 
 export async function lockSharedNode(executor: Executor, id: string): Promise<boolean> {
-  return (await executor.first(hold, { id })) !== undefined
+  return (await executor.first(lockShared, { id })) !== undefined
 }
 
 export async function giveUpNode(executor: Executor, id: string, isKnownDead: boolean): Promise<number | undefined> {

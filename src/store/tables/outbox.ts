@@ -22,7 +22,7 @@ const pending = statement((db, p: { limit: number }) =>
   db.selectFrom('outbox').selectAll().orderBy('id').limit(p.limit),
 )
 
-/** Rows that another node has in hand are passed by. SQLite has one writer, so there is nobody to pass by. */
+/** Skips rows that another node is taking. SQLite has only one writer, so there are none. */
 const take = statement((db, p: { limit: number }, engine) => {
   const oldest = db.selectFrom('outbox as waiting').select('waiting.id').orderBy('waiting.id').limit(p.limit)
   const mine = lockRows(engine, oldest, 'update skip locked')

@@ -57,12 +57,12 @@ const byId = statement((db, p: { accountId: string; id: string }) =>
     .where('state', '!=', 'deleting'),
 )
 
-// Literals, because a partial index is not known to fit parameters.
-const unfinished = statement((db, p: { place: string }) =>
+// Literals, because the planner cannot match a partial index with parameters.
+const unfinished = statement((db, p: { hostKey: string }) =>
   db
     .selectFrom('recordings')
     .selectAll()
-    .where('place', '=', p.place)
+    .where('place', '=', p.hostKey)
     .where(sql<boolean>`state in ('recording', 'processing', 'deleting')`)
     .orderBy('id'),
 )
@@ -93,8 +93,8 @@ export async function getRecording(
   return row && fromRow(row)
 }
 
-export async function unfinishedRecordings(executor: Executor, place: string): Promise<StoredRecording[]> {
-  return (await executor.all(unfinished, { place })).map(fromRow)
+export async function unfinishedRecordings(executor: Executor, hostKey: string): Promise<StoredRecording[]> {
+  return (await executor.all(unfinished, { hostKey })).map(fromRow)
 }
 
 export async function pageRecordings(executor: Executor, query: RecordingQuery): Promise<StoredRecording[]> {

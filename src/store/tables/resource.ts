@@ -13,18 +13,18 @@ interface Common {
   account_id: string
 }
 
-/** All of them look alike where only the id and the account matter. */
+/** Stands for any of them where only the id and the account matter. */
 type AnyTable = Kysely<{ resources: Common }>
 
-/** How a resource is written into a row and read from it. */
+/** Converts between a resource and its row. */
 interface Shape<Row, T> {
   toRow(value: T): Insertable<Row>
   fromRow(row: Selectable<Row>): T
-  /** Columns that `replace` leaves as they are. */
-  kept: readonly (keyof Row)[]
+  /** Columns that `replace` leaves unchanged. */
+  unchanged: readonly (keyof Row)[]
 }
 
-/** The verbs that every table of resources has, written once. */
+/** The verbs that all tables of resources share. */
 export class ResourceStatements<N extends ResourceName, T extends { id: string }> {
   readonly #table: 'resources'
   readonly #shape: Shape<ChannelTables[N], T>
@@ -47,7 +47,7 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
     )
   }
 
-  /** Rows of any query on this table as resources. */
+  /** Converts rows of any query on this table into resources. */
   read(rows: readonly unknown[]): T[] {
     return rows.map((row) => this.#shape.fromRow(row as Selectable<ChannelTables[N]>))
   }
@@ -66,8 +66,8 @@ export class ResourceStatements<N extends ResourceName, T extends { id: string }
   }
 
   async replace(executor: Executor, value: T): Promise<void> {
-    const kept = new Set<PropertyKey>(['id', ...this.#shape.kept])
-    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !kept.has(column))
+    const unchanged = new Set<PropertyKey>(['id', ...this.#shape.unchanged])
+    const entries = Object.entries(this.#shape.toRow(value) as object).filter(([column]) => !unchanged.has(column))
     const row = Object.fromEntries(entries) as Partial<Common>
     await executor.change((db) =>
       (db as unknown as AnyTable).updateTable(this.#table).set(row).where('id', '=', value.id),

@@ -20,7 +20,7 @@ const count = statement((db, p: { tokenId: number }) =>
 
 const clear = statement((db, p: { tokenId: number }) => db.deleteFrom('revocations').where('token_id', '=', p.tokenId))
 
-/** The `jti`s, in the order in which they were revoked. */
+/** The revoked `jti`s, in the order of revocation. */
 export async function listRevocations(executor: Executor, tokenId: number): Promise<string[]> {
   return (await executor.all(list, { tokenId })).map((row) => row.jti)
 }

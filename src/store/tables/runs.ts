@@ -9,7 +9,7 @@ import { afterKey } from './keyset.ts'
 const ACTORS = ['start_name', 'stop_name', 'kept_by'] as const
 type Row = Selectable<RunTable> & Pick<Selectable<RunActorTable>, (typeof ACTORS)[number]>
 
-/** Runs with the names of those who had to do with them. */
+/** Runs with the names of their actors. */
 const named = (db: Kysely<DB>) =>
   db.selectFrom('runs').leftJoin('run_actors', 'run_actors.run_id', 'runs.id').selectAll('runs').select(ACTORS)
 
@@ -53,7 +53,7 @@ const ofEngine = statement((db, p: { accountId: string; engineId: string }) =>
   db.selectFrom('runs').select('id').where('engine_id', '=', p.engineId).where('account_id', '=', p.accountId).limit(1),
 )
 
-/** Of a channel, those that were open at some moment of a time; oldest first. */
+/** The runs of a channel that overlap a time range, oldest first. */
 const within = statement((db, p: { channelId: string; fromMs: number; untilMs: number; limit: number }) =>
   named(db)
     .where('channel_id', '=', p.channelId)
@@ -75,19 +75,19 @@ export async function insertRun(executor: Executor, run: Run): Promise<void> {
   await putActors(executor, run.id, { start_name: start.name, stop_name: stop?.name, kept_by: keptBy ?? undefined })
 }
 
-/** Writes what is known of them over what was. */
+/** Overwrites the names that are given; leaves the others unchanged. */
 async function putActors(
   executor: Executor,
   runId: string,
   actors: { [name in (typeof ACTORS)[number]]?: string | undefined },
 ): Promise<void> {
-  const known = Object.fromEntries(Object.entries(actors).filter(([, name]) => name !== undefined))
-  if (Object.keys(known).length === 0) return
+  const given = Object.fromEntries(Object.entries(actors).filter(([, name]) => name !== undefined))
+  if (Object.keys(given).length === 0) return
   await executor.change((db) =>
     db
       .insertInto('run_actors')
-      .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...known })
-      .onConflict((c) => c.column('run_id').doUpdateSet(known)),
+      .values({ run_id: runId, start_name: null, stop_name: null, kept_by: null, ...given })
+      .onConflict((c) => c.column('run_id').doUpdateSet(given)),
   )
 }
 

@@ -45,7 +45,7 @@ const schedulers = new ResourceStatements<'schedulers', Scheduler>('schedulers',
     createdAtMs: row.created_at_ms,
     updatedAtMs: row.updated_at_ms,
   }),
-  kept: ['account_id', 'created_at_ms'],
+  unchanged: ['account_id', 'created_at_ms'],
 })
 
 const COLUMNS = {
@@ -151,7 +151,7 @@ export async function lockSchedulersNaming(
   accountId: string,
   channelId: string,
 ): Promise<Scheduler[]> {
-  // An id is letters, digits and _, which stands for any character here: it finds more, never less.
+  // An id has letters, digits and `_`, a wildcard in `like`: the query may find too many rows, which the filter removes.
   const found = schedulers.read(await executor.all(naming, { accountId, pattern: `%"${channelId}"%` }))
   return found.filter(({ channels }) => channels.some((one) => one.channelId === channelId))
 }

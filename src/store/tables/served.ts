@@ -3,7 +3,7 @@ import { inSlices, type Executor, statement } from '../executor.ts'
 import type { ServedBytes, ServedQuery, ServedSum } from '../store.ts'
 
 export async function addServed(executor: Executor, rows: readonly ServedBytes[]): Promise<void> {
-  // In one order, so that two nodes that add to the same rows never wait for each other.
+  // Sorted, so that two nodes that add to the same rows cannot deadlock.
   const values = rows.toSorted(byKey).map((row) => ({
     distribution_id: row.distributionId,
     slot_ms: row.slotMs,
@@ -36,7 +36,7 @@ function byKey(a: ServedBytes, b: ServedBytes): number {
   return (left ?? '') < (right ?? '') ? -1 : 1
 }
 
-/** How each field is read from the rows. */
+/** The SQL expression of each field. */
 const FIELDS = {
   slotMs: ({ slot: { stepMs, offsetMs } }: ServedQuery) =>
     sql`slot_ms - (slot_ms + cast(${offsetMs} as bigint)) % cast(${stepMs} as bigint)`,

@@ -55,7 +55,7 @@ const endOfNode = statement(
       .select('open.id')
       .where('open.node', '=', p.node)
       .where('open.ended_at_ms', 'is', null)
-      // Publishers first, so that nobody is on the air without a session.
+      // Publishers first, so that no feed stays on the air without a session.
       .orderBy('open.action')
       .orderBy('open.id')
       .limit(p.limit)
@@ -189,7 +189,7 @@ export function kickSessions(
       .where('open.account_id', '=', accountId)
       .where('open.ended_at_ms', 'is', null)
       .where('open.kick', 'is', null)
-      // As all who lock several.
+      // The order of every lock on several sessions.
       .orderBy('open.id')
       .limit(limit)
     const some = streamName === undefined ? open : open.where('open.stream_name', '=', streamName)

@@ -20,7 +20,7 @@ const total = statement((db, p: { accountId: string; kind: string }) =>
     .where('kind', '=', p.kind),
 )
 
-/** Keeps the count in the transaction of the change, so that it is exact. */
+/** Changes the count in the transaction of the change, so that it is exact. */
 export async function addToCount(
   executor: Executor,
   token: Pick<Token, 'id' | 'accountId' | 'kind'>,

@@ -8,8 +8,8 @@ import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 type Match = NonNullable<TokenListQuery['match']>
 type Filter = (eb: ExpressionBuilder<DB, 'tokens'>) => Expression<SqlBool>
 
-/** Which index to walk, and from which of its ends. */
-interface Walk {
+/** The index to scan, and from which of its ends. */
+interface Scan {
   key: 'label' | 'added_at_ms'
   order: 'asc' | 'desc'
   fromEnd: boolean
@@ -18,17 +18,17 @@ interface Walk {
 type Page = Pick<TokenListQuery, 'accountId' | 'kind' | 'offset' | 'limit'>
 
 /**
- * One page. A page past the middle is read from the other end and turned round, so that the last page costs what the
- * first one costs.
+ * One page. A page past the middle is read from the other end and reversed, so that the last page costs what the first one
+ * costs.
  */
 export async function listTokens(executor: Executor, query: TokenListQuery): Promise<StoredToken[]> {
   const { match } = query
   const fromEnd = await isNearTheEnd(executor, query)
   const order = query.descending === fromEnd ? 'asc' : 'desc'
-  const walk: Walk = { key: query.sortBy === 'Name' ? 'label' : 'added_at_ms', order, fromEnd }
+  const scan: Scan = { key: query.sortBy === 'Name' ? 'label' : 'added_at_ms', order, fromEnd }
   const rows = match
-    ? await executor.ask((db, engine) => page(db, query, walk, (eb) => matches(eb, engine, match)))
-    : await executor.all(preparedPage(walk), query)
+    ? await executor.ask((db, engine) => page(db, query, scan, (eb) => matches(eb, engine, match)))
+    : await executor.all(preparedPage(scan), query)
   const tokens = rows.map(fromTokenRow)
   return fromEnd ? tokens.reverse() : tokens
 }
@@ -36,14 +36,14 @@ export async function listTokens(executor: Executor, query: TokenListQuery): Pro
 const prepared = new Map<string, Statement<Page, TokenRow>>()
 
 /** The eight pages without `match`: two orders, two directions, two ends. */
-function preparedPage(walk: Walk): Statement<Page, TokenRow> {
-  const name = `${walk.key} ${walk.order} ${walk.fromEnd}`
-  const known = prepared.get(name) ?? statement((db, p: Page) => page(db, p, walk))
-  prepared.set(name, known)
-  return known
+function preparedPage(scan: Scan): Statement<Page, TokenRow> {
+  const name = `${scan.key} ${scan.order} ${scan.fromEnd}`
+  const query = prepared.get(name) ?? statement((db, p: Page) => page(db, p, scan))
+  prepared.set(name, query)
+  return query
 }
 
-/** How many tokens the list has: constant time without `match`. */
+/** The number of tokens in the list, in constant time without `match`. */
 export async function countTokens(
   executor: Executor,
   query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>,
@@ -61,14 +61,14 @@ export async function countTokens(
   return rows[0]?.n ?? 0
 }
 
-/** Only asked where walking from the start would be long; with `match` the total is not known cheaply. */
+/** Counts only where a scan from the start would be long. Never with `match`, where the total is expensive. */
 async function isNearTheEnd(executor: Executor, query: TokenListQuery): Promise<boolean> {
   if (query.match || query.offset <= query.limit) return false
   return query.offset > (await countAll(executor, query.accountId, query.kind)) / 2
 }
 
-/** The inner query reads ids alone, out of the index that has the order; only the rows of the page are fetched. */
-function page(db: Kysely<DB>, p: Page, { key, order, fromEnd }: Walk, filter?: Filter) {
+/** The inner query reads only ids, from the index with the order; the outer one reads only the rows of the page. */
+function page(db: Kysely<DB>, p: Page, { key, order, fromEnd }: Scan, filter?: Filter) {
   const matching = db.selectFrom('tokens').select('id').where('account_id', '=', p.accountId).where('kind', '=', p.kind)
   const ids = (filter ? matching.where(filter) : matching).orderBy(key, order).orderBy('id', order)
   const { limit, offset } = fromEnd ? countedFromEnd(p) : p
@@ -81,7 +81,7 @@ function page(db: Kysely<DB>, p: Page, { key, order, fromEnd }: Walk, filter?: F
 }
 
 /**
- * Offset and limit of the same page seen from the other end. The total is read by the same statement as the page, so a
+ * Offset and limit of the same page, counted from the other end. The statement of the page also reads the total, so that a
  * token created in between cannot shift it.
  */
 function countedFromEnd({ accountId, kind, offset, limit }: Page) {
@@ -111,6 +111,6 @@ function matches(
       .whereRef('token_streams.token_id', '=', 'tokens.id')
       .where(sql<SqlBool>`token_streams.stream_name ${like} ${part} escape '\\'`),
   )
-  const wanted = { TokenName: label, StreamName: stream, TokenOrStreamName: eb.or([label, stream]) }[where]
-  return eb.and([eb('tokens.has_patterns', '=', 0), wanted])
+  const condition = { TokenName: label, StreamName: stream, TokenOrStreamName: eb.or([label, stream]) }[where]
+  return eb.and([eb('tokens.has_patterns', '=', 0), condition])
 }

@@ -6,7 +6,7 @@ import type { StoredToken } from '../store.ts'
 
 export type TokenRow = Selectable<TokenTable>
 
-/** Everything but the id, which the database gives. */
+/** All columns but the id, which the database assigns. */
 export type TokenValues = Required<Omit<Insertable<TokenTable>, 'id'>>
 
 const flag = (value: boolean): DbBoolean => (value ? 1 : 0)
@@ -69,7 +69,7 @@ export function fromTokenRow(row: TokenRow): StoredToken {
   }
 }
 
-/** A JSON list of strings. Most are empty. */
+/** Parses a JSON list of strings. Most lists are empty. */
 function strings(json: string): string[] {
   return json === '[]' ? [] : (JSON.parse(json) as string[])
 }

@@ -9,8 +9,8 @@ interface Usable {
   patterns: string[]
 }
 
-/** Publish tokens that are active and not expired, joined with nothing else yet. */
-function alive(db: Kysely<DB>, p: { accountId: string; nowMs: number }) {
+/** Publish tokens that are active and not expired, for further joins. */
+function usable(db: Kysely<DB>, p: { accountId: string; nowMs: number }) {
   return db
     .selectFrom('tokens')
     .where('tokens.account_id', '=', p.accountId)
@@ -19,9 +19,9 @@ function alive(db: Kysely<DB>, p: { accountId: string; nowMs: number }) {
     .where((eb) => eb.or([eb('tokens.expires_at_ms', 'is', null), eb('tokens.expires_at_ms', '>', p.nowMs)]))
 }
 
-// The literals make the partial index of `token_streams` usable, which is not known to fit a parameter.
+// Literals, because the planner cannot match the partial index of `token_streams` with parameters.
 const named = (db: Kysely<DB>, p: { accountId: string; nowMs: number }, isRegex: 0 | 1) =>
-  alive(db, p)
+  usable(db, p)
     .innerJoin('token_streams', 'token_streams.token_id', 'tokens.id')
     .select(['tokens.id', 'tokens.subscribe_requires_auth as secured', 'token_streams.is_regex', 'token_streams.ord'])
     .select('token_streams.stream_name')

@@ -28,8 +28,8 @@ const held = statement((db, p: { id: number }, engine) => {
 
 const insert = statement((db, p: TokenValues) => db.insertInto('tokens').values(everyColumn(p)).returning('id'))
 
-const replace = statement((db, p: TokenValues & { id: number; known: number }) =>
-  db.updateTable('tokens').set(everyColumn(p)).where('id', '=', p.id).where('version', '=', p.known),
+const replace = statement((db, p: TokenValues & { id: number; previousVersion: number }) =>
+  db.updateTable('tokens').set(everyColumn(p)).where('id', '=', p.id).where('version', '=', p.previousVersion),
 )
 
 const remove = statement((db, p: Pick<Token, 'id' | 'accountId' | 'kind'>) =>
@@ -94,12 +94,12 @@ export async function insertToken(
   return stored
 }
 
-/** @throws Error when the row is not the version that was read: it was not locked */
+/** @throws Error when the row has another version than the one that was read, because it was not locked */
 export async function replaceToken(executor: Executor, token: StoredToken): Promise<StoredToken> {
   const next = { ...token, version: token.version + 1 }
   const values = toTokenValues(next)
   const before = await executor.first(storedStreams, { id: token.id })
-  if ((await executor.run(replace, { ...values, id: token.id, known: token.version })) === 0) {
+  if ((await executor.run(replace, { ...values, id: token.id, previousVersion: token.version })) === 0) {
     throw new Error(`token ${token.id} is gone or was changed: replace needs the locked row`)
   }
   if (before?.streams !== values.streams) {
@@ -109,7 +109,7 @@ export async function replaceToken(executor: Executor, token: StoredToken): Prom
   return next
 }
 
-/** Streams, bindings and revocations go with the row (`on delete cascade`). */
+/** Also deletes streams, bindings and revocations (`on delete cascade`). */
 export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
   const { id, accountId, kind } = token
   if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)
@@ -142,7 +142,7 @@ async function insertStreams(executor: Executor, token: StoredToken): Promise<vo
   )
 }
 
-/** Named one by one, because while a statement is compiled `p` answers any name. */
+/** Lists the columns, because `p` has every property while a statement is compiled. */
 function everyColumn(p: TokenValues): TokenValues {
   return {
     account_id: p.account_id,

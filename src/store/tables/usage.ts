@@ -13,15 +13,15 @@ type Counted = Pick<
   'account_id' | 'stream_name' | 'protocol' | 'token_id' | 'tracking_id' | 'country' | 'bytes_in' | 'bytes_out'
 > & { id: string }
 
-/** What is new in the total of a session. */
+/** The increase of a session's totals. */
 interface Rise<T> extends Bytes {
   readonly total: T
   readonly of: Counted
 }
 
 /**
- * Writes totals of sessions that are on, and what is new in them to their hour. What is new is the difference to what is
- * stored, read under a lock, so a writer that does not know whether it was heard may say the same again.
+ * Writes totals of active sessions, and adds their increase to the hour. The increase is the difference to the stored
+ * totals, read under a lock, so that a writer may repeat a call after an unclear result.
  */
 export async function countUsage(executor: Executor, totals: readonly Total[], atMs: number): Promise<string[]> {
   const { rises, gone } = await riseSessions(executor, totals, async (risen) => {
@@ -32,15 +32,15 @@ export async function countUsage(executor: Executor, totals: readonly Total[], a
   return gone
 }
 
-/** Ends sessions that are on, with their last totals; what is new in them goes to the hour in which each ended. */
+/** Ends active sessions with their last totals; adds the increase to the hour in which each ended. */
 export async function endSessions(executor: Executor, ends: readonly SessionEnd[]): Promise<void> {
   const { rises } = await riseSessions(executor, ends, (risen) => writeEnds(executor, risen))
   await addToHours(executor, rises, ({ atMs }) => atMs)
 }
 
 /**
- * Slice by slice, so that no statement takes long on a slow server; all in the order of their ids, so that two writers
- * never wait for each other.
+ * Works in slices, so that no statement takes long on a slow server, in the order of the ids, so that two writers cannot
+ * deadlock.
  */
 async function riseSessions<T extends Total>(
   executor: Executor,
@@ -83,7 +83,7 @@ function riseOf<T extends Total>(of: Counted | undefined, total: T): Rise<T>[] {
 
 const hasRisen = ({ bytesIn, bytesOut }: Bytes): boolean => bytesIn > 0 || bytesOut > 0
 
-/** All in one statement: a round trip for each would make a thousand of them. */
+/** One statement for all, which saves up to a hundred round trips in each slice. */
 async function writeTotals(executor: Executor, rises: readonly Rise<Total>[]): Promise<void> {
   const values = rises.map(
     ({ of, bytesIn, bytesOut }) => sql`(${of.id}, cast(${bytesIn} as bigint), cast(${bytesOut} as bigint))`,
@@ -107,8 +107,8 @@ async function writeEnds(executor: Executor, rises: readonly Rise<SessionEnd>[])
 }
 
 /**
- * One row for each stream, protocol, token, tracking id, country and hour, whatever the number of sessions. All nodes
- * write to the rows of a popular stream, so this comes last in its transaction: they are locked until the commit.
+ * One row for each stream, protocol, token, tracking id, country and hour, for any number of sessions. All nodes write to
+ * the rows of a popular stream, so this comes last in its transaction: the rows stay locked until the commit.
  */
 async function addToHours<T>(
   executor: Executor,
@@ -123,7 +123,7 @@ async function addToHours<T>(
     const sum = hours.get(text)
     hours.set(text, sum ? { ...sum, bytes_in: sum.bytes_in + bytes_in, bytes_out: sum.bytes_out + bytes_out } : hour)
   }
-  // Sorted, so that two nodes that add to the same rows never wait for each other.
+  // Sorted, so that two nodes that add to the same rows cannot deadlock.
   const sorted = [...hours].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour)
   await inSlices(sorted, (slice) => addSlice(executor, slice))
 }

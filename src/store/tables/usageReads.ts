@@ -3,7 +3,7 @@ import type { UsageRow } from '../../core/usage/report.ts'
 import { type Executor, statement } from '../executor.ts'
 import type { UsageQuery } from '../store.ts'
 
-/** How each field is read from the rows. */
+/** The SQL expression of each field. */
 const FIELDS = {
   slot: (slot: UsageQuery['slot']) => (slot === 'hour' ? sql`hour_ms` : sql`hour_ms - hour_ms % 86400000`),
   streamName: () => sql`stream_name`,

@@ -33,7 +33,7 @@ const isViewed = statement((db, p: Stream) =>
     .where('viewed', '=', sql.lit(1 as const)),
 )
 
-/** Held against `desert` until the viewer is on record; viewers do not wait for one another. */
+/** Blocks `desert` until the viewer is stored. A share lock, so that viewers do not wait for each other. */
 const lockSharedViewed = statement((db, p: Stream, engine) => {
   const row = db
     .selectFrom('viewing')
@@ -60,12 +60,12 @@ const prune = statement((db, p: { beforeMs: number }) =>
     .where('attempt_at_ms', '<', p.beforeMs),
 )
 
-/** Nobody views, and nobody has since `beforeMs`. */
+/** The stream has no viewers, and had none since `beforeMs`. */
 const isEmpty = (beforeMs: number) =>
   sql<boolean>`(not exists (${views(sql`sessions.ended_at_ms is null`)})
     and not exists (${views(sql`sessions.ended_at_ms > ${beforeMs}`)}))`
 
-/** Two questions, each one look into the index: joined by "or" they would be a walk through all that ever viewed. */
+/** Two queries, each one index look-up: joined by "or" they would scan all viewers that the stream ever had. */
 const views = (when: RawBuilder<unknown>) => sql`select 1 from sessions
   where sessions.account_id = viewing.account_id and sessions.stream_name = viewing.stream_name
     and sessions.action = 'view' and ${when}`
@@ -81,7 +81,7 @@ export async function beginViewing(executor: Executor, stream: Stream): Promise<
   return (await executor.run(become, { ...stream, viewed: 1 })) === 1
 }
 
-/** The row is taken first, so that what is counted afterwards cannot change any more. */
+/** Updates and so locks the row first, so that the number of viewers cannot change afterwards. */
 export async function desertStream(executor: Executor, stream: Stream, beforeMs: number): Promise<boolean> {
   if ((await executor.run(become, { ...stream, viewed: 0 })) === 0) return false
   const [empty] = await executor.ask((db) =>

@@ -163,6 +163,6 @@ function fromRow(row: Selectable<WebhookTable>): StoredWebhook {
   }
 }
 
-/** Absent before the first pause. */
+/** The last probe; absent before the first pause. */
 export const probedOf = ({ probed_at_ms: atMs }: Pick<Selectable<WebhookTable>, 'probed_at_ms'>) =>
   atMs === null ? {} : { probedAtMs: atMs }

@@ -50,8 +50,8 @@ describe('AMF0', () => {
     ['a string that is longer than the message', '02 ffff 61', 'AMF0 data is cut short'],
     ['an object without an end', '03 0001 61 05', 'AMF0 data is cut short'],
     ['an array that only claims to be long', '0a ffffffff', 'AMF0 data is cut short'],
-    ['a reference', '07 0000', 'AMF0 type 7 is not known'],
-    ['AMF3', '11 00', 'AMF0 type 17 is not known'],
+    ['a reference', '07 0000', 'AMF0 type 7 is unknown'],
+    ['AMF3', '11 00', 'AMF0 type 17 is unknown'],
   ])('refuses %s', (_, hex, error) => {
     expect(decoded(hex)).toEqual({ ok: false, error })
   })
