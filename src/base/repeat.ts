@@ -60,7 +60,7 @@ async function run(options: RepeatOptions, round: Round, signal: AbortSignal): P
 const pause = ({ clock, everyMs }: RepeatOptions, signal: AbortSignal): Promise<void> =>
   clock.sleep(everyMs, signal).catch(() => undefined)
 
-/** Tells of a failure when it is not the one before. */
+/** Logs a failure when it differs from the one before. */
 class Failures {
   readonly #log: RepeatOptions['log']
   readonly #job: string

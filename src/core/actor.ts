@@ -1,6 +1,6 @@
 /**
- * Who makes a change: the holder of an API secret, the holder of a Basic credential, a user of the dashboard, or whoever
- * runs the command line on the data. Closed, so that a new kind has to be dealt with wherever kinds matter.
+ * Who makes a change: the holder of an API secret, the holder of a Basic credential, a user of the dashboard, or the
+ * operator of the command line. A closed union, so that the compiler finds each place that has to handle a new kind.
  */
 export type ActorIdentity =
   | { readonly kind: 'secret' | 'credential' | 'user'; readonly id: number }

@@ -5,7 +5,7 @@ import type { HookType } from '../core/webhooks/events.ts'
 import { isPaused, routeTo } from '../core/webhooks/route.ts'
 import { CHANNEL_EVENT_TYPE, wantsChannelEvent } from '../core/channels/webhooks/events.ts'
 import { isProbeDue } from '../core/channels/webhooks/health.ts'
-import type { ChannelEvent, LiveWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
+import type { ChannelEvent, ChannelWebhook, NewDelivery, OutboxEvent, StoredWebhook, Tx } from '../store/store.ts'
 
 /** The most events in one transaction: with their deliveries to each webhook, a few megabytes. */
 const EVENTS_AT_ONCE = 100
@@ -19,7 +19,7 @@ const EVENTS_AT_ONCE = 100
 export async function fanOut(tx: Tx, nowMs: number, random: Random): Promise<{ events: number; pending: number }> {
   const events = await tx.outbox.take(EVENTS_AT_ONCE)
   const webhooks = new Map<string, StoredWebhook[]>()
-  const channelWebhooks = new Map<string, LiveWebhook[]>()
+  const channelWebhooks = new Map<string, ChannelWebhook[]>()
   const rows: NewDelivery[] = []
   const channelEvents: ChannelEvent[] = []
   for (const event of events) {
@@ -64,7 +64,7 @@ function rowsOf(event: OutboxEvent, webhooks: StoredWebhook[], nowMs: number, ra
 function channelRowsOf(
   event: OutboxEvent,
   eventId: string,
-  webhooks: LiveWebhook[],
+  webhooks: ChannelWebhook[],
   nowMs: number,
   random: Random,
 ): NewDelivery[] {
@@ -74,7 +74,7 @@ function channelRowsOf(
     .map((webhook): NewDelivery => {
       const id = timeOrderedId(nowMs, random)
       const about = { accountId, type, event: event.event, subject, data, createdAtMs, attempt: 1 as const }
-      const row = { id, eventId, webhookId: webhook.lane, ...about }
+      const row = { id, eventId, webhookId: webhook.slot, ...about }
       return isPaused(webhook, nowMs) && !isProbeDue(webhook.probedAtMs, nowMs)
         ? { ...row, state: 'skipped', error: skippedBecause(webhook) }
         : { ...row, state: 'pending', error: null }

@@ -101,10 +101,10 @@ export interface SkippedOccurrence extends Occurrence {
   reason: string
 }
 
-/** A webhook of the channels interface. `lane` is its `webhookId` in deliveries. */
+/** A webhook of the channels interface. `slot` is its `webhookId` in deliveries. */
 export interface ChannelWebhook extends Health {
   id: string
-  lane: number
+  slot: number
   accountId: string
   name: string
   description: string | null
@@ -152,7 +152,7 @@ export interface ChannelEventQuery {
 }
 
 export interface LogQuery {
-  lane: number
+  slot: number
   fromMs?: number
   untilMs?: number
   /** Only attempts strictly older than this one. */
@@ -235,7 +235,7 @@ export interface RunTx {
     pruneSkips(beforeMs: number, limit: number): Promise<number>
   }
   channelWebhooks: {
-    insert(webhook: Omit<ChannelWebhook, 'lane'>): Promise<void>
+    insert(webhook: Omit<ChannelWebhook, 'slot'>): Promise<void>
     /** Reads and locks the row until the transaction ends. */
     lock(accountId: string, id: string): Promise<ChannelWebhook | undefined>
     replace(webhook: ChannelWebhook): Promise<void>

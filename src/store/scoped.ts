@@ -4,7 +4,7 @@ import { type QueryAnswer, type Query, Executor } from './executor.ts'
  * The executor that a transaction's work gets. Refuses use after the end, and remembers a failed statement: PostgreSQL then
  * aborts the whole transaction, so work that swallowed the error must not see a commit.
  */
-export class ScopedSession extends Executor {
+export class ScopedExecutor extends Executor {
   readonly #inner: Executor
   #failure: { error: unknown } | undefined
   #ended = false

@@ -83,5 +83,5 @@ export const sessionReadsOf = (
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
   usage: { sum: (query) => sumUsage(executor, query) },
-  viewing: { deserted: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
+  viewing: { idle: (beforeMs, limit) => idleStreams(executor, beforeMs, limit) },
 })

@@ -127,7 +127,7 @@ export interface NodeReads {
 
 export interface ViewingReads {
   /** Streams that had viewers, and whose last viewer left before this time. */
-  deserted(beforeMs: number, limit: number): Promise<Stream[]>
+  idle(beforeMs: number, limit: number): Promise<Stream[]>
 }
 
 export interface NodeTx {

@@ -21,7 +21,7 @@ import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webho
 
 export type {
   StoredWebhook,
-  WebhookPageQuery as WebhookListQuery,
+  WebhookPageQuery,
   DeliveryState,
   Delivery,
   NewDelivery,
@@ -35,24 +35,24 @@ export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
 export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
-export type { PoolConnections as Connections, Lease, LeaseKind, Leases } from './leases/types.ts'
+export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
-  EngineStateRecord as LifeRecord,
+  EngineStateRecord,
   Run,
   RunConfig,
   RunQuery,
   RunsWithin,
   ScheduledChannel,
-  StoredEngineState as StoredLife,
+  StoredEngineState,
 } from './runs.ts'
-export type { ChannelEvent, ChannelEventQuery, ChannelWebhook as LiveWebhook, LoggedAttempt, LogQuery } from './runs.ts'
+export type { ChannelEvent, ChannelEventQuery, ChannelWebhook, LoggedAttempt, LogQuery } from './runs.ts'
 export type { Scheduler, SchedulerQuery, SchedulerSort, SkippedOccurrence } from './runs.ts'
 
 export type {
   StoredIngest,
   DistributionKey,
   Newest,
-  ChannelPageQuery as ChannelListQuery,
+  ChannelPageQuery,
   ChildListQuery,
   DistributionListQuery,
   ServedBytes,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../src/core/channels/types.ts'
 import type { Session } from '../../src/media/sessionRegistry.ts'
 import type { Store, StoredWebhook } from '../../src/store/store.ts'
-import { LIFE_LISTS, newLoggedWebhook } from './listsRuns.ts'
+import { RUN_LISTS, newLoggedWebhook } from './listsRuns.ts'
 import { VARIANT_LISTS } from './listsVariants.ts'
 import { newChannel, newDistribution, newEngine, newIngest, newLadder } from './store.channels.ts'
 import { newRecording } from './store.recordings.ts'
@@ -228,7 +228,7 @@ export const LISTS: Readonly<Record<string, ListCase>> = {
     add: addViewed,
   },
   regions: { path: () => '/v2/regions', order: 'asc', add: async () => null },
-  ...LIFE_LISTS,
+  ...RUN_LISTS,
   ...VARIANT_LISTS,
 }
 

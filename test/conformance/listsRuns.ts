@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { LiveWebhook, Run, Scheduler } from '../../src/store/store.ts'
+import type { ChannelWebhook, Run, Scheduler } from '../../src/store/store.ts'
 import type { Ground, Item, ListCase } from './lists.ts'
 
 /** Lists of runs, schedulers, webhooks and their logs. */
@@ -62,7 +62,7 @@ export async function addScheduler(
   return scheduler
 }
 
-const newChannelWebhook = (accountId: string, createdAtMs: number): Omit<LiveWebhook, 'lane'> => ({
+const newChannelWebhook = (accountId: string, createdAtMs: number): Omit<ChannelWebhook, 'slot'> => ({
   id: id('wh'),
   accountId,
   name: 'webhook',
@@ -78,7 +78,7 @@ const newChannelWebhook = (accountId: string, createdAtMs: number): Omit<LiveWeb
 })
 
 /** The webhook of the tested log, one for each account. */
-const logged = new Map<string, LiveWebhook>()
+const logged = new Map<string, ChannelWebhook>()
 
 export const loggedWebhookId = (accountId: string): string => logged.get(accountId)?.id ?? 'none'
 
@@ -91,7 +91,7 @@ export async function newLoggedWebhook({ store, accountId }: Pick<Ground, 'store
 }
 
 export async function addAttempt({ store, accountId }: Ground, atMs: number): Promise<Item> {
-  const webhookId = logged.get(accountId)?.lane ?? 0
+  const webhookId = logged.get(accountId)?.slot ?? 0
   // A retry is created before later events, but starts after them: the log is ordered by time and not by id.
   const own = randomBytes(11).toString('hex')
   const event = {
@@ -124,7 +124,7 @@ export async function addEvent({ store, accountId }: Ground, atMs: number, type 
   return { id: `ev_${own}`, key: [atMs, own] }
 }
 
-export const LIFE_LISTS: Readonly<Record<string, ListCase>> = {
+export const RUN_LISTS: Readonly<Record<string, ListCase>> = {
   'runs of a channel': {
     path: ({ channel }) => `/v2/channels/${channel.id}/runs`,
     order: 'desc',

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LiveWebhook, NewDelivery } from '../../src/store/store.ts'
+import type { ChannelWebhook, NewDelivery } from '../../src/store/store.ts'
 import type { Stores } from './store.ts'
 
 const id = (prefix: string) => `${prefix}_${randomBytes(11).toString('hex')}`
 const AT = 1_750_000_000_000
 const account = () => randomBytes(3).toString('hex')
 
-const newWebhook = (accountId: string, over: Partial<LiveWebhook> = {}): Omit<LiveWebhook, 'lane'> => ({
+const newWebhook = (accountId: string, over: Partial<ChannelWebhook> = {}): Omit<ChannelWebhook, 'slot'> => ({
   id: id('wh'),
   accountId,
   name: 'Hook',
@@ -34,7 +34,7 @@ export function channelWebhooksSuite(stores: Stores): void {
         await tx.channelWebhooks.insert(newWebhook(accountId, { active: false, createdAtMs: AT - 1 }))
       })
       const found = await stores.other.read.channelWebhooks.get(accountId, one.id)
-      expect(found).toEqual({ ...one, lane: expect.any(Number) })
+      expect(found).toEqual({ ...one, slot: expect.any(Number) })
       expect(await stores.other.read.webhooks.forAccount(accountId)).toEqual([])
       const page = await stores.other.read.channelWebhooks.page({ accountId, limit: 1 })
       const rest = await stores.other.read.channelWebhooks.page({
@@ -53,7 +53,7 @@ export function channelWebhooksSuite(stores: Stores): void {
 
     test('a failed attempt is followed by another, which waits until it is due; not so in the token interface', async () => {
       const accountId = account()
-      const { lane, row } = await withDelivery(stores, accountId)
+      const { slot, row } = await withDelivery(stores, accountId)
       const { attempt: _never, ...plain } = row('plain')
       const counted = row('live')
       const retry = { id: `${counted.id}2`, atMs: AT, notBeforeMs: AT + 5000 }
@@ -82,55 +82,55 @@ export function channelWebhooksSuite(stores: Stores): void {
         expect(await tx.deliveries.retry({ of: plain.id, ...retry, id: 'never' })).toBe(false)
       })
       const due = async () =>
-        (await stores.other.read.deliveries.due({ after: lane - 1, without: [], upTo: 9, limit: 1 }))[0]
+        (await stores.other.read.deliveries.due({ after: slot - 1, without: [], upTo: 9, limit: 1 }))[0]
       expect([await due(), await stores.other.read.deliveries.isRetryDue(AT + 4999)]).toEqual([undefined, false])
       expect(await stores.other.read.deliveries.isRetryDue(AT + 5000)).toBe(true)
       expect(await stores.store.transaction((tx) => tx.deliveries.release(AT + 5000, 10))).toBe(1)
-      expect(await due()).toEqual({ webhookId: lane, rows: 1 })
+      expect(await due()).toEqual({ webhookId: slot, rows: 1 })
       const [claimed] = await stores.store.transaction((tx) =>
-        tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }),
+        tx.deliveries.claim({ webhookId: slot, take: 1, cap: 4 }),
       )
       expect(claimed).toMatchObject({ id: retry.id, attempt: 2, payload: { contentType: 'application/json' } })
-      const log = await stores.other.read.channelWebhooks.log({ lane, limit: 10, fromMs: AT, untilMs: AT + 1 })
+      const log = await stores.other.read.channelWebhooks.log({ slot, limit: 10, fromMs: AT, untilMs: AT + 1 })
       expect(log.map(({ id: one, attempt }) => [one, attempt])).toContainEqual([counted.id, 1])
-      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))).toBe(1)
+      expect(await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, 'off', AT))).toBe(1)
       expect(await due()).toBeUndefined()
     })
 
     test('pending deliveries of a paused one wait, except the probe and those that a user requested, until it resumes', async () => {
-      const { lane, row } = await withDelivery(stores, account())
+      const { slot, row } = await withDelivery(stores, account())
       const [first, second, third] = [row('a'), row('b'), row('c')]
       const { attempt: _never, ...byHand } = row('by hand')
       const write = stores.store.transaction.bind(stores.store)
       await write((tx) => tx.deliveries.insert([first, second, third, byHand]))
       const stateOf = async (one: NewDelivery) => (await stores.other.read.deliveries.get(one.id))?.state
       const states = () => Promise.all([first, second, third, byHand].map(stateOf))
-      const hold = { webhookId: lane, untilMs: AT + 1000, except: second.id, limit: 1 }
+      const hold = { webhookId: slot, untilMs: AT + 1000, except: second.id, limit: 1 }
       expect(await write((tx) => tx.deliveries.hold(hold))).toBe(1)
       expect(await write((tx) => tx.deliveries.hold({ ...hold, limit: 9 }))).toBe(1)
       expect(await states()).toEqual(['waiting', 'pending', 'waiting', 'pending'])
-      const skip = { webhookId: lane, reason: 'off', atMs: AT, limit: 9, askedForToo: false }
+      const skip = { webhookId: slot, reason: 'off', atMs: AT, limit: 9, askedForToo: false }
       expect(await write((tx) => tx.deliveries.skip(skip))).toBe(1)
       expect(await states()).toEqual(['waiting', 'skipped', 'waiting', 'pending'])
-      expect(await write((tx) => tx.deliveries.resume(lane, AT + 999, AT))).toBe(0)
-      expect(await write((tx) => tx.deliveries.resume(lane, AT + 1000, AT))).toBe(2)
+      expect(await write((tx) => tx.deliveries.resume(slot, AT + 999, AT))).toBe(0)
+      expect(await write((tx) => tx.deliveries.resume(slot, AT + 1000, AT))).toBe(2)
       await write((tx) => tx.deliveries.release(AT, 100))
       expect(await states()).toEqual(['pending', 'skipped', 'pending', 'pending'])
-      await write((tx) => tx.deliveries.giveUp(lane, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
     })
 
     test('the probe of a paused one is a pending delivery, the oldest waiting one, or the last one that it missed', async () => {
-      const { lane, row } = await withDelivery(stores, account())
+      const { slot, row } = await withDelivery(stores, account())
       const write = stores.store.transaction.bind(stores.store)
-      const offer = (one: string) => write((tx) => tx.deliveries.offerProbe({ webhookId: lane, id: one, atMs: AT }))
+      const offer = (one: string) => write((tx) => tx.deliveries.offerProbe({ webhookId: slot, id: one, atMs: AT }))
       const [old, young] = [row('old'), row('young')].toSorted((a, b) => (a.id < b.id ? -1 : 1)) as NewDelivery[]
       const pending = async () => {
-        const claimed = await write((tx) => tx.deliveries.claim({ webhookId: lane, take: 4, cap: 4 }))
+        const claimed = await write((tx) => tx.deliveries.claim({ webhookId: slot, take: 4, cap: 4 }))
         return claimed.map(({ id: one, attempt }) => [one, attempt])
       }
       await offer('nothing to probe with')
       expect(await pending()).toEqual([])
-      const hold = { webhookId: lane, untilMs: AT + 1000, except: null, limit: 9 }
+      const hold = { webhookId: slot, untilMs: AT + 1000, except: null, limit: 9 }
       await write(async (tx) => {
         await tx.deliveries.insert([old as NewDelivery, young as NewDelivery])
         await tx.deliveries.hold(hold)
@@ -139,35 +139,35 @@ export function channelWebhooksSuite(stores: Stores): void {
       expect(await pending()).toEqual([[old?.id, 1]])
       await offer('not needed')
       expect(await pending()).toEqual([[old?.id, 1]])
-      await write((tx) => tx.deliveries.giveUp(lane, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
       const copy = `${young?.id}9`
       await offer(copy)
       await write((tx) => tx.deliveries.release(AT, 100))
       // It was skipped, so this is its first attempt.
       expect(await pending()).toEqual([[copy, 1]])
-      await write((tx) => tx.deliveries.giveUp(lane, 'off', AT))
+      await write((tx) => tx.deliveries.giveUp(slot, 'off', AT))
     })
 
     test('active, paused ones are probed when the last probe is long ago', async () => {
       const accountId = account()
       const disabled = { untilMs: AT + 10_000, reason: 'x' }
-      const lanes: number[] = []
+      const slots: number[] = []
       for (const over of [{ disabled }, { disabled, active: false }, { disabled: null }, { disabled }]) {
         const webhook = newWebhook(accountId, over)
         await stores.store.transaction((tx) => tx.channelWebhooks.insert(webhook))
-        lanes.push((await stores.store.read.channelWebhooks.get(accountId, webhook.id))?.lane ?? 0)
+        slots.push((await stores.store.read.channelWebhooks.get(accountId, webhook.id))?.slot ?? 0)
       }
       const due = async (nowMs: number, probedBeforeMs: number) => {
         const all = await stores.other.read.channelWebhooks.probesDue({ nowMs, probedBeforeMs, limit: 1000 })
-        return lanes.flatMap((lane, at) => (all.includes(lane) ? [at] : []))
+        return slots.flatMap((slot, at) => (all.includes(slot) ? [at] : []))
       }
       expect(await due(AT, AT)).toEqual([0, 3])
-      await stores.store.transaction((tx) => tx.webhooks.setProbed(lanes[0] ?? 0, AT))
+      await stores.store.transaction((tx) => tx.webhooks.setProbed(slots[0] ?? 0, AT))
       expect(await due(AT + 1, AT - 1)).toEqual([3])
       expect(await due(AT + 1, AT)).toEqual([0, 3])
       expect(await due(AT + 10_000, AT)).toEqual([])
       await stores.store.transaction(async (tx) => {
-        const [locked] = await tx.webhooks.lockAll([lanes[0] ?? 0])
+        const [locked] = await tx.webhooks.lockAll([slots[0] ?? 0])
         expect(locked).toMatchObject({ active: true, probedAtMs: AT, disabled })
       })
     })
@@ -194,7 +194,7 @@ export function channelWebhooksSuite(stores: Stores): void {
     })
 
     test('an attempt that a dead node had started is retried', async () => {
-      const { lane, row } = await withDelivery(stores, account())
+      const { slot, row } = await withDelivery(stores, account())
       const one = row('lost')
       await stores.store.transaction(async (tx) => {
         await tx.deliveries.insert([one])
@@ -204,9 +204,9 @@ export function channelWebhooksSuite(stores: Stores): void {
         await tx.deliveries.expire({ nowMs: AT, startedBeforeMs: 0, reason: 'dead', limit: 100, retryId })
         await tx.deliveries.release(AT + 5000, 100)
       })
-      const [again] = await stores.store.transaction((tx) => tx.deliveries.claim({ webhookId: lane, take: 1, cap: 4 }))
+      const [again] = await stores.store.transaction((tx) => tx.deliveries.claim({ webhookId: slot, take: 1, cap: 4 }))
       expect(again).toMatchObject({ id: `${one.id}9`, attempt: 2 })
-      await stores.store.transaction((tx) => tx.deliveries.giveUp(lane, 'off', AT))
+      await stores.store.transaction((tx) => tx.deliveries.giveUp(slot, 'off', AT))
     })
   })
 }
@@ -214,11 +214,11 @@ export function channelWebhooksSuite(stores: Stores): void {
 async function withDelivery({ store }: Stores, accountId: string) {
   const webhook = newWebhook(accountId)
   await store.transaction((tx) => tx.channelWebhooks.insert(webhook))
-  const lane = (await store.read.channelWebhooks.get(accountId, webhook.id))?.lane ?? 0
+  const slot = (await store.read.channelWebhooks.get(accountId, webhook.id))?.slot ?? 0
   const row = (event: string): NewDelivery & { attempt: 1 } => ({
     id: randomBytes(10).toString('hex'),
     eventId: id('e'),
-    webhookId: lane,
+    webhookId: slot,
     accountId,
     type: 'live',
     event,
@@ -229,5 +229,5 @@ async function withDelivery({ store }: Stores, accountId: string) {
     data: '{}',
     attempt: 1,
   })
-  return { lane, row }
+  return { slot, row }
 }

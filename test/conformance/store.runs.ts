@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { LifeRecord } from '../../src/store/store.ts'
+import type { EngineStateRecord } from '../../src/store/store.ts'
 import { newChannel, newEngine } from './store.channels.ts'
 import { newRun, newScheduler } from './store.samples.ts'
 import type { Stores } from './store.ts'
@@ -11,15 +11,15 @@ const account = () => randomBytes(3).toString('hex')
 
 /** Tests the contract of every store for runs and schedulers. */
 export function runsSuite(stores: Stores): void {
-  livesAndRuns(stores)
+  statesAndRuns(stores)
   schedulers(stores)
 }
 
-function livesAndRuns(stores: Stores): void {
+function statesAndRuns(stores: Stores): void {
   describe('states of engines, and runs', () => {
     test('a state is stored and replaced, and its node renews its lease and its run', async () => {
       const run = newRun()
-      const state: LifeRecord = {
+      const state: EngineStateRecord = {
         engineId: run.engineId,
         accountId: 'nobody',
         channelId: run.channelId,
@@ -65,7 +65,7 @@ function livesAndRuns(stores: Stores): void {
     test('a state is deleted with its engine, unless a node holds it or it should run', async () => {
       const channel = newChannel()
       const idle = { accountId: 'nobody', channelId: channel.id, failures: 0, idleSinceMs: null, retryAtMs: null }
-      const lives = [
+      const states = [
         { wanted: false, node: null },
         { wanted: true, node: null },
         { wanted: false, node: 'node 2' },
@@ -74,22 +74,22 @@ function livesAndRuns(stores: Stores): void {
       const left = () =>
         stores.store.transaction(async (tx) => {
           const found: boolean[] = []
-          for (const { engineId } of lives) found.push((await tx.engineStates.get(engineId)) !== undefined)
+          for (const { engineId } of states) found.push((await tx.engineStates.get(engineId)) !== undefined)
           return found
         })
       await stores.store.transaction(async (tx) => {
         await tx.channels.insert(channel)
-        for (const state of lives) {
+        for (const state of states) {
           await tx.engines.insert(newEngine(channel, { id: state.engineId }))
           await tx.engineStates.put(state)
         }
-        for (const { engineId } of lives.slice(0, 3)) await tx.engines.delete(engineId)
+        for (const { engineId } of states.slice(0, 3)) await tx.engines.delete(engineId)
       })
       expect(await left()).toEqual([false, true, true, true])
       await stores.store.transaction((tx) => tx.channels.delete(channel.id))
       expect(await left()).toEqual([false, true, true, false])
       await stores.store.transaction(async (tx) => {
-        for (const { engineId } of lives) await tx.engineStates.delete(engineId)
+        for (const { engineId } of states) await tx.engineStates.delete(engineId)
       })
     })
 

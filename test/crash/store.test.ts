@@ -60,7 +60,7 @@ test(
     for (const { url } of targets) await openStore({ url, log: quiet }).then((store) => store.close())
     const acknowledged = await killWriters(await bundle('store.writer.ts', join(folder, 'bundle')), targets, ROUNDS)
     for (const [at, target] of targets.entries()) await expectAllThere(target, acknowledged[at]!)
-    expectSound()
+    expectValid()
   },
   ROUNDS * 4_000,
 )
@@ -73,7 +73,7 @@ async function expectAllThere(target: Target, acknowledged: Acknowledged): Promi
   expect(total).toBeGreaterThan(acknowledged.size)
 }
 
-function expectSound(): void {
+function expectValid(): void {
   const db = new DatabaseSync(file)
   expect(db.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
   const counted = db.prepare('select (select sum(n) from token_counts) as counted, count(*) as there from tokens').get()

@@ -82,7 +82,7 @@ async function judge({ engine, place, receiver, node, rounds, committed }: Scene
 
 async function killAll(scenes: readonly Scene[]): Promise<void> {
   const waiting = Array.from({ length: ROUNDS }, (_, round) => round)
-  const lane = async () => {
+  const slot = async () => {
     for (let round = waiting.pop(); round !== undefined; round = waiting.pop()) {
       const at = round
       const places = scenes.flatMap(({ place, rounds }) => [place.url, rounds[at]?.accountId ?? ''])
@@ -90,7 +90,7 @@ async function killAll(scenes: readonly Scene[]): Promise<void> {
       await killOne(child, scenes, round)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, slot))
 }
 
 /**

@@ -42,7 +42,7 @@ test('an event becomes a row for each webhook of its account that wants it, and 
   ])
   const [[one], [other]] = [await logOf(store(), made[0] ?? 0), await logOf(store(), made[1] ?? 0)]
   expect(one).toMatchObject({ accountId, type: 'feeds', event: 'started', subject: 'stage', createdAtMs: NOW - 5 })
-  // One event has one id, whoever gets it, and each row an id of its own.
+  // One event has one id for all receivers, and each row has an id of its own.
   expect([one?.eventId === other?.eventId, one?.id === other?.id, one?.id === one?.eventId]).toEqual([
     true,
     false,

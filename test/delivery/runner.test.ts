@@ -269,7 +269,7 @@ test('a store that is away for a while ends nothing, and a claim that fails give
   })
   failures = 1
   const [next] = await rows(await webhook(), 1)
-  await eventually(() => expect(warnings).toEqual([{ reason: 'the store is away' }]))
+  await eventually(() => expect(warnings).toMatchObject([{ err: new Error('the store is away') }]))
   await quiet()
   expect(await stateOf(next)).toBe('pending')
   clock.advance(1000)

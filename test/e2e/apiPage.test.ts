@@ -19,11 +19,11 @@ test.each([
   ['/api/docs/channels', 'Create a channel'],
 ])('%s shows the operations under its policy, and asks no other host', async (path, operation) => {
   const page = await browser.newPage()
-  const answeredElsewhere: string[] = []
+  const answeredRemotely: string[] = []
   const complaints: string[] = []
   page.on('response', (response) => {
     if (!response.url().startsWith(sluice.base) && !response.url().startsWith(`blob:${sluice.base}`)) {
-      answeredElsewhere.push(response.url())
+      answeredRemotely.push(response.url())
     }
   })
   page.on('pageerror', (error) => complaints.push(error.message))
@@ -34,7 +34,7 @@ test.each([
   // The text stands beside the menu: the browser applied the styles.
   const menu = (await page.locator('.menu-content').boundingBox())!
   expect((await heading.boundingBox())!.x).toBeGreaterThan(menu.x + menu.width)
-  expect(answeredElsewhere).toEqual([])
+  expect(answeredRemotely).toEqual([])
   expect(complaints.filter((text) => !text.includes('https://cdn.redoc.ly/redoc/logo-mini.svg'))).toEqual([])
   await page.close()
 })

@@ -40,7 +40,7 @@ export function countedEncoder(url: string): CountedEncoder {
 const BYTES = WIDTH * HEIGHT
 
 /** Reads the numbers from rows of grey frames, which arrive in chunks of any size. */
-export function pictureReader(found: (number: number) => void): (chunk: Buffer) => void {
+export function frameReader(found: (number: number) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0)
   return (chunk) => {
     rest = Buffer.concat([rest, chunk])

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { pictureReader } from './countedEncoder.ts'
+import { frameReader } from './countedEncoder.ts'
 
 const GREY = 'videoconvert ! video/x-raw,format=GRAY8 ! fdsink fd=1 sync=true'
 /** A sink without back pressure would make the player buffer, and hang, as one with a screen never does. */
-const SOUND = 'fakesink sync=true'
+const AUDIO = 'fakesink sync=true'
 
 /** How a native player plays a URL, and writes its frames to standard output, in grey. */
 export const NATIVE: Readonly<Record<string, (url: string) => string[]>> = {
@@ -24,7 +24,7 @@ export const NATIVE: Readonly<Record<string, (url: string) => string[]>> = {
 }
 
 const gstreamer = (element: string, url: string): string[] => {
-  return ['gst-launch-1.0', '-q', element, `uri=${url}`, `audio-sink=${SOUND}`, `video-sink=${GREY}`]
+  return ['gst-launch-1.0', '-q', element, `uri=${url}`, `audio-sink=${AUDIO}`, `video-sink=${GREY}`]
 }
 
 /** The continuous integration has all of them, so a missing one is a failure there. */
@@ -35,7 +35,7 @@ export function isMissing(name: string): boolean {
 }
 
 /** Longer than any of them needs on a busy machine. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Plays until it has shown this many frames, and returns their numbers. @throws if it ends before, or hangs */
 export async function playNatively(name: string, url: string, frames: number): Promise<number[]> {
@@ -44,14 +44,14 @@ export async function playNatively(name: string, url: string, frames: number): P
   const numbers: number[] = []
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(-2000)))
-  const read = pictureReader((number) => {
+  const read = frameReader((number) => {
     numbers.push(number)
     if (numbers.length === frames) child.kill('SIGKILL')
   })
   child.stdout.on('data', read)
-  const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+  const timeout = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
   await new Promise<void>((resolve, reject) => child.once('error', reject).once('close', () => resolve()))
-  clearTimeout(patience)
+  clearTimeout(timeout)
   if (numbers.length < frames) throw new Error(`${name} showed ${numbers.length} frames: ${complaint}`)
   return numbers.slice(0, frames)
 }

@@ -199,8 +199,8 @@ describe('self-signed tokens', () => {
       '401 Unauthorized: Invalid token',
     )
     expect(await tried('subscribe', signed(parent, {}, Date.now() / 1000 - 5))).toBe('401 Unauthorized: Token expired')
-    const elsewhere = signed(parent, { allowedOrigins: ['https://elsewhere.test'] })
-    expect(await tried('subscribe', elsewhere)).toBe('401 Unauthorized: Origin not allowed')
+    const remote = signed(parent, { allowedOrigins: ['https://elsewhere.test'] })
+    expect(await tried('subscribe', remote)).toBe('401 Unauthorized: Origin not allowed')
   })
 })
 

@@ -57,15 +57,13 @@ async function limit({ pc, packets }: TestViewer, kilobits: number, isWanted: (w
 }
 
 const widths = (packets: readonly RtpPacket[]): number[] =>
-  packets
-    .filter(({ payload }) => vp8.isKeyStart(payload))
-    .map(({ payload }) => vp8.join([payload])?.picture?.width ?? 0)
+  packets.filter(({ payload }) => vp8.isKeyStart(payload)).map(({ payload }) => vp8.join([payload])?.format?.width ?? 0)
 
 const steps = (numbers: readonly number[], modulus: number): number[] =>
   numbers.slice(1).map((value, at) => (value - (numbers[at] ?? 0) + modulus) % modulus)
 
 /** Chrome's 15-bit frame counter, with a different start for each layer (RFC 7741 section 4.2). */
-const pictureId = ({ payload }: RtpPacket): number => payload.readUInt16BE(2) & 0x7fff
+const frameCounterOf = ({ payload }: RtpPacket): number => payload.readUInt16BE(2) & 0x7fff
 
 test('with simulcast each viewer gets the largest layer for its bandwidth, and switches at a keyframe without a gap', async () => {
   const publisher = await broadcast('layers', { codec: 'vp8', scale: 0.75, encodings: LAYERS })
@@ -86,7 +84,7 @@ test('with simulcast each viewer gets the largest layer for its bandwidth, and s
       ),
     ),
   ).toEqual(new Set([1]))
-  const jumps = steps(packets.map(pictureId), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
+  const jumps = steps(packets.map(frameCounterOf), 0x8000).flatMap((step, at) => (step > 1 ? [packets[at + 1]] : []))
   expect(jumps.length).toBeGreaterThanOrEqual(2)
   expect(jumps.every((packet) => packet !== undefined && vp8.isKeyStart(packet.payload))).toBe(true)
   // A browser without enough processor time takes that for congestion; it recovers.

@@ -20,7 +20,7 @@ const FRAMES_PER_SECOND = 30
 const OPUS_SAMPLES = 960
 /** An access unit delimiter, with which every frame begins. */
 const DELIMITER = Buffer.from([0, 0, 0, 1, 9])
-const PICTURE = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
+const FRAME = `-re -f lavfi -i testsrc2=size=640x360:rate=${FRAMES_PER_SECOND} -c:v libx264 -preset veryfast -tune zerolatency
   -profile:v high -pix_fmt yuv420p -g 60 -b:v 1500k -x264-params aud=1 -f h264 -`
 const TONE = '-re -f lavfi -i sine=frequency=440 -c:a libopus -f rtp'
 
@@ -81,7 +81,7 @@ function packetizing(track: Track, { ssrc, payloadType, clockRate }: typeof AUDI
 }
 
 function takeVideo(track: Track, clock: { timestamp: number }): ChildProcess {
-  const child = ffmpeg(PICTURE)
+  const child = ffmpeg(FRAME)
   let rest: Buffer = Buffer.alloc(0)
   child.stdout?.on('data', (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk])

@@ -3,13 +3,13 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   applyPatch,
-  readCreate,
+  readTokenCreate,
   readDisable,
   readListByNameQuery,
   readListQuery,
   readRevoke,
-  readUpdate,
-  toRecord,
+  readTokenUpdate,
+  toTokenRecord,
 } from '../../src/core/tokens/rules.ts'
 import { CreatePublishToken, UpdatePublishToken } from '../../src/core/tokens/schema.ts'
 import { aToken, plainBody, value } from '../core/tokens/samples.ts'
@@ -108,7 +108,12 @@ describe('any JSON', () => {
   it('gets a result from every reader, with bounded and printable errors', () => {
     fc.assert(
       fc.property(kinds, json, (kind, body) => {
-        const results = [readCreate(kind, body), readUpdate(kind, body), readRevoke(body, 0), readDisable(body)]
+        const results = [
+          readTokenCreate(kind, body),
+          readTokenUpdate(kind, body),
+          readRevoke(body, 0),
+          readDisable(body),
+        ]
         for (const result of results) {
           if (result.ok) continue
           const told = Object.entries(result.error)
@@ -129,7 +134,7 @@ describe('any JSON', () => {
     fc.assert(
       fc.property(kinds, names, json, (kind, name, sent) => {
         const body = plainBody(Object.fromEntries([[name, sent]]))
-        const created = readCreate(kind, body)
+        const created = readTokenCreate(kind, body)
         if (created.ok) expect(applyPatch(aToken({ ...created.value.rules, kind }), noChange).ok).toBe(true)
         else for (const path of Object.keys(created.error)) expect(path === 'more' || path.startsWith(name)).toBe(true)
       }),
@@ -155,10 +160,10 @@ describe('a valid body', () => {
   it('becomes rules whose record, sent again, gives the same rules', () => {
     fc.assert(
       fc.property(goodBodies, ([kind, body]) => {
-        const created = readCreate(kind, body)
+        const created = readTokenCreate(kind, body)
         if (!created.ok) return fc.pre(false)
-        const record = toRecord(aToken({ ...created.value.rules, kind }), '00'.repeat(32))
-        expect(readCreate(kind, copyOf(record))).toEqual(created)
+        const record = toTokenRecord(aToken({ ...created.value.rules, kind }), '00'.repeat(32))
+        expect(readTokenCreate(kind, copyOf(record))).toEqual(created)
       }),
       RUNS,
     )
@@ -167,10 +172,10 @@ describe('a valid body', () => {
   it('sent as an update of another token leaves that one with the same restrictions', () => {
     fc.assert(
       fc.property(goodBodies, ([kind, body]) => {
-        const created = readCreate(kind, body)
+        const created = readTokenCreate(kind, body)
         if (!created.ok) return fc.pre(false)
         const { streams: _s, tracking: _t, ...fields } = body as Record<string, unknown>
-        const patched = value(applyPatch(aToken({ kind }), value(readUpdate(kind, fields))))
+        const patched = value(applyPatch(aToken({ kind }), value(readTokenUpdate(kind, fields))))
         const { streams: _c, trackingId: _i, ...expected } = created.value.rules
         expect(patched.rules).toMatchObject(expected)
       }),

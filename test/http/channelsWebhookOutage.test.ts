@@ -90,8 +90,8 @@ async function makeHook(over: object = {}): Promise<Hook> {
     log: () => wholeLog(path),
     isPaused: async () => (await live.made('GET', path)).disabled !== undefined,
     async givenUp(failuresInRow) {
-      const lane = (await store.read.channelWebhooks.get(live.running.accountId, id))?.lane ?? 0
-      await store.transaction((tx) => tx.webhooks.setHealth(lane, { failuresInRow, disabled: null }))
+      const slot = (await store.read.channelWebhooks.get(live.running.accountId, id))?.slot ?? 0
+      await store.transaction((tx) => tx.webhooks.setHealth(slot, { failuresInRow, disabled: null }))
     },
   }
   hooks.push(hook)

@@ -72,14 +72,14 @@ interface Parent {
 async function make(sluice: RunningApp, { token, revoked }: DecisionCase): Promise<Parent> {
   const { kind, expiresInSeconds, isActive, bound: _bound, tracking, subscribeRequiresAuth, ...rules } = token
   const own = kind === 'publish' ? { subscribeRequiresAuth } : { tracking }
-  const expires = expiresInSeconds === null ? {} : { expires: LIFE_SECONDS }
+  const expires = expiresInSeconds === null ? {} : { expires: VALID_SECONDS }
   const created = await sluice.call('POST', `/api/${kind}_token`, { label: 'case', ...rules, ...own, ...expires })
   expect(created.status, created.text).toBe(200)
   const { id, token: value, addedOn } = created.json.data
   const addedMs = Date.parse(addedOn)
   // Claims have whole seconds, so the request is made at a second that all of them allow.
   const askedAtMs =
-    expiresInSeconds === null ? Math.ceil(addedMs / 1000) * 1000 : addedMs + (LIFE_SECONDS - expiresInSeconds) * 1000
+    expiresInSeconds === null ? Math.ceil(addedMs / 1000) * 1000 : addedMs + (VALID_SECONDS - expiresInSeconds) * 1000
   if (!isActive) await sluice.call('PUT', `/api/${kind}_token/${id}`, { isActive: false })
   for (const jti of revoked.jtis) await revoke(sluice, id, { jti })
   if (revoked.issuedBeforeInSeconds !== null) {
@@ -89,7 +89,7 @@ async function make(sluice: RunningApp, { token, revoked }: DecisionCase): Promi
   return { id, value, askedAtMs }
 }
 
-const LIFE_SECONDS = 100_000
+const VALID_SECONDS = 100_000
 
 async function revoke(sluice: RunningApp, id: number, body: object): Promise<void> {
   const answer = await sluice.call('POST', `/api/subscribe_token/${id}/revoke`, body)

@@ -66,13 +66,13 @@ async function seed(): Promise<{ id: string; logId: string }> {
   const hook = await createChannelWebhook(app.ctx, cliActor(accountId), { name: 'Hook', url, events: ['*'] })
   if (!hook.ok) throw new Error('no webhook')
   const { id } = hook.value
-  const lane = (await app.ctx.store.read.channelWebhooks.get(accountId, id))?.lane ?? 0
+  const slot = (await app.ctx.store.read.channelWebhooks.get(accountId, id))?.slot ?? 0
   const data = JSON.stringify({ object: { type: 'channel', id: 'ch_1', name: 'Stage' }, data: null })
   const about = { accountId, type: 'live', event: 'channel.created', subject: null, data, createdAtMs: 1 }
   await app.ctx.store.transaction(async (tx) => {
     await tx.channelEvents.insert([{ id: 'e1', accountId, atMs: 1, type: 'channel.created', data }])
     await tx.deliveries.insert([
-      { ...about, id: 'd1', eventId: 'e1', webhookId: lane, state: 'skipped', error: 'it was paused', attempt: 1 },
+      { ...about, id: 'd1', eventId: 'e1', webhookId: slot, state: 'skipped', error: 'it was paused', attempt: 1 },
     ])
   })
   await app.close()

@@ -211,12 +211,12 @@ describe('serve', () => {
     const dir = newDirectory()
     const server = await serve(['--data', dir])
     await expect.poll(() => server.log()).toContain('sluice secret create --name NAME')
-    const elsewhere = join(dir, 'second')
-    const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', elsewhere]
+    const remote = join(dir, 'second')
+    const again = ['serve', '--host', '127.0.0.1', '--port', String(server.port), '--data', remote]
     const second = await sluice(again, { env: { SLUICE_RTMP_PORT: '0' } })
     expect(second).toMatchObject({ status: 1, stdout: '' })
     expect(second.stderr).toMatch(/^sluice: 127\.0\.0\.1 port \d+ is in use by another process.*\n$/)
-    expect(existsSync(elsewhere)).toBe(false)
+    expect(existsSync(remote)).toBe(false)
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
 
     server.signal('SIGTERM')

@@ -13,7 +13,7 @@ import { difference } from './docsResults.ts'
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** For how long steps are repeated until they succeed, from the start of a background command, in milliseconds. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 /** For how long one command may take, in milliseconds. */
 const COMMAND_MS = 30_000
 
@@ -139,7 +139,7 @@ class PageRun {
   async step({ block, stated }: Step): Promise<void> {
     if (block.note === 'background') {
       this.#startBackground(block)
-      this.#repeatUntil = Date.now() + PATIENCE_MS
+      this.#repeatUntil = Date.now() + TIMEOUT_MS
       return
     }
     for (;;) {

@@ -142,11 +142,11 @@ describe('copied URLs of a session', () => {
 
   test('a token without such rules, and an open stream, are not bound to a place', async () => {
     const { id, token } = await makeToken(sluice, 'subscribe')
-    const elsewhere = { ip: '203.0.113.4', origin: 'https://anywhere.example' }
+    const remote = { ip: '203.0.113.4', origin: 'https://anywhere.example' }
     const [held, open] = [await admitted(token), await admitted('', {}, 'open')]
     await sluice.call('PUT', `/api/subscribe_token/${id}`, { isActive: false })
-    expect(await answers(held, elsewhere)).toEqual(SERVED)
-    expect(await answers(open, elsewhere)).toEqual(SERVED)
+    expect(await answers(held, remote)).toEqual(SERVED)
+    expect(await answers(open, remote)).toEqual(SERVED)
   })
 
   test('refused requests keep no session open', async () => {

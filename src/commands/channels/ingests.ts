@@ -66,10 +66,10 @@ export async function updateIngest(ctx: Context, actor: Actor, id: string, body:
       if (busy) return err(inUse(`its engine ${busy.id} is ${busy.status}; stop it first`))
       const after = { ...before, ...rules, ...secretAfter(ctx, before, patch.value) }
       await tx.ingests.replace(after)
-      const isElsewhere = url !== undefined && url !== source.url
+      const isRemote = url !== undefined && url !== source.url
       const states = {
         before: auditView(before),
-        after: { ...auditView(after), ...(isElsewhere ? { sourceChanged: true } : {}) },
+        after: { ...auditView(after), ...(isRemote ? { sourceChanged: true } : {}) },
       }
       await auditChange(tx, actor, nowMs, objectOf(after), { verb: 'updated', ...states })
       return ok(after)

@@ -38,14 +38,14 @@ export interface AdmissionRefusal<S extends number> {
 
 export type PublisherAdmission = { readonly ok: true; readonly session: Session } | AdmissionRefusal<401 | 429 | 503>
 
-type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | Elsewhere
+type ViewerRefusal = AdmissionRefusal<401 | 409 | 429 | 503> | PublishedRemotely
 
 export type ViewerAdmission =
   | { readonly ok: true; readonly session: Session; readonly feed: ActiveFeed }
   | ViewerRefusal
 
 /** The feed is at another node, at `url`, which decides again. */
-export interface Elsewhere {
+export interface PublishedRemotely {
   readonly ok: false
   readonly status: 307
   readonly code: 'at_another_node'
@@ -82,10 +82,14 @@ export async function admitViewer(
   attempt: AccessAttempt,
   sessionRequest: SessionRequest,
 ): Promise<ViewerAdmission> {
-  const admitted = await admit<AdmissionRefusal<409> | Elsewhere>(ctx, attempt, async (evaluation, reservation) => {
-    const found = await feedFor(ctx, evaluation, sessionRequest)
-    return found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
-  })
+  const admitted = await admit<AdmissionRefusal<409> | PublishedRemotely>(
+    ctx,
+    attempt,
+    async (evaluation, reservation) => {
+      const found = await feedFor(ctx, evaluation, sessionRequest)
+      return found.ok ? enter(ctx, evaluation, sessionRequest, reservation) : found
+    },
+  )
   if (!('entry' in admitted)) return admitted
   const { session } = admitted.entry
   const feed = ctx.sessions.feed(session.accountId, session.streamName, sessionRequest.sourceId)
@@ -116,7 +120,7 @@ async function feedFor(
   ctx: Context,
   { request: { streamName }, decision }: Evaluation,
   { sourceId, isHandedOver }: Pick<SessionRequest, 'sourceId' | 'isHandedOver'>,
-): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | AdmissionRefusal<409> | Elsewhere> {
+): Promise<{ readonly ok: true; readonly feed: ActiveFeed } | AdmissionRefusal<409> | PublishedRemotely> {
   const accountId = decision.allowed ? decision.accountId : ''
   const feed = ctx.sessions.feed(accountId, streamName, sourceId)
   if (feed) return { ok: true, feed }
@@ -142,13 +146,13 @@ async function admit<R>(
     if (closed) return closed
     const reservation = new SlotReservation(ctx)
     try {
-      const { limit, ...considered } = await authorize(ctx, attempt, {
+      const { limit, ...evaluated } = await authorize(ctx, attempt, {
         reserveSlot: (asking) => reservation.take(asking),
       })
-      const { decision } = considered
+      const { decision } = evaluated
       if (limit !== null) return refuseOverLimit(ctx, limit)
       if (!decision.allowed) return refuse(ctx, 401, decision.code, decision.message)
-      const entered = await entering(considered, reservation)
+      const entered = await entering(evaluated, reservation)
       if (entered !== null) return entered
       if (decision.tokenId !== null) ctx.cache.forgetToken(decision.tokenId)
     } finally {
@@ -254,7 +258,7 @@ function refuse<S extends 401 | 409>(
 }
 
 /** A redirect to the feed's node. If that node has no public URL, a 409. */
-function sendTo({ sessions }: Context, { url }: RemoteFeedRef): Elsewhere | AdmissionRefusal<409> {
+function sendTo({ sessions }: Context, { url }: RemoteFeedRef): PublishedRemotely | AdmissionRefusal<409> {
   sessions.counts.refused.add('at_another_node')
   const why = { ok: false, code: 'at_another_node', message: 'Stream is published at another node' } as const
   return url === null ? { ...why, status: 409 } : { ...why, status: 307, url }

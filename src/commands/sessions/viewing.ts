@@ -55,7 +55,7 @@ export async function emitIdleStreams(ctx: Context, idleMs: number): Promise<num
   const atMs = ctx.clock.now()
   const beforeMs = atMs - idleMs
   let emitted = 0
-  for (const stream of await ctx.store.read.viewing.deserted(beforeMs, IDLE_AT_ONCE)) {
+  for (const stream of await ctx.store.read.viewing.idle(beforeMs, IDLE_AT_ONCE)) {
     await ctx.store.transaction(async (tx) => {
       if (!(await tx.viewing.desert(stream, beforeMs))) return
       await emitEvent(tx, stream, 'NoActiveViewers', atMs)

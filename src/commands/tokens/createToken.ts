@@ -1,6 +1,6 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { readCreate, toRecord, type TokenRecord } from '../../core/tokens/rules.ts'
+import { readTokenCreate, toTokenRecord, type TokenRecord } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import { audit, type Actor, type Context } from '../context.ts'
 import { newTokenValue } from './tokenValue.ts'
@@ -13,7 +13,7 @@ export async function createToken(
   kind: TokenKind,
   body: unknown,
 ): Promise<Result<TokenRecord, Failure>> {
-  const read = readCreate(kind, body)
+  const read = readTokenCreate(kind, body)
   if (!read.ok) return err(invalid(read.error))
   const { rules, expiresSeconds } = read.value
   const nowMs = ctx.clock.now()
@@ -37,5 +37,5 @@ export async function createToken(
     })
     return stored
   })
-  return ok(toRecord(token, value))
+  return ok(toTokenRecord(token, value))
 }

@@ -4,7 +4,7 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import {
   readListByNameQuery,
   readListQuery,
-  toRecord,
+  toTokenRecord,
   type ListRequest,
   type TokenRecord,
 } from '../../core/tokens/rules.ts'
@@ -25,7 +25,7 @@ export async function readToken(
 ): Promise<Result<TokenRecord, Failure>> {
   const token = await ctx.store.read.tokens.get(id)
   if (!token || token.accountId !== accountId || token.kind !== kind) return err(noToken(kind, id))
-  return ok(toRecord(token, openTokenValue(ctx, token)))
+  return ok(toTokenRecord(token, openTokenValue(ctx, token)))
 }
 
 export interface TokenPage {
@@ -78,7 +78,7 @@ async function page(
       limit: query.itemsOnPage,
     }),
   ])
-  const records = tokens.map((token: StoredToken) => toRecord(token, openTokenValue(ctx, token)))
+  const records = tokens.map((token: StoredToken) => toTokenRecord(token, openTokenValue(ctx, token)))
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
 }
 

@@ -1,6 +1,12 @@
 import type { TokenKind } from '../../core/tokens/types.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
-import { applyPatch, readUpdate, toRecord, type PatchedToken, type TokenRecord } from '../../core/tokens/rules.ts'
+import {
+  applyPatch,
+  readTokenUpdate,
+  toTokenRecord,
+  type PatchedToken,
+  type TokenRecord,
+} from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
@@ -16,7 +22,7 @@ export async function updateToken(
   id: number,
   body: unknown,
 ): Promise<Result<TokenRecord, Failure>> {
-  const patch = readUpdate(kind, body)
+  const patch = readTokenUpdate(kind, body)
   if (!patch.ok) return err(invalid(patch.error))
   const updated = await changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     const applied = applyPatch(before, patch.value)
@@ -25,7 +31,7 @@ export async function updateToken(
     const shown = { ...auditView(after), ...(applied.value.refreshToken ? { refreshToken: true } : {}) }
     return ok({ value: after, recorded: { verb: 'update', before: auditView(before), after: shown } })
   })
-  return updated.ok ? ok(toRecord(updated.value, openTokenValue(ctx, updated.value))) : updated
+  return updated.ok ? ok(toTokenRecord(updated.value, openTokenValue(ctx, updated.value))) : updated
 }
 
 async function write(ctx: Context, tx: TokenTx, before: StoredToken, applied: PatchedToken): Promise<StoredToken> {

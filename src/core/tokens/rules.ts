@@ -2,7 +2,7 @@
  * The public functions of this folder: they validate requests and compute the rules of publish and subscribe tokens.
  */
 export { type Revocation, readDisable, readRevoke } from './actions.ts'
-export { type NewToken, readTokenCreate as readCreate } from './create.ts'
+export { type NewToken, readTokenCreate } from './create.ts'
 export {
   type ListByNameRequest,
   type ListRequest,
@@ -11,5 +11,5 @@ export {
 } from './listQuery.ts'
 export { applyPatch, type PatchedToken, type Rebind, rulesOf } from './patch.ts'
 export type { FieldErrors } from '../validation/problems.ts'
-export { ownFields, type TokenRecord, toTokenRecord as toRecord } from './record.ts'
-export { readTokenUpdate as readUpdate } from './update.ts'
+export { ownFields, type TokenRecord, toTokenRecord } from './record.ts'
+export { readTokenUpdate } from './update.ts'

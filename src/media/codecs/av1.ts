@@ -25,7 +25,7 @@ export const av1: VideoReader = {
     const key = header !== undefined
     return data.length === 0
       ? null
-      : { key, data, picture: key ? readSequenceHeader(withSize(header), bodyOf(header)) : null }
+      : { key, data, format: key ? readSequenceHeader(withSize(header), bodyOf(header)) : null }
   },
 }
 

@@ -1,11 +1,11 @@
 import { BitReader } from './bits.ts'
-import type { VideoFrame } from './codec.ts'
+import type { VideoFormat } from './codec.ts'
 
 /**
  * Reads the size in pixels and the av1C (AV1 in ISOBMFF section 2.3) from a sequence header OBU. `obu` is the whole OBU
  * with its size field, `body` the same without its header. Null when it is malformed.
  */
-export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFrame | null {
+export function readSequenceHeader(obu: Buffer, body: Buffer): VideoFormat | null {
   const bits = new BitReader(body.subarray(0, 256))
   const profile = bits.bits(3)
   bits.skip(1)

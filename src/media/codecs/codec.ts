@@ -11,10 +11,10 @@ export interface JoinedFrame {
   /** In the format of `Frame.data` in media/frame.ts. */
   readonly data: Buffer
   /** Size and configuration that a keyframe carries for the frames that follow; null when it carries none. */
-  readonly picture: VideoFrame | null
+  readonly format: VideoFormat | null
 }
 
-export interface VideoFrame {
+export interface VideoFormat {
   readonly width: number
   readonly height: number
   /** In the format of `VideoTrack.config`. */

@@ -38,7 +38,7 @@ const startsKey = (nal: Buffer): boolean => typeOf(nal) === NAL_SPS || (typeOf(n
 
 function joinNals(nals: readonly Buffer[]): JoinedFrame {
   const key = nals.some((nal) => typeOf(nal) === NAL_IDR)
-  return { key, data: lengthPrefixed(nals), picture: key ? videoFrameOf(nals) : null }
+  return { key, data: lengthPrefixed(nals), format: key ? videoFrameOf(nals) : null }
 }
 
 export function lengthPrefixed(nals: readonly Buffer[]): Buffer {

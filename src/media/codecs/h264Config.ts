@@ -1,5 +1,5 @@
 import { BitReader } from './bits.ts'
-import type { VideoFrame } from './codec.ts'
+import type { VideoFormat } from './codec.ts'
 
 /** H.264 parameter sets, as in an AVCDecoderConfigurationRecord (ISO/IEC 14496-15 section 5.3.3.1). */
 export interface ParameterSets {
@@ -11,7 +11,7 @@ const SPS = 7
 const PPS = 8
 
 /** Size and configuration from the parameter sets in `nals`; null without them. */
-export function videoFrameOf(nals: readonly Buffer[]): VideoFrame | null {
+export function videoFrameOf(nals: readonly Buffer[]): VideoFormat | null {
   const sps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === SPS)
   const pps = nals.filter((nal) => ((nal[0] ?? 0) & 31) === PPS)
   const [first] = sps

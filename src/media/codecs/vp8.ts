@@ -20,7 +20,7 @@ export const vp8: VideoReader = {
     const data = Buffer.concat(parts)
     if (data.length === 0) return null
     const key = isKeyframe(data)
-    return { key, data, picture: key ? videoFrameOf(data) : null }
+    return { key, data, format: key ? videoFrameOf(data) : null }
   },
 }
 

@@ -21,7 +21,7 @@ export const vp9: VideoReader = {
     }
     const data = Buffer.concat(parts)
     const key = isKeyframe(data)
-    return data.length === 0 ? null : { key, data, picture: key ? videoFrameOf(data) : null }
+    return data.length === 0 ? null : { key, data, format: key ? videoFrameOf(data) : null }
   },
 }
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { postgresEngine } from '../engines.ts'
 import type { Executor } from '../executor.ts'
-import type { Connections } from '../store.ts'
+import type { PoolConnections } from '../store.ts'
 
-/** Connections beside the pool: one listens for changes, one renews leases. */
+/** PoolConnections beside the pool: one listens for changes, one renews leases. */
 const BESIDE_THE_POOL = 2
 
 /** PostgreSQL hides the `backend_type` of other users' connections without special rights: they count as clients. */
@@ -12,7 +12,7 @@ const question = sql<{ most: number; open: number }>`select
   (select count(*)::int from pg_stat_activity
     where usesysid is not null and coalesce(backend_type, 'client backend') = 'client backend') as open`
 
-export async function readConnections(executor: Executor, poolSize: number): Promise<Connections> {
+export async function readConnections(executor: Executor, poolSize: number): Promise<PoolConnections> {
   const { rows } = await executor.execute(question.compile(postgresEngine.db))
   const [row] = rows as { most: number; open: number }[]
   if (!row) throw new Error('a select without a table returned no row')

@@ -3,7 +3,7 @@ import type { StoreLog } from '../log.ts'
 import type { Executor } from '../executor.ts'
 import { CHANNEL } from '../tables/changes.ts'
 import { types } from './pool.ts'
-import { PgSession } from './session.ts'
+import { PgExecutor } from './session.ts'
 
 const FIRST_RETRY_MS = 250
 const LAST_RETRY_MS = 5_000
@@ -61,7 +61,7 @@ export class Listener {
     const client = this.#ready
     if (!client) return undefined
     try {
-      return await work(new PgSession(client))
+      return await work(new PgExecutor(client))
     } catch (error) {
       this.#lost(client)
       throw error

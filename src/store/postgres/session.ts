@@ -5,7 +5,7 @@ import { translatePostgresError } from './errors.ts'
 import { StorePool } from './pool.ts'
 
 /** Runs queries on a pool (each on any connection) or on one connection (a transaction, or the connection's owner). */
-export class PgSession extends Executor {
+export class PgExecutor extends Executor {
   readonly #target: StorePool | ClientBase
 
   constructor(target: StorePool | ClientBase) {

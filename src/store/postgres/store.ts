@@ -1,6 +1,6 @@
 import type { StoreLog } from '../log.ts'
 import { readsOf } from '../reads.ts'
-import { type Connections, type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
+import { type PoolConnections, type Reads, type Store, StoreUnavailable, type Tx } from '../store.ts'
 import { changesSinceXid } from '../tables/changes.ts'
 import { readTime, writePing } from '../tables/meta.ts'
 import { txOf } from '../tx.ts'
@@ -9,7 +9,7 @@ import { readConnections } from './connections.ts'
 import { Listener } from './listener.ts'
 import { migrateDatabase } from './migrator.ts'
 import { createPool, type StorePool } from './pool.ts'
-import { PgSession } from './session.ts'
+import { PgExecutor } from './session.ts'
 import { Transactions } from './transactions.ts'
 
 /** Connects, and migrates the database to the current schema. @throws StoreUnavailable, DatabaseTooNew */
@@ -22,7 +22,7 @@ export async function openPostgres(url: string, poolSize: number, log: StoreLog)
 class PostgresStore implements Store {
   readonly read: Reads
   readonly #pool: StorePool
-  readonly #session: PgSession
+  readonly #session: PgExecutor
   readonly #transactions: Transactions
   readonly #watchers = new Watchers()
   readonly #listener: Listener
@@ -31,7 +31,7 @@ class PostgresStore implements Store {
 
   constructor(url: string, poolSize: number, log: StoreLog) {
     this.#pool = createPool(url, poolSize, log)
-    this.#session = new PgSession(this.#pool)
+    this.#session = new PgExecutor(this.#pool)
     this.#transactions = new Transactions(this.#pool)
     this.#listener = new Listener(url, () => this.#watchers.ring(), log)
     this.read = readsOf(this.#session)
@@ -75,7 +75,7 @@ class PostgresStore implements Store {
     return readTime(this.#session)
   }
 
-  connections(): Promise<Connections> {
+  connections(): Promise<PoolConnections> {
     return readConnections(this.#session, this.#pool.size)
   }
 

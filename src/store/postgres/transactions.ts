@@ -1,10 +1,10 @@
 import type { PoolClient } from 'pg'
-import { ScopedSession } from '../scoped.ts'
+import { ScopedExecutor } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
 import { Retry, translatePostgresError } from './errors.ts'
 import type { StorePool } from './pool.ts'
-import { PgSession } from './session.ts'
+import { PgExecutor } from './session.ts'
 
 const RETRIES = 3
 const WAITING_MAX = 10_000
@@ -61,7 +61,7 @@ async function control(client: PoolClient, command: 'begin' | 'commit'): Promise
 }
 
 async function runScoped<T>(client: PoolClient, work: (executor: Executor) => Promise<T>): Promise<T> {
-  const session = new ScopedSession(new PgSession(client))
+  const session = new ScopedExecutor(new PgExecutor(client))
   try {
     const value = await work(session)
     session.assertValid()

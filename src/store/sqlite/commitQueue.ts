@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { ScopedSession } from '../scoped.ts'
+import { ScopedExecutor } from '../scoped.ts'
 import type { Executor } from '../executor.ts'
 import { StoreUnavailable } from '../store.ts'
 import type { SqliteConnection } from './connection.ts'
@@ -111,7 +111,7 @@ export class CommitQueue {
   }
 
   async #run(work: Work): Promise<unknown> {
-    const session = new ScopedSession(this.#writer)
+    const session = new ScopedExecutor(this.#writer)
     try {
       const value = await work(session)
       session.assertValid()

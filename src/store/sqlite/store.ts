@@ -47,7 +47,7 @@ class SqliteStore implements Store {
     this.#writer = new SqliteConnection(file, { readOnly: false, busyTimeoutMs: 20 })
     this.#reader = new SqliteConnection(file, { readOnly: true, busyTimeoutMs: 5_000 })
     this.#queue = new CommitQueue(this.#writer)
-    this.#executor = new OpenSession(this.#reader, () => this.#closing === undefined)
+    this.#executor = new OpenExecutor(this.#reader, () => this.#closing === undefined)
     this.read = readsOf(this.#executor)
     this.#version = this.#writer.dataVersion()
   }
@@ -105,7 +105,7 @@ class SqliteStore implements Store {
 }
 
 /** An executor that refuses queries once the store is closed. */
-class OpenSession extends Executor {
+class OpenExecutor extends Executor {
   readonly #inner: Executor
   readonly #isOpen: () => boolean
 

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { WebhookTable } from '../schema.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { LiveWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
+import type { ChannelWebhook, LoggedAttempt, LogQuery, Newest } from '../store.ts'
 import { DELIVERY_COLUMNS, fromDeliveryRow } from './deliveryRow.ts'
 import { afterKey } from './keyset.ts'
 import { lockRows } from './lockRows.ts'
@@ -41,7 +41,7 @@ export async function getChannelWebhook(
   executor: Executor,
   accountId: string,
   id: string,
-): Promise<LiveWebhook | undefined> {
+): Promise<ChannelWebhook | undefined> {
   const row = await executor.first(byId, { accountId, id })
   return row && fromRow(row)
 }
@@ -50,12 +50,12 @@ export async function lockChannelWebhook(
   executor: Executor,
   accountId: string,
   id: string,
-): Promise<LiveWebhook | undefined> {
+): Promise<ChannelWebhook | undefined> {
   const row = await executor.first(lock, { accountId, id })
   return row && fromRow(row)
 }
 
-export async function activeChannelWebhooks(executor: Executor, accountId: string): Promise<LiveWebhook[]> {
+export async function activeChannelWebhooks(executor: Executor, accountId: string): Promise<ChannelWebhook[]> {
   return (await executor.all(active, { accountId })).map(fromRow)
 }
 
@@ -63,18 +63,18 @@ export async function countChannelWebhooks(executor: Executor, accountId: string
   return (await executor.first(count, { accountId }))?.n ?? 0
 }
 
-export async function insertChannelWebhook(executor: Executor, webhook: Omit<LiveWebhook, 'lane'>): Promise<void> {
+export async function insertChannelWebhook(executor: Executor, webhook: Omit<ChannelWebhook, 'slot'>): Promise<void> {
   await executor.change((db) => db.insertInto('webhooks').values({ ...NO_HOOKS, ...toRow(webhook) }))
 }
 
-export async function replaceChannelWebhook(executor: Executor, webhook: LiveWebhook): Promise<void> {
-  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.lane))
+export async function replaceChannelWebhook(executor: Executor, webhook: ChannelWebhook): Promise<void> {
+  await executor.change((db) => db.updateTable('webhooks').set(toRow(webhook)).where('id', '=', webhook.slot))
 }
 
 export async function pageChannelWebhooks(
   executor: Executor,
   { accountId, after, limit }: Newest & { accountId: string },
-): Promise<LiveWebhook[]> {
+): Promise<ChannelWebhook[]> {
   const rows = await executor.ask((db) => {
     const all = db
       .selectFrom('webhooks')
@@ -89,14 +89,14 @@ export async function pageChannelWebhooks(
 
 export async function pageLog(
   executor: Executor,
-  { lane, fromMs, untilMs, after, limit }: LogQuery,
+  { slot, fromMs, untilMs, after, limit }: LogQuery,
 ): Promise<LoggedAttempt[]> {
   const rows = await executor.ask((db) => {
     let page = db
       .selectFrom('deliveries')
       .innerJoin('delivery_payloads', 'delivery_payloads.id', 'deliveries.id')
       .select([...DELIVERY_COLUMNS, 'attempt', 'body', 'data', LOGGED_AT.as('logged_at_ms')])
-      .where('webhook_id', '=', lane)
+      .where('webhook_id', '=', slot)
       // A literal, to match the partial index of the log.
       .where('type', '=', sql.lit('live'))
       .where('state', 'in', ['delivered', 'failed', 'unknown', 'skipped'])
@@ -147,7 +147,7 @@ const NO_HOOKS = {
   filter: null,
 } as const
 
-const toRow = (webhook: Omit<LiveWebhook, 'lane'>) => ({
+const toRow = (webhook: Omit<ChannelWebhook, 'slot'>) => ({
   public_id: webhook.id,
   account_id: webhook.accountId,
   name: webhook.name,
@@ -163,11 +163,11 @@ const toRow = (webhook: Omit<LiveWebhook, 'lane'>) => ({
   updated_at_ms: webhook.updatedAtMs,
 })
 
-function fromRow(row: Selectable<WebhookTable>): LiveWebhook {
+function fromRow(row: Selectable<WebhookTable>): ChannelWebhook {
   const { disabled_until_ms: untilMs } = row
   return {
     id: row.public_id ?? '',
-    lane: row.id,
+    slot: row.id,
     accountId: row.account_id,
     name: row.name ?? '',
     description: row.description,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Channel, ActiveStatus } from '../../core/channels/types.ts'
 import { inSlices, type Executor, statement } from '../executor.ts'
-import type { ChannelListQuery } from '../store.ts'
+import type { ChannelPageQuery } from '../store.ts'
 import { afterKey } from './keyset.ts'
 import { forgetEngineStates } from './engineStates.ts'
 import { ResourceStatements } from './resource.ts'
@@ -70,7 +70,7 @@ export async function deleteChannel(executor: Executor, id: string): Promise<voi
   await channels.delete(executor, id)
 }
 
-export async function pageChannels(executor: Executor, query: ChannelListQuery): Promise<Channel[]> {
+export async function pageChannels(executor: Executor, query: ChannelPageQuery): Promise<Channel[]> {
   const { accountId, after, externalId, search } = query
   const rows = await executor.ask((db) => {
     let page = db.selectFrom('channels').selectAll().where('account_id', '=', accountId)

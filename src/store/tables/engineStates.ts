@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EngineStateTable } from '../runsSchema.ts'
 import { type DialectName, type Executor, statement } from '../executor.ts'
-import type { LifeRecord, StoredLife } from '../store.ts'
+import type { EngineStateRecord, StoredEngineState } from '../store.ts'
 import { databaseTime, leaseEnd } from './now.ts'
 
 const isExpired = (engine: DialectName): RawBuilder<number> =>
@@ -71,18 +71,18 @@ export async function forgetEngineStates(executor: Executor, channelId: string):
   await executor.run(forget, { channelId })
 }
 
-export async function getEngineState(executor: Executor, engineId: string): Promise<StoredLife | undefined> {
+export async function getEngineState(executor: Executor, engineId: string): Promise<StoredEngineState | undefined> {
   const row = await executor.first(byId, { engineId })
   return row && fromRow(row)
 }
 
-export async function busyEngineStates(executor: Executor): Promise<StoredLife[]> {
+export async function busyEngineStates(executor: Executor): Promise<StoredEngineState[]> {
   const rows = (await executor.all(busy, {})).map(fromRow)
   return rows.sort((a, b) => (a.engineId < b.engineId ? -1 : 1))
 }
 
 /** Leaves the lease unchanged, because a renewal may run at the same time. Clears it when there is no node. */
-export async function putEngineState(executor: Executor, state: LifeRecord): Promise<void> {
+export async function putEngineState(executor: Executor, state: EngineStateRecord): Promise<void> {
   const row = toRow(state)
   const { engine_id: _id, alive_until_ms, ...columns } = row
   const changed = state.node === null ? { ...columns, alive_until_ms } : columns
@@ -107,7 +107,7 @@ export async function renewEngines(executor: Executor, id: string, leaseMs: numb
   await executor.run(runRenewal, { id })
 }
 
-const toRow = (state: LifeRecord): Insertable<EngineStateTable> => ({
+const toRow = (state: EngineStateRecord): Insertable<EngineStateTable> => ({
   engine_id: state.engineId,
   account_id: state.accountId,
   channel_id: state.channelId,
@@ -120,7 +120,7 @@ const toRow = (state: LifeRecord): Insertable<EngineStateTable> => ({
   run_id: state.runId,
 })
 
-const fromRow = (row: Selectable<EngineStateTable> & { expired: number }): StoredLife => ({
+const fromRow = (row: Selectable<EngineStateTable> & { expired: number }): StoredEngineState => ({
   engineId: row.engine_id,
   accountId: row.account_id,
   channelId: row.channel_id,

@@ -3,7 +3,7 @@ import type { Health } from '../../core/webhooks/types.ts'
 import type { WebhookTable } from '../schema.ts'
 import type { DbBoolean } from '../columns.ts'
 import { type Executor, statement } from '../executor.ts'
-import type { StoredWebhook, WebhookListQuery } from '../store.ts'
+import type { StoredWebhook, WebhookPageQuery } from '../store.ts'
 import { lockRows } from './lockRows.ts'
 
 const byId = statement((db, p: { accountId: string; id: number }) =>
@@ -82,7 +82,7 @@ export async function webhooksOf(executor: Executor, accountId: string): Promise
   return (await executor.all(ofAccount, { accountId })).map(fromRow)
 }
 
-export async function listWebhooks(executor: Executor, query: WebhookListQuery): Promise<StoredWebhook[]> {
+export async function listWebhooks(executor: Executor, query: WebhookPageQuery): Promise<StoredWebhook[]> {
   const { accountId, startingId, itemCount, descending } = query
   const rows = await executor.ask((db) => {
     const all = db.selectFrom('webhooks').selectAll().where('account_id', '=', accountId).where('public_id', 'is', null)

@@ -1,14 +1,14 @@
 import { describe, expect, it, test } from 'vitest'
-import { readCreate } from '../../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../../src/core/tokens/rules.ts'
 import { error, plainBody, value } from './samples.ts'
 
 const KINDS = ['publish', 'subscribe'] as const
-const rules = (kind: 'publish' | 'subscribe', changes: object) => value(readCreate(kind, plainBody(changes))).rules
-const errors = (kind: 'publish' | 'subscribe', changes: object) => error(readCreate(kind, plainBody(changes)))
+const rules = (kind: 'publish' | 'subscribe', changes: object) => value(readTokenCreate(kind, plainBody(changes))).rules
+const errors = (kind: 'publish' | 'subscribe', changes: object) => error(readTokenCreate(kind, plainBody(changes)))
 
 describe('defaults', () => {
   it('create a publish token that restricts nothing and never expires', () => {
-    expect(value(readCreate('publish', plainBody()))).toEqual({
+    expect(value(readTokenCreate('publish', plainBody()))).toEqual({
       expiresSeconds: null,
       rules: {
         label: 'Studio',
@@ -51,9 +51,11 @@ describe('defaults', () => {
       multisource: null,
       priority: null,
     }
-    expect(readCreate('publish', plainBody({ ...nulls, ...publish }))).toEqual(readCreate('publish', plainBody()))
-    expect(readCreate('subscribe', plainBody({ ...nulls, tracking: null }))).toEqual(
-      readCreate('subscribe', plainBody()),
+    expect(readTokenCreate('publish', plainBody({ ...nulls, ...publish }))).toEqual(
+      readTokenCreate('publish', plainBody()),
+    )
+    expect(readTokenCreate('subscribe', plainBody({ ...nulls, tracking: null }))).toEqual(
+      readTokenCreate('subscribe', plainBody()),
     )
     expect(rules('publish', { streams: [{ streamName: 'a', isRegex: null }] }).streams).toEqual([
       { streamName: 'a', isRegex: false },
@@ -82,7 +84,7 @@ describe('accepted values', () => {
   })
 
   test.each([1, 2_147_483_647])('expires: %d seconds', (expires) => {
-    expect(value(readCreate('subscribe', plainBody({ expires }))).expiresSeconds).toBe(expires)
+    expect(value(readTokenCreate('subscribe', plainBody({ expires }))).expiresSeconds).toBe(expires)
   })
 
   it('keeps the tracking id of a subscribe token', () => {
@@ -152,14 +154,14 @@ describe('refused values, each named by its field', () => {
   })
 
   it('label and streams are required', () => {
-    expect(error(readCreate('publish', {}))).toEqual({
+    expect(error(readTokenCreate('publish', {}))).toEqual({
       label: ['is required: a string of 1 to 128 characters'],
       streams: ['is required: a list of 1 to 1000 entries'],
     })
   })
 
   test.each([[null], [undefined], ['x'], [[]], [5]])('a body that is not an object: %j', (body) => {
-    expect(error(readCreate('publish', body))).toHaveProperty('body')
+    expect(error(readTokenCreate('publish', body))).toHaveProperty('body')
   })
 
   it('both country lists together', () => {
@@ -176,7 +178,7 @@ describe('all at once', () => {
       allowedOrigins: ['*'],
       expires: 'never',
     }
-    expect(Object.keys(error(readCreate('publish', body))).sort()).toEqual([
+    expect(Object.keys(error(readTokenCreate('publish', body))).sort()).toEqual([
       'allowedOrigins[0]',
       'expires',
       'label',
@@ -211,7 +213,7 @@ describe('unknown properties', () => {
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is only a name', (name) => {
     const body: unknown = JSON.parse(`{"label":"a","streams":[{"streamName":"a"}],"${name}":{"record":true}}`)
-    const told = error(readCreate('publish', body))
+    const told = error(readTokenCreate('publish', body))
     expect(Object.getOwnPropertyNames(told)).toEqual([name])
     expect(Object.getPrototypeOf(told)).toBe(Object.prototype)
   })
@@ -272,7 +274,7 @@ describe('features that are not built', () => {
 
   it('knows originCluster on subscribe tokens, and none of the others', () => {
     for (const value of [null, '', 'auto'])
-      expect(readCreate('subscribe', plainBody({ originCluster: value })).ok).toBe(true)
+      expect(readTokenCreate('subscribe', plainBody({ originCluster: value })).ok).toBe(true)
     expect(errors('subscribe', { originCluster: 'fra-1' })['originCluster']?.[0]).toContain('not built')
     expect(errors('subscribe', { clip: false })).toHaveProperty('clip')
   })

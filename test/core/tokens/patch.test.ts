@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from 'vitest'
-import { applyPatch, readUpdate, rulesOf } from '../../../src/core/tokens/rules.ts'
+import { applyPatch, readTokenUpdate, rulesOf } from '../../../src/core/tokens/rules.ts'
 import type { Token } from '../../../src/core/tokens/types.ts'
 import { aToken, error, value } from './samples.ts'
 
-const apply = (token: Token, body: object) => applyPatch(token, value(readUpdate(token.kind, body)))
+const apply = (token: Token, body: object) => applyPatch(token, value(readTokenUpdate(token.kind, body)))
 const exact = (streamName: string) => ({ streamName, isRegex: false })
 
 describe('merging', () => {

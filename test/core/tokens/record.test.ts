@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
-import { toRecord } from '../../../src/core/tokens/rules.ts'
+import { toTokenRecord } from '../../../src/core/tokens/rules.ts'
 import { PublishTokenRecord, StreamEntrySchema, SubscribeTokenRecord } from '../../../src/core/tokens/schema.ts'
 import { aToken } from './samples.ts'
 
@@ -9,7 +9,7 @@ const context = { 'StreamEntry#': StreamEntrySchema }
 
 describe('the record of a token', () => {
   it('omits unset fields, in the order of the API', () => {
-    expect(Object.keys(toRecord(aToken(), VALUE))).toEqual([
+    expect(Object.keys(toTokenRecord(aToken(), VALUE))).toEqual([
       'id',
       'label',
       'name',
@@ -42,7 +42,7 @@ describe('the record of a token', () => {
 
   it('shows features that are not built as off, so that clients can read them unchecked', () => {
     const geoCascade = { isEnabled: false, clusters: [] }
-    expect(toRecord(aToken(), VALUE)).toMatchObject({
+    expect(toTokenRecord(aToken(), VALUE)).toMatchObject({
       clip: false,
       lowLatencyRtmp: true,
       enableUTCInsertion: false,
@@ -55,7 +55,7 @@ describe('the record of a token', () => {
       originCluster: '',
       effectiveSettings: { originCluster: 'auto', geoCascade, enableUTCInsertion: false },
     })
-    expect(toRecord(aToken({ kind: 'subscribe' }), VALUE)).toMatchObject({
+    expect(toTokenRecord(aToken({ kind: 'subscribe' }), VALUE)).toMatchObject({
       originCluster: '',
       effectiveSettings: { originCluster: 'auto' },
     })
@@ -68,7 +68,7 @@ describe('the record of a token', () => {
       priority: 0,
       allowedCountries: ['NL'],
     })
-    expect(toRecord(token, VALUE)).toMatchObject({
+    expect(toTokenRecord(token, VALUE)).toMatchObject({
       id: 7,
       label: 'Studio',
       name: 'Studio',
@@ -82,7 +82,7 @@ describe('the record of a token', () => {
   })
 
   it('shows tracking, and none of the publish fields, of a subscribe token', () => {
-    const record = toRecord(aToken({ kind: 'subscribe', trackingId: 't' }), VALUE)
+    const record = toTokenRecord(aToken({ kind: 'subscribe', trackingId: 't' }), VALUE)
     expect(record).toMatchObject({ tracking: { trackingId: 't' }, endSessionsOnUpdate: true })
     for (const name of ['record', 'multisource', 'priority', 'subscribeRequiresAuth', 'restream']) {
       expect(record).not.toHaveProperty(name)
@@ -91,7 +91,7 @@ describe('the record of a token', () => {
 
   it('contains no other stored field', () => {
     const stored = { ...aToken(), valueHash: 'hash', valueSealed: 'sealed' }
-    expect(JSON.stringify(toRecord(stored, VALUE))).not.toMatch(/hash|sealed|a1b2c3/)
+    expect(JSON.stringify(toTokenRecord(stored, VALUE))).not.toMatch(/hash|sealed|a1b2c3/)
   })
 
   it('matches the published schemas', () => {
@@ -99,9 +99,9 @@ describe('the record of a token', () => {
     const publish = Compile(context, PublishTokenRecord)
     const subscribe = Compile(context, SubscribeTokenRecord)
     for (const changes of [{}, full]) {
-      expect(publish.Errors(toRecord(aToken(changes), VALUE))).toEqual([])
-      expect(subscribe.Errors(toRecord(aToken({ ...changes, kind: 'subscribe' }), VALUE))).toEqual([])
+      expect(publish.Errors(toTokenRecord(aToken(changes), VALUE))).toEqual([])
+      expect(subscribe.Errors(toTokenRecord(aToken({ ...changes, kind: 'subscribe' }), VALUE))).toEqual([])
     }
-    expect(publish.Check({ ...toRecord(aToken(), VALUE), secret: 1 })).toBe(false)
+    expect(publish.Check({ ...toTokenRecord(aToken(), VALUE), secret: 1 })).toBe(false)
   })
 })

@@ -1,11 +1,11 @@
-import { readCreate } from '../../../src/core/tokens/rules.ts'
+import { readTokenCreate } from '../../../src/core/tokens/rules.ts'
 import type { Token, TokenRules } from '../../../src/core/tokens/types.ts'
 import type { Result } from '../../../src/base/result.ts'
 
 /** A stored token with the rules of a minimal create, plus the overrides of a test. */
 export function aToken(changes: Partial<Token> = {}): Token {
   const kind = changes.kind ?? 'publish'
-  const rules: TokenRules = value(readCreate(kind, plainBody())).rules
+  const rules: TokenRules = value(readTokenCreate(kind, plainBody())).rules
   return {
     ...rules,
     id: 7,

@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from 'vitest'
-import { readUpdate } from '../../../src/core/tokens/rules.ts'
+import { readTokenUpdate } from '../../../src/core/tokens/rules.ts'
 import { error, value } from './samples.ts'
 
-const set = (body: object) => value(readUpdate('publish', body)).set
-const errors = (body: unknown, kind: 'publish' | 'subscribe' = 'publish') => error(readUpdate(kind, body))
+const set = (body: object) => value(readTokenUpdate('publish', body)).set
+const errors = (body: unknown, kind: 'publish' | 'subscribe' = 'publish') => error(readTokenUpdate(kind, body))
 
 const PAIRS = [
   ['allowedOrigins', 'updateAllowedOrigins', ['A.com', 'a.com'], ['a.com']],
@@ -17,7 +17,7 @@ describe('two spellings of one field', () => {
   test.each(PAIRS)('%s and %s mean the same, for both kinds', (plain, update, sent, canonical) => {
     for (const kind of ['publish', 'subscribe'] as const) {
       for (const name of [plain, update]) {
-        expect(value(readUpdate(kind, { [name]: sent })).set).toEqual({ [plain]: canonical })
+        expect(value(readTokenUpdate(kind, { [name]: sent })).set).toEqual({ [plain]: canonical })
       }
     }
   })
@@ -42,7 +42,7 @@ describe('two spellings of one field', () => {
 
 describe('an update', () => {
   it('names only the fields that it changes', () => {
-    expect(value(readUpdate('publish', { isActive: false, label: null }))).toEqual({
+    expect(value(readTokenUpdate('publish', { isActive: false, label: null }))).toEqual({
       set: { isActive: false },
       addStreams: [],
       removeStreams: [],
@@ -77,7 +77,7 @@ describe('an update', () => {
 
   it('adds and removes streams, as names or as entries', () => {
     const patch = value(
-      readUpdate('subscribe', {
+      readTokenUpdate('subscribe', {
         addTokenStreams: [{ streamName: 'a.*', isRegex: true }],
         removeTokenStreams: ['b', { streamName: 'c' }, { streamName: 'd', isRegex: false }],
         refreshToken: true,
@@ -132,7 +132,7 @@ describe('an update', () => {
     { restream: [], geoCascade: { isEnabled: false }, originCluster: '' },
     { lowLatencyRtmp: false, clip: false, encoderProfileId: '' },
   ])('accepts %j, which requests nothing, and changes nothing', (body) => {
-    expect(value(readUpdate('publish', body))).toEqual({
+    expect(value(readTokenUpdate('publish', body))).toEqual({
       set: {},
       addStreams: [],
       removeStreams: [],

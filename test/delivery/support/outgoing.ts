@@ -41,7 +41,7 @@ export function outgoing() {
     const times = { createdAtMs: clock.now(), updatedAtMs: clock.now() }
     return write(async (tx) => {
       await tx.channelWebhooks.insert({ ...about, ...health, ...times, secretSealed })
-      const made = (await tx.channelWebhooks.lock(accountId, id))?.lane ?? 0
+      const made = (await tx.channelWebhooks.lock(accountId, id))?.slot ?? 0
       if (over.probedAtMs !== undefined) await tx.webhooks.setProbed(made, over.probedAtMs)
       const [webhook] = await tx.webhooks.lockAll([made])
       if (!webhook) throw new Error('the webhook is not there')

@@ -55,7 +55,7 @@ describe.each(['vp8', 'vp9'] as const)('%s', (codec) => {
     const found = assemble(codec, packets)
     expect(found.map(({ data }) => data)).toEqual(frames)
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
-    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
+    expect(found[0]?.format).toMatchObject({ width: 98, height: 66 })
   })
 
   it('finds the start of a keyframe', () => {
@@ -72,8 +72,8 @@ describe('h264', () => {
     const found = assemble('h264', packets)
     expect(found.flatMap(({ data }) => splitNals(data) ?? [])).toEqual(units)
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true, false])
-    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
-    const sets = config.readAvcConfig(found[0]?.picture?.config ?? Buffer.alloc(0))
+    expect(found[0]?.format).toMatchObject({ width: 98, height: 66 })
+    const sets = config.readAvcConfig(found[0]?.format?.config ?? Buffer.alloc(0))
     expect(sets?.sps.map((nal) => config.profileLevelIdOf(nal))).toEqual(['42c00a'])
     expect([sets?.sps[0], sets?.pps[0]]).toEqual(units.slice(0, 2))
   })
@@ -120,13 +120,13 @@ describe('av1', () => {
     const found = assemble('av1', av1Packets(units, 300))
     expect(found.map(({ data }) => splitObus(data))).toEqual(units.map((unit) => splitObus(unit).slice(1)))
     expect(found.map(({ key }) => key)).toEqual([true, false, false, false, true])
-    expect(found[0]?.picture).toMatchObject({ width: 98, height: 66 })
-    expect(found[0]?.picture?.config.toString('hex')).toBe('81000c000a0a00000003361826d7c802')
+    expect(found[0]?.format).toMatchObject({ width: 98, height: 66 })
+    expect(found[0]?.format?.config.toString('hex')).toBe('81000c000a0a00000003361826d7c802')
   })
 })
 
 /** The slices of an H.264 frame, without the other units. */
-const pictureData = (codec: VideoCodec, data: Buffer): Buffer =>
+const frameData = (codec: VideoCodec, data: Buffer): Buffer =>
   codec === 'h264' ? lengthPrefixed((splitNals(data) ?? []).filter((nal) => (nal.readUInt8(0) & 31) <= 5)) : data
 
 describe('frames', () => {
@@ -167,7 +167,7 @@ describe('frames', () => {
           const found = assemble(codec, [...some, ...later])
           for (const frame of found) {
             const original = whole.get(frame.timestamp) ?? whole.get(frame.timestamp - 90_000)
-            expect(pictureData(codec, frame.data)).toEqual(pictureData(codec, original?.data ?? Buffer.alloc(0)))
+            expect(frameData(codec, frame.data)).toEqual(frameData(codec, original?.data ?? Buffer.alloc(0)))
           }
           const isLossless = some.length === packets.length
           expect(found.length).toBeGreaterThanOrEqual(whole.size * (isLossless ? 2 : 1))

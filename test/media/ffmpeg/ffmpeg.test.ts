@@ -21,7 +21,7 @@ function run(job: Omit<FfmpegJob, 'name'>, host = ffmpeg): FfmpegProcess {
 
 /** Runs until a signal ends it, without input from the test. */
 const ENDLESS = ['-re', '-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=5', '-f', 'null', '-']
-const PICTURE = ['-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=25:duration=1', '-f', 'mpegts', 'pipe:1']
+const FRAME = ['-f', 'lavfi', '-i', 'testsrc2=size=64x64:rate=25:duration=1', '-f', 'mpegts', 'pipe:1']
 
 /** The live processes of a process group. */
 function membersOf(group: number): string[] {
@@ -45,7 +45,7 @@ function statOf(pid: string): string[] {
 test('its output and its progress arrive', async () => {
   const chunks: Buffer[] = []
   const said: Progress[] = []
-  const child = run({ args: PICTURE, stdout: (chunk) => chunks.push(chunk), onProgress: (p) => said.push(p) })
+  const child = run({ args: FRAME, stdout: (chunk) => chunks.push(chunk), onProgress: (p) => said.push(p) })
   expect(await child.exited).toEqual({ code: 0, signal: null, tail: '' })
   expect(Buffer.concat(chunks).length % 188).toBe(0)
   expect(said.at(-1)).toMatchObject({ frames: 25, bytes: Buffer.concat(chunks).length })
@@ -55,7 +55,7 @@ test('its output and its progress arrive', async () => {
 
 test('it reads what is written to it, and ends with its input', async () => {
   const video: Buffer[] = []
-  await run({ args: PICTURE, stdout: (chunk) => video.push(chunk) }).exited
+  await run({ args: FRAME, stdout: (chunk) => video.push(chunk) }).exited
   const child = run({ args: ['-f', 'mpegts', '-i', 'pipe:0', '-f', 'null', '-'], stdin: true })
   for (const chunk of video) expect(child.write(chunk)).toBe(true)
   child.end()
@@ -80,7 +80,7 @@ test('a failure reports the last 4 KiB of its output', async () => {
   const { code, tail } = await child.exited
   expect(code).not.toBe(0)
   expect(tail).toContain('No such file or directory')
-  const talker = run({ args: ['-loglevel', 'debug', ...PICTURE.slice(0, -1), '/dev/null', '-y'] })
+  const talker = run({ args: ['-loglevel', 'debug', ...FRAME.slice(0, -1), '/dev/null', '-y'] })
   expect((await talker.exited).tail.length).toBeLessThanOrEqual(4096)
 })
 

@@ -1,7 +1,7 @@
 import { type EngineEvent, isTimedOut } from '../../../core/channels/runs/engine.ts'
 import type { TranscodeJob, TranscodeLog, Transcoder } from '../../../core/channels/runs/transcoder.ts'
 import { type Engine, isPush, ACTIVE_STATUSES, type ActiveStatus, statusOf } from '../../../core/channels/types.ts'
-import type { Leases, LifeRecord, StoredLife, Tx } from '../../../store/store.ts'
+import type { Leases, EngineStateRecord, StoredEngineState, Tx } from '../../../store/store.ts'
 import type { Context } from '../../context.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
@@ -23,7 +23,7 @@ export interface KeeperOptions {
 }
 
 interface SupervisedEngine {
-  readonly state: StoredLife
+  readonly state: StoredEngineState
   readonly engine: Engine | undefined
 }
 
@@ -120,13 +120,13 @@ export class EngineSupervisor {
     else await this.#drive(engine)
   }
 
-  async #isFree({ node, isExpired }: StoredLife): Promise<boolean> {
+  async #isFree({ node, isExpired }: StoredEngineState): Promise<boolean> {
     if (node === null || this.#options.isGone(node)) return true
     return isExpired && (await this.#ctx.time.isEven(this.#options.leaseMs))
   }
 
   /** Takes an engine without a node, and closes the run of a dead node. */
-  #adopt({ engineId, accountId, channelId, node: previous }: StoredLife): Promise<boolean> {
+  #adopt({ engineId, accountId, channelId, node: previous }: StoredEngineState): Promise<boolean> {
     const { node, leaseMs, isGone } = this.#options
     return this.#ctx.store.transaction(async (tx) => {
       const channel = await tx.channels.lock(accountId, channelId)
@@ -149,20 +149,20 @@ export class EngineSupervisor {
   }
 
   /** Closes everything that a deleted engine left open. */
-  async #delete(tx: Tx, state: LifeRecord): Promise<false> {
+  async #delete(tx: Tx, state: EngineStateRecord): Promise<false> {
     if (state.runId) await tx.runs.end(state.runId, { type: 'error', id: '' }, this.#ctx.clock.now())
     await tx.engineStates.delete(state.engineId)
     return false
   }
 
   /** Stops an engine that is no longer wanted. */
-  async #shutDown(state: StoredLife, engine: Engine | undefined): Promise<void> {
+  async #shutDown(state: StoredEngineState, engine: Engine | undefined): Promise<void> {
     await this.#kill(state.engineId)
     if (engine) await this.#apply(engine, { kind: 'ended' })
     await this.#release(state)
   }
 
-  async #release({ engineId }: StoredLife): Promise<void> {
+  async #release({ engineId }: StoredEngineState): Promise<void> {
     await this.#ctx.store.transaction(async (tx) => {
       const state = await tx.engineStates.get(engineId)
       if (state?.node !== this.#options.node) return

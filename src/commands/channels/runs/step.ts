@@ -8,7 +8,7 @@ import {
 } from '../../../core/channels/runs/engine.ts'
 import { type Channel, type Engine, statusOf } from '../../../core/channels/types.ts'
 import type { EventObject, ChannelEventName } from '../../../core/channels/webhooks/events.ts'
-import type { LifeRecord, RunConfig, Tx } from '../../../store/store.ts'
+import type { EngineStateRecord, RunConfig, Tx } from '../../../store/store.ts'
 import type { Context } from '../../context.ts'
 import { emitStreamEvent } from '../../webhooks/emit.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
@@ -35,7 +35,7 @@ export async function stepEngine(
   const { state, effects } = advanceEngine(before, event, nowMs)
   if (effects.length === 0 && state === before) return effects
   const { idleSinceMs, failures, retryAtMs } = state
-  const after: LifeRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
+  const after: EngineStateRecord = { ...stored, idleSinceMs, failures, retryAtMs, wanted: isWanted(stored, event) }
   for (const effect of effects) {
     if (effect.do === 'openRun') after.runId = await openRun(ctx, tx, engine, effect.cause)
     if (effect.do === 'closeRun' && after.runId) await closeRun(tx, after.runId, effect.cause, event, nowMs)
@@ -48,12 +48,12 @@ export async function stepEngine(
 }
 
 /** A server that stops leaves the engine wanted, so that the next process starts it again. */
-function isWanted({ wanted }: LifeRecord, event: EngineEvent): boolean {
+function isWanted({ wanted }: EngineStateRecord, event: EngineEvent): boolean {
   if (event.kind === 'start') return true
   return event.kind === 'stop' && event.cause.type !== 'shutdown' ? false : wanted
 }
 
-const initialState = ({ id, accountId, channelId }: Engine): LifeRecord => ({
+const initialState = ({ id, accountId, channelId }: Engine): EngineStateRecord => ({
   engineId: id,
   accountId,
   channelId,

@@ -28,7 +28,7 @@ export async function listWebhookLogs(
   const { limit, cursor, filters } = read.value
   const { startDate: fromMs, endDate: untilMs } = filters
   const selection = {
-    lane: webhook.lane,
+    slot: webhook.slot,
     ...(fromMs === undefined ? {} : { fromMs }),
     ...(untilMs === undefined ? {} : { untilMs }),
   }

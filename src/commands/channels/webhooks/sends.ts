@@ -4,7 +4,7 @@ import { noSuch, refusal } from '../../../core/channels/errors.ts'
 import { eventIdOf, exampleOf, CHANNEL_EVENT_TYPE } from '../../../core/channels/webhooks/events.ts'
 import { readChannelWebhookTest } from '../../../core/channels/webhooks/rules.ts'
 import type { SentEntry } from '../../../core/channels/webhooks/schema.ts'
-import type { Delivery, LiveWebhook, Tx } from '../../../store/store.ts'
+import type { Delivery, ChannelWebhook, Tx } from '../../../store/store.ts'
 import { type Actor, audit, type Context } from '../../context.ts'
 import { type ChannelResult, checked, isId } from '../shared.ts'
 
@@ -22,7 +22,7 @@ export async function redeliverChannelEvent(
   const deliveryId = logId.replace(/^lg_/, '')
   const found = isId(logId) ? await ctx.store.read.deliveries.get(deliveryId) : undefined
   return onWebhook(ctx, actor, webhookId, async (tx, webhook): ChannelResult<SentEntry> => {
-    if (found?.webhookId !== webhook.lane || !logId.startsWith('lg_')) return err(noSuch('log entry', logId))
+    if (found?.webhookId !== webhook.slot || !logId.startsWith('lg_')) return err(noSuch('log entry', logId))
     if (isUnderWay(found)) return err(refusal('delivery_under_way', 'This delivery has not ended yet; wait for it'))
     const again = await tx.deliveries.redeliver({ of: deliveryId, id, atMs: nowMs })
     if (!again) return err(noSuch('log entry', logId))
@@ -48,7 +48,7 @@ export async function testChannelWebhook(
   return onWebhook(ctx, actor, webhookId, async (tx, webhook): ChannelResult<SentEntry> => {
     const type = read.value.type ?? firstOf(webhook)
     const about = {
-      webhookId: webhook.lane,
+      webhookId: webhook.slot,
       accountId: actor.accountId,
       type: CHANNEL_EVENT_TYPE,
       event: type,
@@ -63,13 +63,13 @@ export async function testChannelWebhook(
 }
 
 /** The first event that it subscribes to. */
-const firstOf = ({ events: [first = '*'] }: LiveWebhook): string => (first === '*' ? 'channel.updated' : first)
+const firstOf = ({ events: [first = '*'] }: ChannelWebhook): string => (first === '*' ? 'channel.updated' : first)
 
 async function onWebhook<T>(
   ctx: Context,
   actor: Actor,
   id: string,
-  work: (tx: Tx, webhook: LiveWebhook) => ChannelResult<T>,
+  work: (tx: Tx, webhook: ChannelWebhook) => ChannelResult<T>,
 ): ChannelResult<T> {
   return ctx.store.transaction(async (tx) => {
     const webhook = isId(id) ? await tx.channelWebhooks.lock(actor.accountId, id) : undefined

@@ -8,7 +8,7 @@ import {
   toChannelWebhookRecord,
 } from '../../../core/channels/webhooks/rules.ts'
 import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schema.ts'
-import type { LiveWebhook, Tx } from '../../../store/store.ts'
+import type { ChannelWebhook, Tx } from '../../../store/store.ts'
 import type { Actor, Context } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import { type ChannelResult, checked, isId, channelPage, newId, type ChannelReader, auditChange } from '../shared.ts'
@@ -102,8 +102,8 @@ export async function updateChannelWebhook(
     const isFresh = patch.value.active === true || changed.url !== before.url
     const after = isFresh ? { ...changed, failuresInRow: 0, disabled: null } : changed
     await tx.channelWebhooks.replace(after)
-    if (before.disabled && isFresh) await tx.deliveries.resume(before.lane, before.disabled.untilMs, nowMs)
-    if (before.active && !after.active) await tx.deliveries.giveUp(before.lane, 'the webhook was deactivated', nowMs)
+    if (before.disabled && isFresh) await tx.deliveries.resume(before.slot, before.disabled.untilMs, nowMs)
+    if (before.active && !after.active) await tx.deliveries.giveUp(before.slot, 'the webhook was deactivated', nowMs)
     const states = { before: rulesOf(before), after: rulesOf(after) }
     await recordChange(tx, actor, nowMs, after, { verb: 'updated', ...states })
     return ok(toChannelWebhookRecord(after, nowMs))
@@ -120,7 +120,7 @@ export function deleteChannelWebhook(ctx: Context, actor: Actor, id: string): Ch
       const how = 'deactivate it first (PATCH with "active": false)'
       return err(refusal('webhook_active', `The webhook "${webhook.name}" is active: ${how}`))
     }
-    await tx.webhooks.delete(webhook.lane)
+    await tx.webhooks.delete(webhook.slot)
     await recordChange(tx, actor, nowMs, webhook, { verb: 'deleted', before: rulesOf(webhook) })
     return ok(true)
   })
@@ -137,7 +137,7 @@ export async function listChannelWebhooks(
   const page = await channelPage(ctx, {
     scope: { list: 'live_webhooks', filters: { accountId } },
     ...read.value,
-    keyOf: (row: LiveWebhook) => [row.createdAtMs, row.id],
+    keyOf: (row: ChannelWebhook) => [row.createdAtMs, row.id],
     read: (position, limit) => ctx.store.read.channelWebhooks.page({ accountId, limit, ...newestAfter(position) }),
   })
   const nowMs = ctx.clock.now()
@@ -145,14 +145,14 @@ export async function listChannelWebhooks(
   return ok({ ...page.value, data: page.value.data.map((row) => toChannelWebhookRecord(row, nowMs, seesSecrets)) })
 }
 
-const find = async (ctx: Context, accountId: string, id: string): Promise<LiveWebhook | undefined> =>
+const find = async (ctx: Context, accountId: string, id: string): Promise<ChannelWebhook | undefined> =>
   isId(id) ? ctx.store.read.channelWebhooks.get(accountId, id) : undefined
 
 function recordChange(
   tx: Tx,
   actor: Actor,
   atMs: number,
-  { id, name }: Pick<LiveWebhook, 'id' | 'name'>,
+  { id, name }: Pick<ChannelWebhook, 'id' | 'name'>,
   change: { verb: string; before?: unknown; after?: unknown },
 ): Promise<void> {
   return auditChange(tx, actor, atMs, { type: 'webhook', id, name }, change)

@@ -65,7 +65,7 @@ export const ChannelWebhookRecord = Type.Object(
     createdAt: date(),
     updatedAt: date(),
   },
-  { $id: 'LiveWebhook', ...closed },
+  { $id: 'ChannelWebhook', ...closed },
 )
 export type ChannelWebhookRecord = Static<typeof ChannelWebhookRecord>
 

@@ -12,7 +12,7 @@ import { sendAtOnce } from './transfer.ts'
 const SAMPLE = Buffer.from(Array.from({ length: 200_000 }, (_, at) => at * 7 + (at >> 8)))
 /** The first part goes out at once, so that the proof covers the boundary to what Node sends. */
 const PART_BYTES = 70_001
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 
 /**
  * The addon, if it is built and works with this Node and this kernel: two answers on one loopback connection must
@@ -68,7 +68,7 @@ function serverOf(sendfile: Sendfile, file: number): Server {
 }
 
 async function fetched(port: number, agent: Agent): Promise<Buffer> {
-  const request = get({ host: '127.0.0.1', port, agent, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const request = get({ host: '127.0.0.1', port, agent, signal: AbortSignal.timeout(TIMEOUT_MS) })
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
   return buffer(answer)
 }

@@ -42,7 +42,7 @@ const SCHEMAS = {
 /** Everything under `/api/publish_token` and `/api/subscribe_token`, on the v1 and v2 update paths. */
 export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   for (const kind of ['publish', 'subscribe'] as const) {
-    lifeCycle(app, ctx, peerOf, kind)
+    lifecycleRoutes(app, ctx, peerOf, kind)
     lists(app, ctx, kind)
     boundIps(app, ctx, peerOf, kind)
   }
@@ -50,7 +50,7 @@ export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf):
   subscribeOnly(app, ctx, peerOf)
 }
 
-function lifeCycle(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
+function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
   const base = `/api/${kind}_token`
   const { create, update, record } = SCHEMAS[kind]
   const tag = `${kind} tokens`

@@ -30,13 +30,13 @@ const TAG = 'webhooks'
 
 /** Everything under `/api/webhooks`. */
 export function webhookRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Mac): void {
-  lifeCycle(app, ctx, peerOf)
+  lifecycleRoutes(app, ctx, peerOf)
   list(app, ctx)
   test(app, ctx, peerOf)
   deliveries(app, ctx, peerOf, sign)
 }
 
-function lifeCycle(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const { CreateWebhook, UpdateWebhook, WebhookRecord: data } = schema
   app.post('/api/webhooks', document(TAG, 'Create a webhook', { body: CreateWebhook, data }), async (request, reply) =>
     sendResult(reply, await createWebhook(ctx, actorOf(request, peerOf), request.body)),

@@ -66,9 +66,9 @@ class Tap {
   }
 
   video(codec: VideoTrack['codec'], frame: AssembledFrame, wallMs: number): void {
-    const { picture } = frame
-    if (picture !== null && this.#isNew(picture)) {
-      const { width, height, config } = picture
+    const { format } = frame
+    if (format !== null && this.#isNew(format)) {
+      const { width, height, config } = format
       this.#video = { kind: 'video', codec, width, height, config }
       this.#notify()
     } else if (this.#video === null && frame.key) {

@@ -55,7 +55,7 @@ describe('transport-wide feedback', () => {
     )
   })
 
-  it('tells of packets out of order, and of one that came after it was called lost', () => {
+  it('reports packets out of order, and of one that came after it was called lost', () => {
     const feedback = new TransportFeedback()
     for (const [sequence, us] of [
       [65535, 1000],
