@@ -253,6 +253,26 @@ describe('a node', () => {
     expect((await runsOf(engineId))[0]).toMatchObject({ stop: { type: 'timeout' } })
   })
 
+  test('stops and starts the other engines when one of them cannot be stopped', async () => {
+    const { channelId, engineId, transcoder, settle } = await started()
+    const other = await makeChannel()
+    transcoder.whileKilling = (id) => (id === engineId ? Promise.reject(new Error('stuck')) : Promise.resolve())
+    await stopChannel(app.ctx, actor, channelId)
+    await startChannel(app.ctx, actor, other.channelId)
+    await settle()
+    expect([(await engineOf(engineId))?.status, (await engineOf(other.engineId))?.status]).toEqual([
+      'stopping',
+      'starting',
+    ])
+    transcoder.whileKilling = () => Promise.resolve()
+    await stopChannel(app.ctx, actor, other.channelId)
+    await settle()
+    expect([(await engineOf(engineId))?.status, (await engineOf(other.engineId))?.status]).toEqual([
+      'stopped',
+      'stopped',
+    ])
+  })
+
   test('closes the run of an engine that was deleted in error', async () => {
     const { engineId, report, settle, transcoder } = await started()
     await report({ kind: 'ready' })

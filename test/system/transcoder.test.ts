@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -241,4 +242,17 @@ test('a dropped and restored rendition continues with the numbers of the others,
   expect(await playlist(0)).toContain(`#EXT-X-MEDIA-SEQUENCE:${await numberIn(0)}\n`)
   expect(await playlist(1)).toMatch(/^0_\d+\.m4s[^]*^1_\d+\.m4s[^]*^2_\d+\.m4s/m)
   expect(events.filter((kind) => kind === 'died' || kind === 'sourceLost')).toEqual([])
+})
+
+test('an engine that is killed while its folders are being made leaves none, also when it is started again at once', async () => {
+  const video = Array.from({ length: 40 }, (_, n) => ({ ...LADDER.video[0], id: `re_${n}` }) as (typeof LADDER.video)[0])
+  const ladder = { ...LADDER, video }
+  for (let round = 0; round < 10; round += 1) {
+    launch('en_3', { kind: 'push', ingestId: 'in_3' }, ladder)
+    const killed = transcoder.kill('en_3')
+    launch('en_3', { kind: 'push', ingestId: 'in_3' }, ladder)
+    await killed
+    await transcoder.kill('en_3')
+    expect(existsSync(transcoder.folderOf('en_3'))).toBe(false)
+  }
 })

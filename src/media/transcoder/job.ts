@@ -84,7 +84,11 @@ export class RunningTranscode {
   }
 
   async start(): Promise<void> {
-    for (const folder of this.#allFolders()) await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (this.#stopping.signal.aborted) return
+    const made = this.#makeFolders()
+    // A job that stops waits for its folders, so that it can remove all of them.
+    this.#work = made.catch(() => undefined)
+    await made
     if (this.#stopping.signal.aborted) return
     const { source } = this.#job
     this.#notify({ kind: 'ready' })
@@ -203,6 +207,10 @@ export class RunningTranscode {
   }
 
   #folderOf = (index: number): string => join(this.#folder, String(index))
+
+  async #makeFolders(): Promise<void> {
+    for (const folder of this.#allFolders()) await mkdir(folder, { recursive: true, mode: 0o700 })
+  }
 
   #allFolders(): string[] {
     return [...this.#job.ladder.video.keys()].map(this.#folderOf)

@@ -48,8 +48,17 @@ export function createTranscoder(options: TranscoderOptions): FfmpegTranscoder {
     const job = jobs.get(engineId)
     jobs.delete(engineId)
     if (!keepFolder) launches.restartNumbers(engineId)
-    if (job) stopping.set(engineId, job.stop(keepFolder))
+    if (job) stopping.set(engineId, stop(engineId, job, keepFolder))
     await stopping.get(engineId)
+  }
+
+  /** Never rejects: a folder that could not be removed must not keep the node from its other engines. */
+  async function stop(engineId: string, job: RunningTranscode, keepFolder: boolean): Promise<void> {
+    try {
+      await job.stop(keepFolder)
+    } catch (error) {
+      log.warn({ engine: engineId, err: error }, 'the files of an engine could not be removed')
+    }
     stopping.delete(engineId)
   }
 

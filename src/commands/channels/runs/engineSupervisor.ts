@@ -89,17 +89,22 @@ export class EngineSupervisor {
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
-    this.#queue = this.#queue.then(work).catch((error: unknown) => {
-      this.#ctx.log.warn({ err: error }, 'engines could not be reconciled; trying again')
-    })
+    this.#queue = this.#queue.then(work).catch((error: unknown) => this.#warnOf(error))
     return this.#queue
   }
 
   async #look(): Promise<void> {
     const supervised = await this.#supervised()
     this.#census = censusOf(supervised.filter(({ state }) => state.node === this.#options.node))
-    for (const one of supervised) await this.#reconcileOne(one)
+    for (const one of supervised) {
+      // An engine that fails is tried again at the next reconciliation, and the others do not wait for it.
+      await this.#reconcileOne(one).catch((error: unknown) => this.#warnOf(error, one.state.engineId))
+    }
     await this.#timeOut(supervised)
+  }
+
+  #warnOf(error: unknown, engineId?: string): void {
+    this.#ctx.log.warn({ engine: engineId, err: error }, 'engines could not be reconciled; trying again')
   }
 
   async #supervised(): Promise<SupervisedEngine[]> {
