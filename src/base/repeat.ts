@@ -21,13 +21,13 @@ export interface Repetition {
   stop(): Promise<void>
 }
 
-/** One round. `done`: no other is to follow. `signal` is aborted when the repetition is to end. */
+/** One round. It returns `done` to end the repetition. `signal` is aborted when the repetition has to end. */
 export type Round = (signal: AbortSignal) => Promise<'done' | void>
 
 /**
- * Does `round` again and again, never two at once and never without a pause between two. A round that fails is followed by
- * the next one all the same: work that stops for one failure would be noticed only when the disk is full. The log has one
- * line for a failure, however often it repeats, and one line when the work succeeds again.
+ * Runs `round` repeatedly: one at a time, with a pause after each. A failed round does not end the repetition, because
+ * nobody would notice stopped work before the disk is full. The log gets one line for a failure that repeats, and one line
+ * when the work succeeds again.
  */
 export function repeat(options: RepeatOptions, round: Round): Repetition {
   const stopping = new AbortController()

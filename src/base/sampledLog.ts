@@ -1,6 +1,6 @@
+import { Allowance } from './allowance.ts'
 import type { Clock } from './clock.ts'
 import type { Fields, Logger } from './log.ts'
-import { Throttle } from './throttle.ts'
 
 /**
  * A logger for lines that remote clients cause. It writes a limited number per minute, at once or spread out, so
@@ -12,13 +12,13 @@ export class SampledLog implements Logger {
   leftOut = 0
   readonly #log: Logger
   readonly #clock: Clock
-  readonly #throttle: Throttle
+  readonly #allowance: Allowance
   #unreported = 0
 
   constructor(log: Logger, clock: Clock, perMinute: number) {
     this.#log = log
     this.#clock = clock
-    this.#throttle = new Throttle(perMinute, 1)
+    this.#allowance = new Allowance({ burst: perMinute, perSecond: perMinute / 60 })
   }
 
   debug(fields: Fields, message: string): void {
@@ -51,7 +51,7 @@ export class SampledLog implements Logger {
   }
 
   #write(level: 'debug' | 'info' | 'warn', fields: Fields, message: string): void {
-    if (this.#throttle.take('', this.#clock.monotonic()) > 0) {
+    if (!this.#allowance.take(this.#clock.monotonic())) {
       this.leftOut += 1
       this.#unreported += 1
       return

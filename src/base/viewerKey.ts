@@ -38,7 +38,7 @@ export function refuseViewerKey(text: string): string | null {
   if (!isPem(text)) {
     return text.length < SECRET_MIN ? `must be at least ${SECRET_MIN} characters, or an RSA public key in PEM` : null
   }
-  if (/PRIVATE KEY/.test(text)) return 'must be the public key of the pair: a private key belongs to whoever signs'
+  if (/PRIVATE KEY/.test(text)) return 'must be the public key of the pair: only the signer keeps the private key'
   const key = readPublicKey(text)
   if (key?.asymmetricKeyType !== 'rsa') return 'must be an RSA public key in PEM'
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0

@@ -17,7 +17,7 @@ import type { SessionRegistry } from '../media/sessionRegistry.ts'
 import type { AccessRecorder } from '../services/accessRecorder.ts'
 import type { LastUses } from '../services/lastUses.ts'
 
-/** Which streams are on the air. Answers undefined for a stream that nobody publishes. */
+/** Which streams are on the air. Undefined: the stream has no publisher. */
 export type StreamsOnAir = (accountId: string, streamName: string) => { readonly secured: boolean } | undefined
 
 /**

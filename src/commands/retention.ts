@@ -42,7 +42,7 @@ export async function pruneRecords(ctx: Context, keep: Retention): Promise<numbe
   return deleted
 }
 
-/** In small transactions, so that nobody waits for them; what is left after the last batch is done next time. */
+/** In small transactions, so that others do not wait for long; what is left after the last batch is done next time. */
 async function inBatches(ctx: Context, prune: (tx: Tx) => Promise<number>): Promise<number> {
   let deleted = 0
   for (let batch = 0; batch < BATCHES_MAX; batch++) {

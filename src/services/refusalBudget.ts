@@ -1,3 +1,4 @@
+import { Allowance } from '../base/allowance.ts'
 import { Throttle } from '../base/throttle.ts'
 import { addressKey } from '../core/access/address.ts'
 import type { AccessLogRow } from '../store/store.ts'
@@ -18,12 +19,12 @@ const KEYS_MAX = 20_000
 export class RefusalBudget {
   readonly #ofAddress: Throttle
   readonly #ofAccount: Throttle
-  readonly #ofAll: Throttle
+  readonly #ofAll: Allowance
 
   constructor({ rowsPerMinute, totalRowsPerMinute }: BudgetOptions) {
     this.#ofAddress = new Throttle(Math.max(1, rowsPerMinute * ADDRESS_SHARE), KEYS_MAX)
     this.#ofAccount = new Throttle(rowsPerMinute, KEYS_MAX)
-    this.#ofAll = new Throttle(totalRowsPerMinute, 1)
+    this.#ofAll = new Allowance({ burst: totalRowsPerMinute, perSecond: totalRowsPerMinute / 60 })
   }
 
   /** Takes one row from the budgets. Null: allowed; else the budget that is exhausted. */
@@ -31,7 +32,7 @@ export class RefusalBudget {
     const key = `${accountId} ${addressKey({ family: address.includes(':') ? 6 : 4, text: address })}`
     if (this.#ofAddress.take(key, nowMs) > 0) return 'address_budget'
     if (this.#ofAccount.take(accountId, nowMs) > 0) return 'account_budget'
-    return this.#ofAll.take('', nowMs) > 0 ? 'total_budget' : null
+    return this.#ofAll.take(nowMs) ? null : 'total_budget'
   }
 }
 

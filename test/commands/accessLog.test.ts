@@ -8,6 +8,7 @@ import { type AccessLogRow, type Store, StoreUnavailable } from '../../src/store
 import { newAccount, quiet } from '../conformance/store.samples.ts'
 import { newPlace, type Place } from '../support/place.ts'
 import { postgresUrl } from '../support/postgres.ts'
+import { passingStore } from '../support/passingStore.ts'
 
 const MINUTE_MS = 60_000
 
@@ -171,7 +172,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
     it('writes a batch with an unknown result again, and never adds its counts twice', async () => {
       let isLost = true
       const silentStore: Store = {
-        ...passing(store),
+        ...passingStore(store),
         async transaction(work) {
           const done = await store.transaction(work)
           if (isLost) throw new StoreUnavailable('the connection was lost after the commit')
@@ -193,7 +194,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       let isDown = true
       const log = recorder({
         store: {
-          ...passing(store),
+          ...passingStore(store),
           transaction: (work) => (isDown ? Promise.reject(new StoreUnavailable('gone')) : store.transaction(work)),
         },
         bufferRows: 10,
@@ -213,7 +214,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
       let tries = 0
       const log = recorder({
         store: {
-          ...passing(store),
+          ...passingStore(store),
           transaction(work) {
             tries += 1
             return isFull ? Promise.reject(new StoreUnavailable('full', { isDiskFull: true })) : store.transaction(work)
@@ -237,7 +238,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
 
     it('writes nothing on a nearly full disk, deletes old rows, and resumes when there is room', async () => {
       let freeBytes = 500e6
-      const disk = { ...passing(store), diskSpace: async () => ({ freeBytes, totalBytes: 100e9 }) }
+      const disk = { ...passingStore(store), diskSpace: async () => ({ freeBytes, totalBytes: 100e9 }) }
       const log = recorder({ store: disk, minFreeMegabytes: 1000 })
       const days = (count: number) => count * 86_400_000
       const old = [0.5, 2, 3].map((age) => ({ ...noted(), id: `old-${age}`, atMs: clock.now() - days(age) }))
@@ -261,7 +262,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('the access log on %s', (engine
     it('treats a small disk as nearly full only when a twentieth of it is left', async () => {
       let freeBytes = 60e6
       const log = recorder({
-        store: { ...passing(store), diskSpace: async () => ({ freeBytes, totalBytes: 1e9 }) },
+        store: { ...passingStore(store), diskSpace: async () => ({ freeBytes, totalBytes: 1e9 }) },
         minFreeMegabytes: 1000,
       })
       await log.reconcile()
@@ -283,16 +284,3 @@ const silent: Logger = {
   error: () => undefined,
   child: () => silent,
 }
-
-const passing = (store: Store): Store => ({
-  read: store.read,
-  transaction: (work) => store.transaction(work),
-  watch: (listener) => store.watch(listener),
-  changedRemotely: () => store.changedRemotely(),
-  changesSince: (cursor) => store.changesSince(cursor),
-  diskSpace: () => store.diskSpace(),
-  ping: () => store.ping(),
-  time: () => store.time(),
-  connections: () => store.connections(),
-  close: () => store.close(),
-})

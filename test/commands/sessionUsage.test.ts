@@ -16,6 +16,7 @@ import {
   view,
 } from '../support/testNode.ts'
 import { newPlace, type Place } from '../support/place.ts'
+import { passingStore } from '../support/passingStore.ts'
 
 const HOUR_MS = 3_600_000
 const DAY = '2026-03-01'
@@ -221,7 +222,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('bytes on %s', (engine) => {
 /** Writes the counts, but never learns that the write succeeded. */
 async function withoutAnswer({ ctx }: TestNode): Promise<void> {
   const silent: Store = {
-    ...wrapped(ctx.store),
+    ...passingStore(ctx.store),
     async transaction(work) {
       await ctx.store.transaction(work)
       throw new StoreUnavailable('the connection was lost after the commit')
@@ -234,19 +235,6 @@ async function withoutAnswer({ ctx }: TestNode): Promise<void> {
     ),
   ).resolves.toBeTypeOf('string')
 }
-
-const wrapped = (store: Store): Store => ({
-  transaction: (work) => store.transaction(work),
-  read: store.read,
-  watch: (listener) => store.watch(listener),
-  changedRemotely: () => store.changedRemotely(),
-  changesSince: (cursor) => store.changesSince(cursor),
-  diskSpace: () => store.diskSpace(),
-  ping: () => store.ping(),
-  time: () => store.time(),
-  connections: () => store.connections(),
-  close: () => store.close(),
-})
 
 async function sumOfSessions({ ctx }: TestNode, ids: readonly string[]) {
   await writeBytes(ctx)

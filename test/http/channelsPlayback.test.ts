@@ -273,7 +273,7 @@ describe('viewer tokens', () => {
     const isRequired = async () => (await live.made('GET', `/distributions/${stage.id}`)).security.tokenRequired
     const [{ id }] = await live.made('GET', keys)
     const last = await live.v2('DELETE', `${keys}/${id}`)
-    expect([last.status, warningOf(last)]).toEqual([204, expect.stringMatching(/^This was the last key: nobody can/)])
+    expect([last.status, warningOf(last)]).toEqual([204, expect.stringMatching(/^This was the last key: no viewer is/)])
     // Another edit does not open it either.
     await change(stage, { name: 'edited', security: { rewriteSegmentUrls: true } })
     expect([await codeOf(path), await codeOf(segment), await isRequired()]).toEqual([

@@ -245,7 +245,10 @@ test('a dropped and restored rendition continues with the numbers of the others,
 })
 
 test('an engine that is killed while its folders are being made leaves none, also when it is started again at once', async () => {
-  const video = Array.from({ length: 40 }, (_, n) => ({ ...LADDER.video[0], id: `re_${n}` }) as (typeof LADDER.video)[0])
+  const video = Array.from(
+    { length: 40 },
+    (_, n) => ({ ...LADDER.video[0], id: `re_${n}` }) as (typeof LADDER.video)[0],
+  )
   const ladder = { ...LADDER, video }
   for (let round = 0; round < 10; round += 1) {
     launch('en_3', { kind: 'push', ingestId: 'in_3' }, ladder)

@@ -210,7 +210,7 @@ function record(
   const { credential } = request
   const holder = credential.kind === 'token' || credential.kind === 'selfSigned' ? credential.token : undefined
   const accountId = request.accountId ?? holder?.accountId
-  // A publisher whose token is unknown belongs to nobody's log.
+  // An unknown token names no account, so there is no log to write to.
   if (accountId === undefined) return
   const noted: Noted = {
     accountId,

@@ -14,7 +14,7 @@ export function authenticateFromMemory(ctx: Pick<Context, 'cache'>, presented: s
   return found === 'unknown' ? null : found
 }
 
-/** Whose Basic credential is this? Undefined when nobody's. It is looked up each time, so a deleted one is refused at once. */
+/** The owner of a Basic credential, or undefined. Every call reads the store, so a deleted credential is refused at once. */
 export async function authenticateCredential(
   ctx: Pick<Context, 'store'>,
   key: string,

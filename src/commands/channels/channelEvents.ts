@@ -12,7 +12,7 @@ import type { EventEntry } from '../../core/channels/webhooks/schema.ts'
 import type { ChannelEvent } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { type KeysetPage, newestAfter } from '../pages.ts'
-import { type ChannelResult, channelPage } from './shared.ts'
+import { type ChannelResult, channelPage } from './channelCommand.ts'
 
 interface EventFilters {
   startDate: number

@@ -18,7 +18,7 @@ import {
   newId,
   auditChange,
   withChannel,
-} from './shared.ts'
+} from './channelCommand.ts'
 
 /** Creates a channel with everything in its body. If any part is invalid, nothing is written. */
 export async function createChannel(

@@ -2,7 +2,7 @@ import type { NewKey } from '../../core/channels/distribution.ts'
 import type { Distribution } from '../../core/channels/types.ts'
 import type { DistributionKey } from '../../store/store.ts'
 import type { Context } from '../context.ts'
-import { newId } from './shared.ts'
+import { newId } from './channelCommand.ts'
 
 const KEY_CONTEXT = 'distribution:key'
 

@@ -24,7 +24,7 @@ import {
   room,
   withChannel,
   withPart,
-} from './shared.ts'
+} from './channelCommand.ts'
 
 interface Made {
   distribution: Distribution

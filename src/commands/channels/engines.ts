@@ -26,7 +26,7 @@ import {
   room,
   withChannel,
   withPart,
-} from './shared.ts'
+} from './channelCommand.ts'
 
 /** Creates an engine of a channel, stopped. */
 export async function createEngine(

@@ -7,7 +7,7 @@ import { readChannel } from './channels.ts'
 import { listDistributions } from './distributions.ts'
 import { listEngines } from './engines.ts'
 import { listIngests } from './ingests.ts'
-import type { ChannelResult, ChannelReader } from './shared.ts'
+import type { ChannelResult, ChannelReader } from './channelCommand.ts'
 
 type Kind = (typeof INCLUDABLE)[number]
 

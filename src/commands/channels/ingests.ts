@@ -19,7 +19,7 @@ import {
   room,
   withChannel,
   withPart,
-} from './shared.ts'
+} from './channelCommand.ts'
 
 const SECRET_CONTEXT = 'ingest:secret'
 /** 128 bits, as 32 characters that every encoder accepts. */

@@ -9,7 +9,7 @@ import type { Actor, Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { newKey } from './distributionKey.ts'
 import { distributionPart, objectOf } from './distributions.ts'
-import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './shared.ts'
+import { type ChannelResult, checked, isId, auditChange, shortPage, withPart } from './channelCommand.ts'
 
 /** Adds a key that verifies viewers' tokens. The first key closes the distribution to viewers without a token. */
 export async function createKey(ctx: Context, actor: Actor, id: string, body: unknown): ChannelResult<KeyRecord> {
@@ -73,7 +73,7 @@ export interface KeysDeleted {
 }
 
 const STAYS_CLOSED =
-  'This was the last key: nobody can watch until a key is added; DELETE of security/keys opens the distribution to all'
+  'This was the last key: no viewer is admitted until you add a key; DELETE of security/keys opens the distribution to all'
 const IS_OPEN = 'This distribution has no key: everybody can watch it without a token'
 
 /**

@@ -13,7 +13,7 @@ import type { AbrLadder } from '../../core/channels/types.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Actor, Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
-import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './shared.ts'
+import { type ChannelResult, checked, isId, newId, auditChange, shortPage } from './channelCommand.ts'
 
 /** Bounds the list, because Sluice reads all of it. */
 const LADDERS_MAX = 100

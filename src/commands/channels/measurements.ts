@@ -13,7 +13,7 @@ import { type KeysetPage, newestAfter } from '../pages.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
 import type { Measured } from '../../services/measured.ts'
 import { INGEST_PROTOCOLS } from './monitoring.ts'
-import { type ChannelResult, checked, isId, channelPage } from './shared.ts'
+import { type ChannelResult, checked, isId, channelPage } from './channelCommand.ts'
 
 // Only the node with the encoder or the engine has these measurements. Every other node refuses, and names that node.
 

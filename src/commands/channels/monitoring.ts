@@ -4,7 +4,7 @@ import type { ChannelMonitoring } from '../../core/channels/monitoringSchema.ts'
 import type { IngestType } from '../../core/channels/types.ts'
 import type { Context } from '../context.ts'
 import type { Viewers } from '../../services/viewers.ts'
-import { type ChannelResult, isId } from './shared.ts'
+import { type ChannelResult, isId } from './channelCommand.ts'
 
 export const INGEST_PROTOCOLS: Readonly<Record<IngestType, 'rtmp' | 'srt'>> = {
   'rtmp-push': 'rtmp',

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { isId } from './shared.ts'
+import { isId } from './channelCommand.ts'
 
 export type Recorded = 'channel' | 'engine' | 'distribution'
 

@@ -2,7 +2,7 @@ import { viewerKey } from '../../base/viewerKey.ts'
 import { compilePlayback, type PlaybackRules } from '../../core/channels/playback.ts'
 import type { Context } from '../context.ts'
 import { openKey } from './distributionKey.ts'
-import { isId } from './shared.ts'
+import { isId } from './channelCommand.ts'
 
 type Verify = PlaybackRules['keys'][number]['verify']
 

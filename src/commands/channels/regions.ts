@@ -4,7 +4,7 @@ import { readPlainQuery } from '../../core/channels/listQuery.ts'
 import { toRegionRecord } from '../../core/channels/region.ts'
 import type { Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
-import { type ChannelResult, shortPage } from './shared.ts'
+import { type ChannelResult, shortPage } from './channelCommand.ts'
 
 type Region = ReturnType<typeof toRegionRecord>
 

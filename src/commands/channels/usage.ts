@@ -19,7 +19,7 @@ import type { ServedQuery, ServedSum } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import type { KeysetPage } from '../pages.ts'
 import { isOnRecord } from './onRecord.ts'
-import { type ChannelResult, channelPage } from './shared.ts'
+import { type ChannelResult, channelPage } from './channelCommand.ts'
 
 /** What a report sums: served bytes, or minutes of media. */
 export interface Subject {

@@ -5,7 +5,7 @@ import type { Actor, Context } from '../context.ts'
 import { auditView } from './auditView.ts'
 import { changeToken } from './changeToken.ts'
 
-/** Deletes a token with its bindings and revocations. From the answer on it admits nobody. */
+/** Deletes a token with its bindings and revocations. After the answer it admits no client. */
 export function deleteToken(ctx: Context, actor: Actor, kind: TokenKind, id: number): Promise<Result<true, Failure>> {
   return changeToken(ctx, actor, { kind, id }, async ({ before, tx }) => {
     await tx.tokens.delete(before)

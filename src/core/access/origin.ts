@@ -106,7 +106,7 @@ function finish(rule: Omit<OriginRule, 'text'>): Result<OriginRule, string> {
   const { scheme, host, subdomains } = rule
   const port = scheme !== null && rule.port === DEFAULT_PORT[scheme] ? null : rule.port
   const text = `${scheme === null ? '' : `${scheme}://`}${subdomains ? '*.' : ''}${host}${port === null ? '' : `:${port}`}`
-  if (text === 'null') return err(`the null origin of sandboxed pages names nobody, so it cannot be allowed; ${FORM}`)
+  if (text === 'null') return err(`the null origin of sandboxed pages names no site, so it cannot be allowed; ${FORM}`)
   return text.length <= MAX_LENGTH ? ok({ ...rule, text }) : err(`is longer than ${MAX_LENGTH} characters after IDNA`)
 }
 

@@ -7,7 +7,7 @@ import type { Run, RunQuery } from '../../../store/store.ts'
 import type { Context } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
 import { isOnRecord } from '../onRecord.ts'
-import { type ChannelResult, channelPage } from '../shared.ts'
+import { type ChannelResult, channelPage } from '../channelCommand.ts'
 
 type RunPage = KeysetPage<RunRecord>
 

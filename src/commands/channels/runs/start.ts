@@ -6,7 +6,7 @@ import type { AbrLadder, Channel, Engine } from '../../../core/channels/types.ts
 import type { Tx } from '../../../store/store.ts'
 import { type Actor, audit, type Context } from '../../context.ts'
 import { ladderOf } from '../ladders.ts'
-import { type ChannelResult, isId, withChannel, withPart } from '../shared.ts'
+import { type ChannelResult, isId, withChannel, withPart } from '../channelCommand.ts'
 import type { EncodingLoad } from '../../../services/encodingLoad.ts'
 import { stepEngine } from './step.ts'
 

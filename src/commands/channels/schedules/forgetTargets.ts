@@ -1,7 +1,7 @@
 import { withoutTarget } from '../../../core/channels/schedules/targets.ts'
 import type { Scheduler, Tx } from '../../../store/store.ts'
 import type { Actor } from '../../context.ts'
-import { auditChange } from '../shared.ts'
+import { auditChange } from '../channelCommand.ts'
 import { emitSchedulerEvent } from './occurrences.ts'
 
 /**

@@ -15,7 +15,7 @@ import type { SchedulerRecord } from '../../../core/channels/schedules/schema.ts
 import type { Scheduler, SchedulerSort, SkippedOccurrence, Tx } from '../../../store/store.ts'
 import type { Actor, Context } from '../../context.ts'
 import type { KeysetPage } from '../../pages.ts'
-import { type ChannelResult, checked, isId, channelPage, newId, auditChange } from '../shared.ts'
+import { type ChannelResult, checked, isId, channelPage, newId, auditChange } from '../channelCommand.ts'
 import { beginOccurrence, endOccurrence, nothingToBegin, emitSchedulerEvent } from './occurrences.ts'
 
 const SCHEDULERS_MAX = 1000

@@ -7,7 +7,7 @@ import type { LogEntry } from '../../../core/channels/webhooks/schema.ts'
 import type { LoggedAttempt } from '../../../store/store.ts'
 import type { Context } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
-import { type ChannelResult, isId, channelPage } from '../shared.ts'
+import { type ChannelResult, isId, channelPage } from '../channelCommand.ts'
 
 interface LogFilters {
   startDate: number

@@ -6,7 +6,7 @@ import { readChannelWebhookTest } from '../../../core/channels/webhooks/rules.ts
 import type { SentEntry } from '../../../core/channels/webhooks/schema.ts'
 import type { Delivery, ChannelWebhook, Tx } from '../../../store/store.ts'
 import { type Actor, audit, type Context } from '../../context.ts'
-import { type ChannelResult, checked, isId } from '../shared.ts'
+import { type ChannelResult, checked, isId } from '../channelCommand.ts'
 
 /** Manual sends: once, and also while the webhook is paused or inactive. */
 

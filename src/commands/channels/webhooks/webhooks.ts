@@ -11,7 +11,15 @@ import type { ChannelWebhookRecord } from '../../../core/channels/webhooks/schem
 import type { ChannelWebhook, Tx } from '../../../store/store.ts'
 import type { Actor, Context } from '../../context.ts'
 import { type KeysetPage, newestAfter } from '../../pages.ts'
-import { type ChannelResult, checked, isId, channelPage, newId, type ChannelReader, auditChange } from '../shared.ts'
+import {
+  type ChannelResult,
+  checked,
+  isId,
+  channelPage,
+  newId,
+  type ChannelReader,
+  auditChange,
+} from '../channelCommand.ts'
 import { newWebhookSecret, openWebhookSecret } from '../../webhooks/webhooks.ts'
 
 /** Bounds the webhooks of an account, because Sluice matches every event against each of them. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateCredential } from '../../../commands/accounts/authenticate.ts'
 import type { Actor, Context } from '../../../commands/context.ts'
-import type { ChannelReader } from '../../../commands/channels/shared.ts'
+import type { ChannelReader } from '../../../commands/channels/channelCommand.ts'
 import { refusal } from '../../../core/channels/errors.ts'
 import { type RequestLimits, sayRetryAfter } from '../limits.ts'
 import type { PeerOf } from '../peer.ts'

@@ -92,10 +92,10 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
       return sendData(reply, await readKey(ctx, ownerOf(request), distributionId, keyId))
     },
   )
-  const deleteOne = 'Delete a key; without the last one nobody can watch until there is another'
+  const deleteOne = 'Delete a key; after the last one no viewer is admitted until you add another'
   app.delete<KeyById>(
     `${path}/:keyId`,
-    describe(TAG, deleteOne, { warns: 'It was the last key: nobody can watch.' }),
+    describe(TAG, deleteOne, { warns: 'It was the last key: no viewer is admitted.' }),
     async (request, reply) => {
       const { distributionId, keyId } = request.params
       return sendWarned(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))

@@ -53,7 +53,9 @@ export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
   })
   app.post<ById>(
     `${PATH}/rotate-key`,
-    describe(TAG, 'Another stream key; whoever publishes with the old one is cut off', { answer: one(IngestRecord) }),
+    describe(TAG, 'Another stream key; an encoder that publishes with the old one is cut off', {
+      answer: one(IngestRecord),
+    }),
     async (request, reply) => sendData(reply, await rotateKey(ctx, actorOf(request), request.params.ingestId)),
   )
 }

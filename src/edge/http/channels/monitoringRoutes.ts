@@ -9,7 +9,7 @@ import {
 } from '../../../commands/channels/measurements.ts'
 import type { KeysetPage } from '../../../commands/pages.ts'
 import { monitorChannel } from '../../../commands/channels/monitoring.ts'
-import type { ChannelResult } from '../../../commands/channels/shared.ts'
+import type { ChannelResult } from '../../../commands/channels/channelCommand.ts'
 import { one, page } from '../../../core/channels/fields.ts'
 import * as schema from '../../../core/channels/monitoringSchema.ts'
 import type { ChannelsApi } from './parts.ts'

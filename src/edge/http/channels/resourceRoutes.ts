@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import type { ChannelReader, ChannelResult } from '../../../commands/channels/shared.ts'
+import type { ChannelReader, ChannelResult } from '../../../commands/channels/channelCommand.ts'
 import type { Actor } from '../../../commands/context.ts'
 import { one, page, pageQuery } from '../../../core/channels/fields.ts'
 import { readerOf } from './auth.ts'

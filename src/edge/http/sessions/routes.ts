@@ -55,7 +55,7 @@ const StopBody = Type.Object(
 )
 
 const StopData = Type.Object({
-  stoppingLevel: Type.Enum(['Account', 'Stream', 'None'], { description: '`None`: nobody was there to end.' }),
+  stoppingLevel: Type.Enum(['Account', 'Stream', 'None'], { description: '`None`: there was no session to end.' }),
 })
 
 const SessionQuery = Type.Object({

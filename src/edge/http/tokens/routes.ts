@@ -80,13 +80,13 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
   put(`/api/v2/${kind}_token/:tokenId`, false)
   app.delete<ById>(
     `${base}/:tokenId`,
-    document(tag, `Delete a ${kind} token; from the answer on it admits nobody`, { data: Type.Boolean() }),
+    document(tag, `Delete a ${kind} token; after the answer it admits no client`, { data: Type.Boolean() }),
     (request, reply) => withId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
 
 const NO_COUNTRIES =
-  'No country database is configured (geoip.database): an allow list of countries refuses everybody, a deny list nobody.'
+  'No country database is configured (geoip.database): an allow list of countries refuses every client, a deny list refuses none.'
 
 const hasCountryRules = (record: { allowedCountries: string[]; deniedCountries: string[] }): boolean =>
   record.allowedCountries.length + record.deniedCountries.length > 0

@@ -98,7 +98,7 @@ export class Publisher {
     const receiver = this.#receivers.get(header.ssrc) ?? this.#admit(packet, header, line)
     if (receiver === undefined) return
     line.layers.find(({ track }) => track === receiver.track)?.meter.add(packet.length)
-    // A packet without payload is a bandwidth probe. Its sequence number counts all the same.
+    // A packet without payload is a bandwidth probe. Its sequence number still counts.
     receiver.take(arrival, nowMs)
     this.#sendNack(receiver, nowMs)
   }

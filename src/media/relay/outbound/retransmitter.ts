@@ -1,6 +1,6 @@
 import { type FanoutTarget, headFor } from '../forward/fanout.ts'
 import type { RtpTrack } from '../forward/rtpTrack.ts'
-import { Allowance } from '../transport/allowance.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import type { RtpSender } from '../transport/rtpSender.ts'
 import { sequenceDistance } from '../wire/rtp.ts'
 import { ResendBudget } from './resendBudget.ts'

@@ -1,6 +1,6 @@
 import type { RtpTrack } from '../forward/rtpTrack.ts'
 import { chooseLayer, nextBitrate, type Source } from '../forward/source.ts'
-import { Allowance } from '../transport/allowance.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import type { WebRtcTransport } from '../transport/webRtcTransport.ts'
 import { roundTripOf } from '../wire/ntp.ts'
 import { type ReportBlock, type RtcpPacket, writeBye, writeSdes, writeSenderReport } from '../wire/rtcp.ts'

@@ -1,5 +1,5 @@
 import { looksLikeStun, parseBindingRequest, parseBindingSuccess } from '../wire/stun.ts'
-import { Allowance } from './allowance.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import { ufragOf } from './paths.ts'
 import type { Endpoint } from './socket.ts'
 import type { TransportTable } from './transportTable.ts'

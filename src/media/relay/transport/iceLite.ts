@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts'
 import { type BindingRequest, type BindingSuccess, bindingError, bindingSuccess, isAuthentic } from '../wire/stun.ts'
-import { Allowance } from './allowance.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import { Paths } from './paths.ts'
 import type { Endpoint } from './socket.ts'
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../../base/random.ts'
-import { Allowance } from './allowance.ts'
+import { Allowance } from '../../../base/allowance.ts'
 import { endpointKeyOf } from './transportTable.ts'
 import type { Endpoint } from './socket.ts'
 import { isTcp } from './tcp.ts'

@@ -4,7 +4,7 @@ import type { RtcpPacket } from '../wire/rtcp.ts'
 export interface TransportEvents {
   /** DTLS is done: media may flow. */
   connected(): void
-  /** Null: this peer sends no media. What it sends all the same is not even decrypted. */
+  /** Null: this peer sends no media. Media from it is dropped before decryption. */
   readonly rtp: ((packet: Buffer, index: number, nowMs: number) => void) | null
   rtcp(packets: readonly RtcpPacket[], nowMs: number): void
   /** The peer closed DTLS, or its certificate is not the one of its offer. */

@@ -50,7 +50,7 @@ export function chooseForViewer(media: OfferedMedia, wanted: WantedTrack): Chose
   const usable = served(media, 'view').filter(({ name }) => name === wanted.codec)
   if (wanted.codec !== 'h264') return usable[0] ?? null
   const sent = wanted.profileLevelId === null ? null : profileOf(wanted.profileLevelId)
-  // A decoder without a matching profile usually decodes the stream all the same, which is better than no video.
+  // A decoder without a matching profile usually still decodes the stream, which is better than no video.
   const rank = ({ codec }: ChosenCodec): number =>
     2 * (sent === null ? 0 : suits(profileOf(profileLevelId(codec)), sent)) + modeRank(codec)
   return usable.toSorted((a, b) => rank(a) - rank(b))[0] ?? null

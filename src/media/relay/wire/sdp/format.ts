@@ -41,7 +41,7 @@ export const modeOf = ({ fmtp }: OfferedCodec): string | null => fmtp.get('packe
 
 /**
  * Publishers may use mode 0 (single NAL units), which we read as well. Viewers get what publishers send, usually FU-A of mode 1.
- * An explicit 0 is believed. A viewer without the parameter, such as GStreamer with its usual caps, reads FU-A all the same; the
+ * An explicit 0 is believed. A viewer without the parameter, such as GStreamer with its usual caps, still reads FU-A; the
  * answer repeats its format as it is, as RFC 6184 section 8.2.2 demands.
  */
 const modeProblem = (codec: OfferedCodec, flow: Flow): SdpFormatProblem | null =>
