@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import fastify from 'fastify'
 import { expect, it } from 'vitest'
+import { collectOpenApi } from '../../src/edge/http/openapi.ts'
 import { runApp } from '../support/app.ts'
 
 const file = new URL('../../api/tokens.openapi.json', import.meta.url)
@@ -28,4 +30,25 @@ it('api/channels.openapi.json is what the server serves, and contains every sche
   const named = [...served.text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name ?? '')
   expect(Object.keys(served.json.components.schemas)).toEqual([...new Set(named)].sort((a, b) => (a < b ? -1 : 1)))
   expect(served.json.paths['/v2/channels'].get.security).toEqual([{ credential: [] }])
+})
+
+it('every operation has a name of its own for generated clients, across both documents', () => {
+  const names = ['tokens', 'channels'].flatMap((name) => {
+    const committed = readFileSync(new URL(`../../api/${name}.openapi.json`, import.meta.url), 'utf8')
+    const { paths } = JSON.parse(committed) as { paths: Record<string, Record<string, { operationId?: string }>> }
+    return Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
+  })
+  expect(names.length).toBeGreaterThan(100)
+  expect(names.filter((name, i) => name === undefined || names.indexOf(name) !== i)).toEqual([])
+  expect(names.filter((name) => !/^[a-z]+([A-Z][a-z0-9]*)+$/.test(name ?? ''))).toEqual([])
+})
+
+it('a described route without an operationId cannot be registered', async () => {
+  const app = fastify()
+  await collectOpenApi(app, '0')
+  const answer = (): string => ''
+  app.get('/plain', answer)
+  app.get('/named', { schema: { tags: ['things'], operationId: 'readThing' } }, answer)
+  expect(() => app.get('/unnamed', { schema: { tags: ['things'] } }, answer)).toThrow('GET /unnamed has no operationId')
+  await app.close()
 })

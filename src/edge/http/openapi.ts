@@ -7,6 +7,8 @@ import swagger from '@fastify/swagger'
 
 /** How a route describes itself. `data` gets the success envelope; `answer` is used unchanged. */
 export interface RouteText {
+  /** What generated clients call the operation: camelCase, verb first, unique in both documents. */
+  operationId: string
   body?: TSchema
   querystring?: TSchema
   data?: TSchema
@@ -38,6 +40,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
     schema: {
       tags: [tag],
       summary,
+      operationId: text.operationId,
       security: [{ apiSecret: [] }],
       ...(text.deprecated ? { deprecated: true } : {}),
       ...(text.body ? { body: text.body } : {}),
@@ -55,6 +58,7 @@ const WEBHOOK_SCHEMAS = [CreateWebhook, UpdateWebhook, WebhookRecord, WebhookTes
 
 /** Collects the routes that are registered after it into an OpenAPI 3.1 document. */
 export async function collectOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  refuseUnnamed(app)
   for (const schema of [...TOKEN_SCHEMAS, ...WEBHOOK_SCHEMAS]) app.addSchema(schema)
   await app.register(swagger, {
     openapi: {
@@ -81,5 +85,13 @@ export async function collectOpenApi(app: FastifyInstance, version: string): Pro
     refResolver: {
       buildLocalReference: (json, _base, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
     },
+  })
+}
+
+/** A described route needs a name for generated clients. The names of both documents differ (test/http/openapi.test.ts). */
+function refuseUnnamed(app: FastifyInstance): void {
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    if (schema?.tags !== undefined && !schema.operationId)
+      throw new Error(`${[method].flat().join()} ${url} has no operationId`)
   })
 }

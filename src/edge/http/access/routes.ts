@@ -15,7 +15,11 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
   const tag = 'access'
   app.post(
     '/api/access/check',
-    document(tag, 'What would this request get? Binds, counts and opens nothing', { body: CheckBody, data: CheckData }),
+    document(tag, 'What would this request get? Binds, counts and opens nothing', {
+      operationId: 'checkAccess',
+      body: CheckBody,
+      data: CheckData,
+    }),
     async (request, reply) => {
       const answer = await checkAccess(ctx, accountOf(request), request.body)
       return sendResult(reply, answer)
@@ -23,7 +27,11 @@ export function accessRoutes(app: FastifyInstance, ctx: Context, sign: Mac): voi
   )
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/access/log',
-    document(tag, 'Recorded decisions, newest first', { querystring: LogQuery, answer: LogAnswer }),
+    document(tag, 'Recorded decisions, newest first', {
+      operationId: 'listAccessLog',
+      querystring: LogQuery,
+      answer: LogAnswer,
+    }),
     async (request, reply) => {
       const page = await listAccessLog(ctx, sign, accountOf(request), request.query)
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)

@@ -29,6 +29,7 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
   app.get<Asked>(
     '/channels/:channelId/analytics/transcoding-minutes',
     describe(TAG, 'Minutes that the engines of a channel ran', {
+      operationId: 'readChannelTranscodingMinutes',
       querystring: schema.TranscodingQuery,
       answer: one(schema.Series),
     }),
@@ -44,11 +45,13 @@ export function channelUsageRoutes(app: FastifyInstance, api: ChannelsApi): void
 const REPORTS = {
   bytes: {
     name: 'bytes-transferred',
+    operation: 'Bytes',
     what: (kind: string) => `Bytes that a ${kind} served`,
     series: { channel: schema.ChannelBytesQuery, distribution: schema.DistributionBytesQuery },
   },
   minutes: {
     name: 'viewing-minutes',
+    operation: 'ViewingMinutes',
     what: (kind: string) => `Minutes of media that viewers of a ${kind} were served`,
     series: { channel: schema.ChannelViewingQuery, distribution: schema.DistributionViewingQuery },
   },
@@ -57,16 +60,22 @@ const REPORTS = {
 function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'], counted: Subject['counted']): void {
   const report = REPORTS[counted]
   const [path, what] = [`/${kind}s/:${kind}Id/analytics/${report.name}`, report.what(kind)]
+  const subject = `${kind === 'channel' ? 'Channel' : 'Distribution'}${report.operation}`
   const about = (request: FastifyRequest<Asked>) =>
     [ctx, ownerOf(request), { kind, id: request.params[`${kind}Id`] ?? '', counted }, request.query] as const
   app.get<Asked>(
     path,
-    describe(TAG, `${what}, by time`, { querystring: report.series[kind], answer: one(schema.Series) }),
+    describe(TAG, `${what}, by time`, {
+      operationId: `read${subject}`,
+      querystring: report.series[kind],
+      answer: one(schema.Series),
+    }),
     async (request, reply) => sendData(reply, await servedSeries(...about(request))),
   )
   app.get<Asked>(
     `${path}/countries`,
     describe(TAG, `${what}, by country, the most first`, {
+      operationId: `read${subject}ByCountry`,
       querystring: schema.SpanQuery,
       answer: one(schema.Countries),
     }),
@@ -75,6 +84,7 @@ function served(app: FastifyInstance, { ctx }: ChannelsApi, kind: Subject['kind'
   app.get<Asked>(
     `${path}/tracking-ids`,
     describe(TAG, `${what}, by the tracking id of the viewer's token`, {
+      operationId: `list${subject}ByTrackingId`,
       querystring: schema.TrackingQuery,
       answer: page(schema.Tracked),
     }),

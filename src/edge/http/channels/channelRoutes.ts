@@ -22,11 +22,13 @@ export function channelRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/channels',
     record: schema.ChannelRecord,
     list: {
+      operationId: 'listChannels',
       summary: 'List channels, newest first',
       query: schema.ChannelListQuery,
       command: ({ reader, query }) => listChannels(ctx, reader.accountId, query),
     },
     create: {
+      operationId: 'createChannel',
       summary: 'Create a channel, with ingests, engines and distributions',
       body: schema.CreateChannel,
       answer: one(schema.CreatedChannel),
@@ -35,7 +37,11 @@ export function channelRoutes(app: FastifyInstance, api: ChannelsApi): void {
   })
   app.get<ById>(
     PATH,
-    describe(TAG, 'Read a channel', { querystring: schema.ChannelQuery, answer: schema.ChannelWithIncluded }),
+    describe(TAG, 'Read a channel', {
+      operationId: 'readChannel',
+      querystring: schema.ChannelQuery,
+      answer: schema.ChannelWithIncluded,
+    }),
     async (request, reply) => {
       const { channelId } = request.params
       return sendWhole(reply, await readChannelWith(ctx, readerOf(request), channelId, request.query))
@@ -46,11 +52,13 @@ export function channelRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: PATH,
     record: schema.ChannelRecord,
     update: {
+      operationId: 'updateChannel',
       summary: 'Edit a channel',
       body: schema.UpdateChannel,
       command: ({ actor, id, body }) => updateChannel(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteChannel',
       summary: 'Delete a channel that does not run, with all that belongs to it',
       command: ({ actor, id }) => deleteChannel(ctx, actor, id),
     },

@@ -39,10 +39,12 @@ function distributions(app: FastifyInstance, api: ChannelsApi): void {
     path: '/channels/:channelId/distributions',
     record: DistributionRecord,
     list: {
+      operationId: 'listDistributions',
       summary: 'List the distributions of a channel by name',
       command: ({ reader, id, query }) => listDistributions(ctx, reader.accountId, id, query),
     },
     create: {
+      operationId: 'createDistribution',
       summary: 'Create a distribution',
       body: CreateDistribution,
       command: ({ actor, id, body }) => createDistribution(ctx, actor, id, body),
@@ -52,13 +54,22 @@ function distributions(app: FastifyInstance, api: ChannelsApi): void {
     tag: TAG,
     path: '/distributions/:distributionId',
     record: DistributionRecord,
-    read: { summary: 'Read a distribution', command: ({ reader, id }) => readDistribution(ctx, reader.accountId, id) },
+    read: {
+      operationId: 'readDistribution',
+      summary: 'Read a distribution',
+      command: ({ reader, id }) => readDistribution(ctx, reader.accountId, id),
+    },
     update: {
+      operationId: 'updateDistribution',
       summary: 'Edit a distribution; it counts at once',
       body: UpdateDistribution,
       command: ({ actor, id, body }) => updateDistribution(ctx, actor, id, body),
     },
-    remove: { summary: 'Delete a distribution', command: ({ actor, id }) => deleteDistribution(ctx, actor, id) },
+    remove: {
+      operationId: 'deleteDistribution',
+      summary: 'Delete a distribution',
+      command: ({ actor, id }) => deleteDistribution(ctx, actor, id),
+    },
   })
 }
 
@@ -70,10 +81,12 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
     path,
     record: KeyRecord,
     list: {
+      operationId: 'listDistributionKeys',
       summary: 'List the keys, newest first, without their values',
       command: ({ reader, id, query }) => listKeys(ctx, reader.accountId, id, query),
     },
     create: {
+      operationId: 'createDistributionKey',
       summary: 'Add a key; with one, viewers need a token',
       body: CreateKey,
       command: ({ actor, id, body }) => createKey(ctx, actor, id, body),
@@ -81,12 +94,15 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
   })
   app.delete<ById>(
     path,
-    describe(TAG, 'Delete all keys; then viewers need no token', { warns: 'Everybody can watch now.' }),
+    describe(TAG, 'Delete all keys; then viewers need no token', {
+      operationId: 'deleteDistributionKeys',
+      warns: 'Everybody can watch now.',
+    }),
     async (request, reply) => sendWarned(reply, await deleteKeys(ctx, actorOf(request), request.params.distributionId)),
   )
   app.get<KeyById>(
     `${path}/:keyId`,
-    describe(TAG, 'Read a key, without its value', { answer: one(KeyRecord) }),
+    describe(TAG, 'Read a key, without its value', { operationId: 'readDistributionKey', answer: one(KeyRecord) }),
     async (request, reply) => {
       const { distributionId, keyId } = request.params
       return sendData(reply, await readKey(ctx, ownerOf(request), distributionId, keyId))
@@ -95,7 +111,10 @@ function keys(app: FastifyInstance, api: ChannelsApi): void {
   const deleteOne = 'Delete a key; after the last one no viewer is admitted until you add another'
   app.delete<KeyById>(
     `${path}/:keyId`,
-    describe(TAG, deleteOne, { warns: 'It was the last key: no viewer is admitted.' }),
+    describe(TAG, deleteOne, {
+      operationId: 'deleteDistributionKey',
+      warns: 'It was the last key: no viewer is admitted.',
+    }),
     async (request, reply) => {
       const { distributionId, keyId } = request.params
       return sendWarned(reply, await deleteKey(ctx, actorOf(request), distributionId, keyId))

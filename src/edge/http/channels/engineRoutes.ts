@@ -23,10 +23,12 @@ export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/channels/:channelId/engines',
     record,
     list: {
+      operationId: 'listEngines',
       summary: 'List the engines of a channel, newest first',
       command: ({ reader, id, query }) => listEngines(ctx, reader.accountId, id, query),
     },
     create: {
+      operationId: 'createEngine',
       summary: 'Create an engine',
       body: CreateEngine,
       command: ({ actor, id, body }) => createEngine(ctx, actor, id, body),
@@ -37,10 +39,12 @@ export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/ingests/:ingestId/engines',
     record,
     list: {
+      operationId: 'listIngestEngines',
       summary: 'List the engines of an ingest, newest first',
       command: ({ reader, id, query }) => listEnginesOfIngest(ctx, reader.accountId, id, query),
     },
     create: {
+      operationId: 'createIngestEngine',
       summary: 'Create an engine on an ingest',
       body: CreateEngineOfIngest,
       command: ({ actor, id, body }) => createEngineOfIngest(ctx, actor, id, body),
@@ -50,13 +54,19 @@ export function engineRoutes(app: FastifyInstance, api: ChannelsApi): void {
     tag,
     path: '/engines/:engineId',
     record,
-    read: { summary: 'Read an engine', command: ({ reader, id }) => readEngine(ctx, reader.accountId, id) },
+    read: {
+      operationId: 'readEngine',
+      summary: 'Read an engine',
+      command: ({ reader, id }) => readEngine(ctx, reader.accountId, id),
+    },
     update: {
+      operationId: 'updateEngine',
       summary: 'Edit an engine',
       body: UpdateEngine,
       command: ({ actor, id, body }) => updateEngine(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteEngine',
       summary: 'Delete an engine that does not run',
       command: ({ actor, id }) => deleteEngine(ctx, actor, id),
     },

@@ -27,10 +27,12 @@ export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/channels/:channelId/ingests',
     record: IngestRecord,
     list: {
+      operationId: 'listIngests',
       summary: 'List the ingests of a channel, newest first',
       command: ({ reader, id, query }) => listIngests(ctx, reader, id, query),
     },
     create: {
+      operationId: 'createIngest',
       summary: 'Create an ingest; a push gets its url and streamKey',
       body: CreateIngest,
       command: ({ actor, id, body }) => createIngest(ctx, actor, id, body),
@@ -40,13 +42,19 @@ export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
     tag: TAG,
     path: PATH,
     record: IngestRecord,
-    read: { summary: 'Read an ingest', command: ({ reader, id }) => readIngest(ctx, reader, id) },
+    read: {
+      operationId: 'readIngest',
+      summary: 'Read an ingest',
+      command: ({ reader, id }) => readIngest(ctx, reader, id),
+    },
     update: {
+      operationId: 'updateIngest',
       summary: 'Edit an ingest',
       body: UpdateIngest,
       command: ({ actor, id, body }) => updateIngest(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteIngest',
       summary: 'Delete an ingest that no engine is connected to',
       command: ({ actor, id }) => deleteIngest(ctx, actor, id),
     },
@@ -54,6 +62,7 @@ export function ingestRoutes(app: FastifyInstance, api: ChannelsApi): void {
   app.post<ById>(
     `${PATH}/rotate-key`,
     describe(TAG, 'Another stream key; an encoder that publishes with the old one is cut off', {
+      operationId: 'rotateIngestKey',
       answer: one(IngestRecord),
     }),
     async (request, reply) => sendData(reply, await rotateKey(ctx, actorOf(request), request.params.ingestId)),

@@ -29,10 +29,12 @@ export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/abr',
     record: LadderRecord,
     list: {
+      operationId: 'listLadders',
       summary: 'List the ABR ladders, newest first',
       command: ({ reader, query }) => listLadders(ctx, reader.accountId, query),
     },
     create: {
+      operationId: 'createLadder',
       summary: 'Create an ABR ladder',
       body: CreateLadder,
       command: ({ actor, body }) => createLadder(ctx, actor, body),
@@ -42,13 +44,19 @@ export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
     tag: TAG,
     path: '/abr/:ladderId',
     record: LadderRecord,
-    read: { summary: 'Read an ABR ladder', command: ({ reader, id }) => readLadder(ctx, reader.accountId, id) },
+    read: {
+      operationId: 'readLadder',
+      summary: 'Read an ABR ladder',
+      command: ({ reader, id }) => readLadder(ctx, reader.accountId, id),
+    },
     update: {
+      operationId: 'updateLadder',
       summary: 'Edit an ABR ladder; engines take it at their next start',
       body: UpdateLadder,
       command: ({ actor, id, body }) => updateLadder(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteLadder',
       summary: 'Delete an ABR ladder that no engine uses',
       command: ({ actor, id }) => deleteLadder(ctx, actor, id),
     },
@@ -59,12 +67,16 @@ export function ladderRoutes(app: FastifyInstance, api: ChannelsApi): void {
 function regions(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
   app.get<Asked>(
     '/regions',
-    describe('regions', 'List the regions by name', { querystring, answer: page(RegionRecord) }),
+    describe('regions', 'List the regions by name', {
+      operationId: 'listRegions',
+      querystring,
+      answer: page(RegionRecord),
+    }),
     async (request, reply) => sendWhole(reply, await listRegions(ctx, ownerOf(request), request.query)),
   )
   app.get<{ Params: { regionId: string } }>(
     '/regions/:regionId',
-    describe('regions', 'Read a region', { answer: one(RegionRecord) }),
+    describe('regions', 'Read a region', { operationId: 'readRegion', answer: one(RegionRecord) }),
     (request, reply) => sendData(reply, readRegionRecord(ctx, request.params.regionId)),
   )
 }

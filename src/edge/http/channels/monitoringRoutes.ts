@@ -24,6 +24,8 @@ const TAG = 'monitoring'
 /** A part of a channel that Sluice measures. */
 interface Part<M> {
   readonly kind: 'ingest' | 'engine'
+  /** The kind in names of operations. */
+  readonly name: string
   /** What the answer contains. */
   readonly what: string
   readonly answer: TSchema
@@ -35,12 +37,16 @@ interface Part<M> {
 export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
   app.get<Asked>(
     '/monitoring/channels/:channelId',
-    describe(TAG, 'Read how a channel and all of its parts are', { answer: one(schema.ChannelMonitoring) }),
+    describe(TAG, 'Read how a channel and all of its parts are', {
+      operationId: 'readChannelMonitoring',
+      answer: one(schema.ChannelMonitoring),
+    }),
     async (request, reply) =>
       sendData(reply, await monitorChannel(api.ctx, api.measured.viewers, ownerOf(request), channelOf(request))),
   )
   partRoutes(app, api, {
     kind: 'ingest',
+    name: 'Ingest',
     what: 'whether the source of an ingest is there, and what came in',
     answer: schema.IngestMonitoring,
     readOne: monitorIngest,
@@ -48,6 +54,7 @@ export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
   })
   partRoutes(app, api, {
     kind: 'engine',
+    name: 'Engine',
     what: 'how many pictures and bits an engine makes, and how it keeps up',
     answer: schema.EngineMonitoring,
     readOne: monitorEngine,
@@ -58,17 +65,22 @@ export function monitoringRoutes(app: FastifyInstance, api: ChannelsApi): void {
 const channelOf = ({ params }: FastifyRequest<Asked>): string => params['channelId'] ?? ''
 
 function partRoutes<M>(app: FastifyInstance, { ctx, measured, load }: ChannelsApi, part: Part<M>): void {
-  const { kind, what, answer, readOne, readAll } = part
+  const { kind, name, what, answer, readOne, readAll } = part
   const asking = (request: FastifyRequest): Asking => ({ ctx, measured, load, accountId: ownerOf(request) })
   app.get<Asked>(
     `/monitoring/${kind}s/:${kind}Id`,
-    describe(TAG, `Read ${what}`, { querystring: schema.MeasuredQuery, answer: one(answer) }),
+    describe(TAG, `Read ${what}`, {
+      operationId: `read${name}Monitoring`,
+      querystring: schema.MeasuredQuery,
+      answer: one(answer),
+    }),
     async (request, reply) =>
       sendData(reply, await readOne(asking(request), request.params[`${kind}Id`] ?? '', request.query)),
   )
   app.get<Asked>(
     `/monitoring/channels/:channelId/${kind}s`,
     describe(TAG, `List of all ${kind}s of a channel ${what}`, {
+      operationId: `list${name}Monitoring`,
       querystring: schema.MeasuredListQuery,
       answer: page(answer),
     }),

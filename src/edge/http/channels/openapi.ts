@@ -26,6 +26,8 @@ const TOO_MANY = {
 
 /** How a route describes itself. `answer` is the whole body of a 200; without it the route answers 204. */
 export interface ChannelRouteText {
+  /** What generated clients call the operation: camelCase, verb first, unique in both documents. */
+  operationId: string
   body?: TSchema
   querystring?: TSchema
   answer?: TSchema
@@ -43,6 +45,7 @@ export function describe(tag: string, summary: string, text: ChannelRouteText): 
     schema: {
       tags: [tag],
       summary,
+      operationId: text.operationId,
       security: [{ credential: [] }],
       ...(text.body ? { body: text.body } : {}),
       ...(text.querystring ? { querystring: text.querystring } : {}),

@@ -23,6 +23,7 @@ export interface ChangeRequest {
 }
 
 interface Verb<R> {
+  readonly operationId: string
   /** One line of the OpenAPI document. */
   readonly summary: string
   readonly command: (request: R) => ChannelResult<unknown>
@@ -68,14 +69,16 @@ export function collectionRoutes(app: FastifyInstance, api: ChannelsApi, routes:
   const { tag, path, record, list, create } = routes
   const changeOf = toChange(api)
   if (list) {
-    const { query: querystring = Type.Object(pageQuery), summary } = list
-    app.get<Route>(path, describe(tag, summary, { querystring, answer: page(record) }), async (request, reply) =>
-      sendWhole(reply, await list.command(toRead(request))),
+    const { query: querystring = Type.Object(pageQuery), operationId, summary } = list
+    app.get<Route>(
+      path,
+      describe(tag, summary, { operationId, querystring, answer: page(record) }),
+      async (request, reply) => sendWhole(reply, await list.command(toRead(request))),
     )
   }
   if (create) {
-    const { body, answer = one(record), summary } = create
-    app.post<Route>(path, describe(tag, summary, { body, answer }), async (request, reply) =>
+    const { body, answer = one(record), operationId, summary } = create
+    app.post<Route>(path, describe(tag, summary, { operationId, body, answer }), async (request, reply) =>
       sendData(reply, await create.command(changeOf(request))),
     )
   }
@@ -86,15 +89,16 @@ export function itemRoutes(app: FastifyInstance, api: ChannelsApi, routes: ItemR
   const answer = one(record)
   const changeOf = toChange(api)
   if (read) {
-    app.get<Route>(path, describe(tag, read.summary, { answer }), async (request, reply) =>
+    const { operationId, summary } = read
+    app.get<Route>(path, describe(tag, summary, { operationId, answer }), async (request, reply) =>
       sendData(reply, await read.command(toRead(request))),
     )
   }
-  const { body } = update
-  app.patch<Route>(path, describe(tag, update.summary, { body, answer }), async (request, reply) =>
+  const { body, operationId } = update
+  app.patch<Route>(path, describe(tag, update.summary, { operationId, body, answer }), async (request, reply) =>
     sendData(reply, await update.command(changeOf(request))),
   )
-  app.delete<Route>(path, describe(tag, remove.summary, {}), async (request, reply) =>
+  app.delete<Route>(path, describe(tag, remove.summary, { operationId: remove.operationId }), async (request, reply) =>
     sendDone(reply, await remove.command(changeOf(request))),
   )
 }

@@ -32,22 +32,34 @@ function switches(app: FastifyInstance, { ctx, actorOf, load }: ChannelsApi): vo
   const warningOf = async (accountId: string, of: Parameters<typeof warningOfStart>[3]): Promise<string | null> =>
     load && warningOfStart(ctx, load, accountId, of)
   const channel = '/channels/:channelId'
-  app.post<OfChannel>(`${channel}/start`, describe('channels', 'Start a channel', WARNS), async (request, reply) => {
-    const warning = await warningOf(ownerOf(request), request.params)
-    const done = await startChannel(ctx, actorOf(request), request.params.channelId)
-    return sendWarned(reply, done.ok ? ok({ warning }) : done)
-  })
-  app.post<OfChannel>(`${channel}/stop`, describe('channels', 'Stop a channel', {}), async (request, reply) =>
-    sendDone(reply, await stopChannel(ctx, actorOf(request), request.params.channelId)),
+  app.post<OfChannel>(
+    `${channel}/start`,
+    describe('channels', 'Start a channel', { operationId: 'startChannel', ...WARNS }),
+    async (request, reply) => {
+      const warning = await warningOf(ownerOf(request), request.params)
+      const done = await startChannel(ctx, actorOf(request), request.params.channelId)
+      return sendWarned(reply, done.ok ? ok({ warning }) : done)
+    },
+  )
+  app.post<OfChannel>(
+    `${channel}/stop`,
+    describe('channels', 'Stop a channel', { operationId: 'stopChannel' }),
+    async (request, reply) => sendDone(reply, await stopChannel(ctx, actorOf(request), request.params.channelId)),
   )
   const engine = '/engines/:engineId'
-  app.post<OfEngine>(`${engine}/start`, describe('engines', 'Start an engine', WARNS), async (request, reply) => {
-    const warning = await warningOf(ownerOf(request), request.params)
-    const done = await startEngine(ctx, actorOf(request), request.params.engineId)
-    return sendWarned(reply, done.ok ? ok({ warning }) : done)
-  })
-  app.post<OfEngine>(`${engine}/stop`, describe('engines', 'Stop an engine', {}), async (request, reply) =>
-    sendDone(reply, await stopEngine(ctx, actorOf(request), request.params.engineId)),
+  app.post<OfEngine>(
+    `${engine}/start`,
+    describe('engines', 'Start an engine', { operationId: 'startEngine', ...WARNS }),
+    async (request, reply) => {
+      const warning = await warningOf(ownerOf(request), request.params)
+      const done = await startEngine(ctx, actorOf(request), request.params.engineId)
+      return sendWarned(reply, done.ok ? ok({ warning }) : done)
+    },
+  )
+  app.post<OfEngine>(
+    `${engine}/stop`,
+    describe('engines', 'Stop an engine', { operationId: 'stopEngine' }),
+    async (request, reply) => sendDone(reply, await stopEngine(ctx, actorOf(request), request.params.engineId)),
   )
 }
 
@@ -59,17 +71,20 @@ const querystring = Type.Object({
 })
 
 function runs(app: FastifyInstance, { ctx }: ChannelsApi): void {
-  const listed = (of: string) =>
-    describe('runs', `List the runs of ${of}, newest first`, { querystring, answer: page(RunRecord) })
-  app.get<OfChannel & Asked>('/channels/:channelId/runs', listed('a channel'), async (request, reply) =>
-    sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
+  const listed = (operationId: string, of: string) =>
+    describe('runs', `List the runs of ${of}, newest first`, { operationId, querystring, answer: page(RunRecord) })
+  app.get<OfChannel & Asked>(
+    '/channels/:channelId/runs',
+    listed('listChannelRuns', 'a channel'),
+    async (request, reply) =>
+      sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
   )
-  app.get<OfEngine & Asked>('/engines/:engineId/runs', listed('an engine'), async (request, reply) =>
+  app.get<OfEngine & Asked>('/engines/:engineId/runs', listed('listEngineRuns', 'an engine'), async (request, reply) =>
     sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
   )
   app.get<OfEngine>(
     '/engines/:engineId/last-run',
-    describe('runs', 'Read the last run of an engine', { answer: one(RunRecord) }),
+    describe('runs', 'Read the last run of an engine', { operationId: 'readLastEngineRun', answer: one(RunRecord) }),
     async (request, reply) => sendData(reply, await lastRun(ctx, ownerOf(request), request.params.engineId)),
   )
 }

@@ -36,11 +36,13 @@ export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
     path: '/schedulers',
     record: SchedulerRecord,
     list: {
+      operationId: 'listSchedulers',
       summary: 'List schedulers',
       query,
       command: ({ reader, query: asked }) => listSchedulers(ctx, reader.accountId, asked),
     },
     create: {
+      operationId: 'createScheduler',
       summary: 'Create a scheduler',
       body: CreateScheduler,
       command: ({ actor, body }) => createScheduler(ctx, actor, body),
@@ -50,21 +52,31 @@ export function schedulerRoutes(app: FastifyInstance, api: ChannelsApi): void {
     tag: TAG,
     path: PATH,
     record: SchedulerRecord,
-    read: { summary: 'Read a scheduler', command: ({ reader, id }) => readScheduler(ctx, reader.accountId, id) },
+    read: {
+      operationId: 'readScheduler',
+      summary: 'Read a scheduler',
+      command: ({ reader, id }) => readScheduler(ctx, reader.accountId, id),
+    },
     update: {
+      operationId: 'updateScheduler',
       summary: 'Edit a scheduler',
       body: UpdateScheduler,
       command: ({ actor, id, body }) => updateScheduler(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteScheduler',
       summary: 'Delete a scheduler that is not active',
       command: ({ actor, id }) => deleteScheduler(ctx, actor, id),
     },
   })
-  app.post<ById>(`${PATH}/start`, describe(TAG, 'Begin the next occurrence now', {}), async (request, reply) =>
-    sendDone(reply, await startScheduler(ctx, actorOf(request), request.params.schedulerId)),
+  app.post<ById>(
+    `${PATH}/start`,
+    describe(TAG, 'Begin the next occurrence now', { operationId: 'startScheduler' }),
+    async (request, reply) => sendDone(reply, await startScheduler(ctx, actorOf(request), request.params.schedulerId)),
   )
-  app.post<ById>(`${PATH}/stop`, describe(TAG, 'End what is under way', {}), async (request, reply) =>
-    sendDone(reply, await stopScheduler(ctx, actorOf(request), request.params.schedulerId)),
+  app.post<ById>(
+    `${PATH}/stop`,
+    describe(TAG, 'End what is under way', { operationId: 'stopScheduler' }),
+    async (request, reply) => sendDone(reply, await stopScheduler(ctx, actorOf(request), request.params.schedulerId)),
   )
 }

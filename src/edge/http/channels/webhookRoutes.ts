@@ -34,6 +34,7 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
     path: '/webhooks',
     record: schema.ChannelWebhookRecord,
     create: {
+      operationId: 'createChannelWebhook',
       summary: 'Create a webhook',
       body: schema.CreateChannelWebhook,
       command: ({ actor, body }) => createChannelWebhook(ctx, actor, body),
@@ -43,13 +44,19 @@ export function channelWebhookRoutes(app: FastifyInstance, api: ChannelsApi): vo
     tag: TAG,
     path: PATH,
     record: schema.ChannelWebhookRecord,
-    read: { summary: 'Read a webhook', command: ({ reader, id }) => readChannelWebhook(ctx, reader, id) },
+    read: {
+      operationId: 'readChannelWebhook',
+      summary: 'Read a webhook',
+      command: ({ reader, id }) => readChannelWebhook(ctx, reader, id),
+    },
     update: {
+      operationId: 'updateChannelWebhook',
       summary: 'Edit a webhook',
       body: schema.UpdateChannelWebhook,
       command: ({ actor, id, body }) => updateChannelWebhook(ctx, actor, id, body),
     },
     remove: {
+      operationId: 'deleteChannelWebhook',
       summary: 'Delete a webhook that is not active',
       command: ({ actor, id }) => deleteChannelWebhook(ctx, actor, id),
     },
@@ -63,13 +70,17 @@ function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   const answer = one(schema.SentEntry)
   app.post<ById>(
     `${PATH}/test`,
-    describe(TAG, 'Send an example of an event', { body: schema.TestChannelWebhook, answer }),
+    describe(TAG, 'Send an example of an event', {
+      operationId: 'testChannelWebhook',
+      body: schema.TestChannelWebhook,
+      answer,
+    }),
     async (request, reply) =>
       sendData(reply, await testChannelWebhook(ctx, actorOf(request), request.params.webhookId, request.body)),
   )
   app.post<{ Params: { webhookId: string; logId: string } }>(
     `${PATH}/logs/:logId/redeliver`,
-    describe(TAG, 'Send an event of the log again', { answer }),
+    describe(TAG, 'Send an event of the log again', { operationId: 'redeliverChannelWebhookEvent', answer }),
     async (request, reply) => {
       const { webhookId, logId } = request.params
       return sendData(reply, await redeliverChannelEvent(ctx, actorOf(request), webhookId, logId))
@@ -77,7 +88,10 @@ function sends(app: FastifyInstance, { ctx, actorOf }: ChannelsApi): void {
   )
   app.post<ById>(
     `${PATH}/rotate-secret`,
-    describe(TAG, 'Another signing secret, which counts at once', { answer: one(schema.Secret) }),
+    describe(TAG, 'Another signing secret, which counts at once', {
+      operationId: 'rotateChannelWebhookSecret',
+      answer: one(schema.Secret),
+    }),
     async (request, reply) =>
       sendData(reply, await rotateChannelWebhookSecret(ctx, actorOf(request), request.params.webhookId)),
   )
@@ -90,6 +104,7 @@ function lists(app: FastifyInstance, api: ChannelsApi): void {
     path: '/webhooks',
     record: schema.ChannelWebhookRecord,
     list: {
+      operationId: 'listChannelWebhooks',
       summary: 'List webhooks, newest first',
       command: ({ reader, query }) => listChannelWebhooks(ctx, reader, query),
     },
@@ -97,6 +112,7 @@ function lists(app: FastifyInstance, api: ChannelsApi): void {
   app.get<ById>(
     `${PATH}/secret`,
     describe(TAG, 'Read the signing secret of a webhook; not with a credential of scope read', {
+      operationId: 'readChannelWebhookSecret',
       answer: one(schema.Secret),
     }),
     async (request, reply) =>
@@ -110,6 +126,7 @@ function lists(app: FastifyInstance, api: ChannelsApi): void {
   app.get<ById & Asked>(
     `${PATH}/logs`,
     describe(TAG, 'List the attempts to deliver to a webhook, and what was skipped, newest first', {
+      operationId: 'listChannelWebhookLogs',
       querystring,
       answer: page(schema.LogEntry),
     }),
@@ -130,6 +147,7 @@ function events(app: FastifyInstance, ctx: ChannelsApi['ctx']): void {
   app.get<Asked>(
     '/logs',
     describe(TAG, 'List events, newest first: what a receiver that was away catches up from', {
+      operationId: 'listChannelEvents',
       querystring,
       answer: page(schema.EventEntry),
     }),

@@ -47,24 +47,34 @@ export function recordingRoutes(app: FastifyInstance, parts: Parts): void {
   const { ctx } = parts
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/recordings',
-    document(TAG, 'List recordings, newest first', { querystring: ListQuery, answer: ListAnswer }),
+    document(TAG, 'List recordings, newest first', {
+      operationId: 'listRecordings',
+      querystring: ListQuery,
+      answer: ListAnswer,
+    }),
     async (request, reply) => {
       const page = await listRecordings(ctx, parts.sign, accountOf(request), request.query)
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
     },
   )
   const path = '/api/recordings/:recordingId'
-  app.get<ById>(path, document(TAG, 'Read a recording', { data: Recording }), async (request, reply) =>
-    sendResult(reply, await readRecording(ctx, accountOf(request), request.params.recordingId)),
+  app.get<ById>(
+    path,
+    document(TAG, 'Read a recording', { operationId: 'readRecording', data: Recording }),
+    async (request, reply) =>
+      sendResult(reply, await readRecording(ctx, accountOf(request), request.params.recordingId)),
   )
   app.delete<ById>(
     path,
-    document(TAG, 'Delete a recording with its file', { data: Type.Boolean() }),
+    document(TAG, 'Delete a recording with its file', { operationId: 'deleteRecording', data: Type.Boolean() }),
     (request, reply) => remove(parts, request, reply),
   )
   app.get<ById>(
     `${path}/download`,
-    document(TAG, 'Fetch the MP4 of a completed recording, or a range of it', { answer: Type.Any() }),
+    document(TAG, 'Fetch the MP4 of a completed recording, or a range of it', {
+      operationId: 'downloadRecording',
+      answer: Type.Any(),
+    }),
     (request, reply) => download(parts, request, reply),
   )
 }

@@ -16,7 +16,11 @@ const TAG = 'sessions'
 export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Mac): void {
   app.get<{ Querystring: Record<string, unknown> }>(
     '/api/sessions',
-    document(TAG, 'Who publishes and views now, newest first', { querystring: SessionQuery, answer: SessionAnswer }),
+    document(TAG, 'Who publishes and views now, newest first', {
+      operationId: 'listSessions',
+      querystring: SessionQuery,
+      answer: SessionAnswer,
+    }),
     async (request, reply) => {
       const page = await listSessions(ctx, sign, accountOf(request), request.query)
       return page.ok ? reply.send({ status: 'success', ...page.value }) : sendFailure(reply, page.error)
@@ -24,23 +28,30 @@ export function sessionRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
   )
   app.delete<{ Params: { sessionId: string } }>(
     '/api/sessions/:sessionId',
-    document(TAG, 'End a session, on whatever node it is', { data: Type.Boolean() }),
+    document(TAG, 'End a session, on whatever node it is', { operationId: 'endSession', data: Type.Boolean() }),
     async (request, reply) =>
       sendResult(reply, await kickSession(ctx, actorOf(request, peerOf), request.params.sessionId)),
   )
   app.post(
     '/api/stream/stop',
-    document(TAG, 'End everybody who publishes or views a stream', { body: StopBody, data: StopData }),
+    document(TAG, 'End everybody who publishes or views a stream', {
+      operationId: 'stopStream',
+      body: StopBody,
+      data: StopData,
+    }),
     async (request, reply) => sendResult(reply, await stopStream(ctx, actorOf(request, peerOf), request.body)),
   )
   app.post(
     '/api/stream/stop/all',
-    document(TAG, 'End everybody who publishes or views a stream of the account', { data: StopData }),
+    document(TAG, 'End everybody who publishes or views a stream of the account', {
+      operationId: 'stopAllStreams',
+      data: StopData,
+    }),
     async (request, reply) => sendResult(reply, await stopAllStreams(ctx, actorOf(request, peerOf))),
   )
   app.get(
     '/api/v3/account/info',
-    document(TAG, 'Whose API secret this is', { data: AccountInfo }),
+    document(TAG, 'Whose API secret this is', { operationId: 'readAccountInfo', data: AccountInfo }),
     async (request, reply) => sendResult(reply, ok({ accountId: accountOf(request) })),
   )
 }

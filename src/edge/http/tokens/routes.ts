@@ -31,8 +31,14 @@ import { sendFailure, sendResult } from '../problem.ts'
 type ById = { Params: { tokenId: string } }
 
 const SCHEMAS = {
-  publish: { create: schema.CreatePublishToken, update: schema.UpdatePublishToken, record: schema.PublishTokenRecord },
+  publish: {
+    name: 'PublishToken',
+    create: schema.CreatePublishToken,
+    update: schema.UpdatePublishToken,
+    record: schema.PublishTokenRecord,
+  },
   subscribe: {
+    name: 'SubscribeToken',
     create: schema.CreateSubscribeToken,
     update: schema.UpdateSubscribeToken,
     record: schema.SubscribeTokenRecord,
@@ -52,35 +58,47 @@ export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf):
 
 function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
   const base = `/api/${kind}_token`
-  const { create, update, record } = SCHEMAS[kind]
+  const { create, update, record, name } = SCHEMAS[kind]
   const tag = `${kind} tokens`
-  app.post(base, document(tag, `Create a ${kind} token`, { body: create, data: record }), async (request, reply) => {
-    const created = await createToken(ctx, actorOf(request, peerOf), kind, request.body)
-    if (created.ok && !ctx.hasCountries() && hasCountryRules(created.value)) {
-      reply.header('X-Service-Warning', NO_COUNTRIES)
-    }
-    return sendResult(reply, created)
-  })
-  app.get<ById>(`${base}/:tokenId`, document(tag, `Read a ${kind} token`, { data: record }), (request, reply) =>
-    withId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
+  app.post(
+    base,
+    document(tag, `Create a ${kind} token`, { operationId: `create${name}`, body: create, data: record }),
+    async (request, reply) => {
+      const created = await createToken(ctx, actorOf(request, peerOf), kind, request.body)
+      if (created.ok && !ctx.hasCountries() && hasCountryRules(created.value)) {
+        reply.header('X-Service-Warning', NO_COUNTRIES)
+      }
+      return sendResult(reply, created)
+    },
   )
-  const put = (path: string, deprecated: boolean): void => {
+  app.get<ById>(
+    `${base}/:tokenId`,
+    document(tag, `Read a ${kind} token`, { operationId: `read${name}`, data: record }),
+    (request, reply) => withId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
+  )
+  const put = (path: string, operationId: string, deprecated: boolean): void => {
     const text = `Edit a ${kind} token${deprecated ? ' (v1 path; both paths take the same body)' : ''}`
-    app.put<ById>(path, document(tag, text, { body: update, data: record, deprecated }), (request, reply) =>
-      withId(kind, request, reply, async (id) => {
-        const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
-        if (updated.ok && !ctx.hasCountries() && hasCountryRules(updated.value)) {
-          reply.header('X-Service-Warning', NO_COUNTRIES)
-        }
-        return updated
-      }),
+    app.put<ById>(
+      path,
+      document(tag, text, { operationId, body: update, data: record, deprecated }),
+      (request, reply) =>
+        withId(kind, request, reply, async (id) => {
+          const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
+          if (updated.ok && !ctx.hasCountries() && hasCountryRules(updated.value)) {
+            reply.header('X-Service-Warning', NO_COUNTRIES)
+          }
+          return updated
+        }),
     )
   }
-  put(`${base}/:tokenId`, true)
-  put(`/api/v2/${kind}_token/:tokenId`, false)
+  put(`${base}/:tokenId`, `update${name}V1`, true)
+  put(`/api/v2/${kind}_token/:tokenId`, `update${name}`, false)
   app.delete<ById>(
     `${base}/:tokenId`,
-    document(tag, `Delete a ${kind} token; after the answer it admits no client`, { data: Type.Boolean() }),
+    document(tag, `Delete a ${kind} token; after the answer it admits no client`, {
+      operationId: `delete${name}`,
+      data: Type.Boolean(),
+    }),
     (request, reply) => withId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
@@ -94,16 +112,23 @@ const hasCountryRules = (record: { allowedCountries: string[]; deniedCountries: 
 function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
   const base = `/api/${kind}_token`
   const tag = `${kind} tokens`
-  const data = Type.Array(SCHEMAS[kind].record)
+  const { name, record } = SCHEMAS[kind]
+  const data = Type.Array(record)
   type Listed = { Querystring: Record<string, unknown> }
   app.get<Listed>(
     `${base}/list`,
-    document(tag, `List ${kind} tokens`, { querystring: requests.ListQuery, data, headers: LIST_HEADERS }),
+    document(tag, `List ${kind} tokens`, {
+      operationId: `list${name}s`,
+      querystring: requests.ListQuery,
+      data,
+      headers: LIST_HEADERS,
+    }),
     async (request, reply) => sendPage(request, reply, await listTokens(ctx, accountOf(request), kind, request.query)),
   )
   app.get<Listed>(
     `${base}/list_by_name`,
     document(tag, `List ${kind} tokens by label or stream name`, {
+      operationId: `list${name}sByName`,
       querystring: requests.ListByNameQuery,
       data,
       headers: LIST_HEADERS,
@@ -143,12 +168,17 @@ function pageLinks(url: string, { total, page, itemsOnPage }: TokenPage): string
 
 function boundIps(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
   const path = `/api/${kind}_token/:tokenId/bound_ips`
+  const { name } = SCHEMAS[kind]
   const tag = `${kind} tokens`
-  app.get<ById>(path, document(tag, 'List the bound addresses', { data: Type.Array(BoundIp) }), (request, reply) =>
-    withId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
+  app.get<ById>(
+    path,
+    document(tag, 'List the bound addresses', { operationId: `list${name}BoundIps`, data: Type.Array(BoundIp) }),
+    (request, reply) => withId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
   )
-  app.delete<ById>(path, document(tag, 'Forget the bound addresses', { data: Type.Boolean() }), (request, reply) =>
-    withId(kind, request, reply, (id) => clearBoundIps(ctx, actorOf(request, peerOf), kind, id)),
+  app.delete<ById>(
+    path,
+    document(tag, 'Forget the bound addresses', { operationId: `clear${name}BoundIps`, data: Type.Boolean() }),
+    (request, reply) => withId(kind, request, reply, (id) => clearBoundIps(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
 
@@ -161,10 +191,10 @@ const BoundIp = Type.Object({
 function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const tag = 'publish tokens'
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
-  const ofStream = (path: string, summary: string, idsOf: typeof usableTokenIds): void => {
+  const ofStream = (path: string, operationId: string, summary: string, idsOf: typeof usableTokenIds): void => {
     app.get<{ Querystring: Record<string, unknown> }>(
       `/api/publish_token/${path}`,
-      document(tag, summary, { querystring: StreamQuery, data }),
+      document(tag, summary, { operationId, querystring: StreamQuery, data }),
       async (request, reply) => {
         const accountId = accountOf(request)
         const read = streamOf(request.query, accountId)
@@ -173,16 +203,25 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
       },
     )
   }
-  ofStream('active', 'Ids of the tokens that publish a stream now', activeTokenIds)
-  ofStream('usable', 'Ids of the tokens that could publish a stream: active, not expired, covering it', usableTokenIds)
+  ofStream('active', 'listActivePublishTokenIds', 'Ids of the tokens that publish a stream now', activeTokenIds)
+  ofStream(
+    'usable',
+    'listUsablePublishTokenIds',
+    'Ids of the tokens that could publish a stream: active, not expired, covering it',
+    usableTokenIds,
+  )
   app.get(
     '/api/publish_token/active/all',
-    document(tag, 'Ids of all tokens that publish now', { data }),
+    document(tag, 'Ids of all tokens that publish now', { operationId: 'listAllActivePublishTokenIds', data }),
     async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
   )
   app.patch(
     '/api/publish_token/disable',
-    document(tag, 'Switch tokens off; live sessions go on', { body: requests.DisableTokens, data: Disabled }),
+    document(tag, 'Switch tokens off; live sessions go on', {
+      operationId: 'disablePublishTokens',
+      body: requests.DisableTokens,
+      data: Disabled,
+    }),
     async (request, reply) => sendResult(reply, await disableTokens(ctx, actorOf(request, peerOf), request.body)),
   )
 }
@@ -209,6 +248,7 @@ function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void
   app.post<ById>(
     '/api/subscribe_token/:tokenId/revoke',
     document('subscribe tokens', 'Revoke self-signed children: one by jti, or all issued before a time', {
+      operationId: 'revokeSelfSignedTokens',
       body: requests.RevokeSelfSigned,
       data: Type.Boolean(),
     }),

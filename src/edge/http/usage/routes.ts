@@ -9,10 +9,10 @@ import { sendResult } from '../problem.ts'
 /** Reports of transferred bytes. */
 export function usageRoutes(app: FastifyInstance, ctx: Context): void {
   for (const name of Object.keys(REPORTS) as ReportName[]) {
-    const { summary, data } = TEXTS[name]
+    const { operationId, summary, data } = TEXTS[name]
     app.get<{ Querystring: Record<string, unknown> }>(
       `/api/analytics/${name}`,
-      document('analytics', summary, { querystring: queryOf(REPORTS[name]), data }),
+      document('analytics', summary, { operationId, querystring: queryOf(REPORTS[name]), data }),
       async (request, reply) => sendResult(reply, await analyse(ctx, accountOf(request), name, request.query)),
     )
   }
@@ -53,28 +53,52 @@ const PerTrackingId = Type.Array(
   }),
 )
 
-const TEXTS: Readonly<Record<ReportName, { summary: string; data: TSchema }>> = {
-  'account/total': { summary: 'Bytes of the account', data: Total },
-  'account/series': { summary: 'Bytes of the account over time', data: Series },
-  'account/geo_total': { summary: 'Bytes of the account by country', data: geo(ByCountry) },
-  'account/geo_series': { summary: 'Bytes of the account by country over time', data: geo(bySlot(ByCountry)) },
-  'streams/total': { summary: 'Bytes of streams', data: by(Total, 'By stream name.') },
-  'streams/series': { summary: 'Bytes of streams over time', data: by(Series, 'By stream name.') },
-  'streams/geo_total': { summary: 'Bytes of streams by country', data: geo(by(ByCountry, 'By stream name.')) },
+const TEXTS: Readonly<Record<ReportName, { operationId: string; summary: string; data: TSchema }>> = {
+  'account/total': { operationId: 'readAccountUsage', summary: 'Bytes of the account', data: Total },
+  'account/series': { operationId: 'readAccountUsageSeries', summary: 'Bytes of the account over time', data: Series },
+  'account/geo_total': {
+    operationId: 'readAccountUsageByCountry',
+    summary: 'Bytes of the account by country',
+    data: geo(ByCountry),
+  },
+  'account/geo_series': {
+    operationId: 'readAccountUsageByCountrySeries',
+    summary: 'Bytes of the account by country over time',
+    data: geo(bySlot(ByCountry)),
+  },
+  'streams/total': { operationId: 'readStreamUsage', summary: 'Bytes of streams', data: by(Total, 'By stream name.') },
+  'streams/series': {
+    operationId: 'readStreamUsageSeries',
+    summary: 'Bytes of streams over time',
+    data: by(Series, 'By stream name.'),
+  },
+  'streams/geo_total': {
+    operationId: 'readStreamUsageByCountry',
+    summary: 'Bytes of streams by country',
+    data: geo(by(ByCountry, 'By stream name.')),
+  },
   'streams/geo_series': {
+    operationId: 'readStreamUsageByCountrySeries',
     summary: 'Bytes of streams by country over time',
     data: geo(by(bySlot(ByCountry), 'By stream name.')),
   },
-  'tracking/total': { summary: 'Bytes under tracking ids, by stream', data: by(PerStream, 'By tracking id.') },
+  'tracking/total': {
+    operationId: 'readTrackingUsage',
+    summary: 'Bytes under tracking ids, by stream',
+    data: by(PerStream, 'By tracking id.'),
+  },
   'tracking/series': {
+    operationId: 'readTrackingUsageSeries',
     summary: 'Bytes under tracking ids over time',
     data: by(bySlot(PerStream), 'By tracking id.'),
   },
   'tracking/streams/total': {
+    operationId: 'readStreamUsageByTrackingId',
     summary: 'Bytes of streams, by tracking id',
     data: by(PerTrackingId, 'By stream name.'),
   },
   'tracking/streams/series': {
+    operationId: 'readStreamUsageByTrackingIdSeries',
     summary: 'Bytes of streams over time, by tracking id',
     data: by(bySlot(PerTrackingId), 'By stream name.'),
   },

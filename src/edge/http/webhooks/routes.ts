@@ -38,18 +38,24 @@ export function webhookRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf
 
 function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const { CreateWebhook, UpdateWebhook, WebhookRecord: data } = schema
-  app.post('/api/webhooks', document(TAG, 'Create a webhook', { body: CreateWebhook, data }), async (request, reply) =>
-    sendResult(reply, await createWebhook(ctx, actorOf(request, peerOf), request.body)),
+  app.post(
+    '/api/webhooks',
+    document(TAG, 'Create a webhook', { operationId: 'createWebhook', body: CreateWebhook, data }),
+    async (request, reply) => sendResult(reply, await createWebhook(ctx, actorOf(request, peerOf), request.body)),
   )
   const path = '/api/webhooks/:webhookId'
-  app.get<ById>(path, document(TAG, 'Read a webhook', { data }), (request, reply) =>
+  app.get<ById>(path, document(TAG, 'Read a webhook', { operationId: 'readWebhook', data }), (request, reply) =>
     withId(request, reply, (id) => readWebhook(ctx, accountOf(request), id)),
   )
-  app.put<ById>(path, document(TAG, 'Edit a webhook', { body: UpdateWebhook, data }), (request, reply) =>
-    withId(request, reply, (id) => updateWebhook(ctx, actorOf(request, peerOf), id, request.body)),
+  app.put<ById>(
+    path,
+    document(TAG, 'Edit a webhook', { operationId: 'updateWebhook', body: UpdateWebhook, data }),
+    (request, reply) => withId(request, reply, (id) => updateWebhook(ctx, actorOf(request, peerOf), id, request.body)),
   )
-  app.delete<ById>(path, document(TAG, 'Delete a webhook', { data: Type.Boolean() }), (request, reply) =>
-    withId(request, reply, (id) => deleteWebhook(ctx, actorOf(request, peerOf), id)),
+  app.delete<ById>(
+    path,
+    document(TAG, 'Delete a webhook', { operationId: 'deleteWebhook', data: Type.Boolean() }),
+    (request, reply) => withId(request, reply, (id) => deleteWebhook(ctx, actorOf(request, peerOf), id)),
   )
 }
 
@@ -57,6 +63,7 @@ function list(app: FastifyInstance, ctx: Context): void {
   app.get<Listed>(
     '/api/webhooks/list',
     document(TAG, 'List webhooks in the order in which they were made', {
+      operationId: 'listWebhooks',
       querystring: WebhookListQuery,
       data: Type.Array(schema.WebhookRecord),
     }),
@@ -68,7 +75,7 @@ function test(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
   const summary = `Send an example event to every webhook that wants its type: ${TEST_TYPES.join(', ')}`
   app.post<{ Params: { webhookType: string } }>(
     '/api/webhooks/test/:webhookType',
-    document(TAG, summary, { body: WebhookTest, data: Type.Boolean() }),
+    document(TAG, summary, { operationId: 'testWebhooks', body: WebhookTest, data: Type.Boolean() }),
     async (request, reply) => {
       const { webhookType } = request.params
       return sendResult(reply, await testWebhooks(ctx, actorOf(request, peerOf), webhookType, request.body))
@@ -80,7 +87,11 @@ function deliveries(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Ma
   const path = '/api/webhooks/:webhookId/deliveries'
   app.get<ById & Listed>(
     path,
-    document(TAG, 'What was sent to a webhook, newest first', { querystring: DeliveryQuery, answer: DeliveryAnswer }),
+    document(TAG, 'What was sent to a webhook, newest first', {
+      operationId: 'listWebhookDeliveries',
+      querystring: DeliveryQuery,
+      answer: DeliveryAnswer,
+    }),
     async (request, reply) => {
       const id = readPathId(request.params.webhookId)
       if (id === undefined) return nothingThere(reply)
@@ -91,7 +102,10 @@ function deliveries(app: FastifyInstance, ctx: Context, peerOf: PeerOf, sign: Ma
   )
   app.post<{ Params: { webhookId: string; deliveryId: string } }>(
     `${path}/:deliveryId/redeliver`,
-    document(TAG, 'Send an event again: the same bytes under the same webhook-id', { data: Delivery }),
+    document(TAG, 'Send an event again: the same bytes under the same webhook-id', {
+      operationId: 'redeliverWebhookEvent',
+      data: Delivery,
+    }),
     (request, reply) =>
       withId(request, reply, (id) => redeliver(ctx, actorOf(request, peerOf), id, request.params.deliveryId)),
   )
