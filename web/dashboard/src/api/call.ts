@@ -1,0 +1,122 @@
+import { signInAgain } from './expiry.ts'
+
+/** One operation of the interface, as the generated files describe it. `A` is what it takes, `D` what it answers. */
+export interface Operation<A, D> {
+  readonly method: string
+  /** Relative to `api/`, with `{name}` for values. */
+  readonly path: string
+  /** `jsend`: `{status, data}` of the token API. `plain`: the whole body is the answer. */
+  readonly envelope: 'jsend' | 'plain'
+  /** Only for the types. */
+  readonly types?: { readonly args: A; readonly answer: D }
+}
+
+interface AnyArgs {
+  readonly path?: Readonly<Record<string, string | number>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Sign-in itself: a 401 is the answer, not the end of a session. */
+  readonly signsIn?: boolean
+}
+
+/** The refusal of an operation. */
+export class ApiError extends Error {
+  /** The HTTP status; 0: the server did not answer. */
+  readonly status: number
+  /** What is wrong with each field, by its path in the body. */
+  readonly fields: Readonly<Record<string, string>>
+
+  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.status = status
+    this.fields = fields
+  }
+}
+
+/** What a list answers, with the number of all rows that match. */
+export interface Rows<D> {
+  readonly rows: D
+  readonly total: number
+}
+
+/** Calls an operation under the dashboard's session. @throws ApiError for every refusal and when the server is away */
+export async function call<A, D>(operation: Operation<A, D>, args: A, options: CallOptions = {}): Promise<D> {
+  return answerOf(operation, await request(operation, args as AnyArgs, options)) as Promise<D>
+}
+
+/** As `call`, for lists that count all matching rows in `X-Total-Count`. */
+export async function callRows<A, D>(operation: Operation<A, D>, args: A, options: CallOptions = {}): Promise<Rows<D>> {
+  const response = await request(operation, args as AnyArgs, options)
+  const rows = (await answerOf(operation, response)) as D
+  return { rows, total: Number(response.headers.get('X-Total-Count') ?? 0) }
+}
+
+/** The address of an operation, for `<img>` and downloads. */
+export function addressOf<A, D>({ path }: Operation<A, D>, args: A): string {
+  const { path: values = {}, query = {} } = args as AnyArgs
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name] ?? '')))
+  const address = new URL(`api/${filled}`, document.baseURI)
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') address.searchParams.set(name, String(value))
+  }
+  return address.href
+}
+
+async function request<A, D>(operation: Operation<A, D>, args: AnyArgs, options: CallOptions): Promise<Response> {
+  for (;;) {
+    const response = await send(operation, args, options)
+    if (response.ok) return response
+    if (response.status !== 401 || options.signsIn) throw await refusalOf(response)
+    // Nothing that was typed is lost: the call waits until the user has signed in again.
+    await signInAgain()
+  }
+}
+
+async function send<A, D>(operation: Operation<A, D>, args: AnyArgs, { signal }: CallOptions): Promise<Response> {
+  const hasBody = args.body !== undefined
+  try {
+    return await fetch(addressOf(operation, args as A), {
+      method: operation.method,
+      headers: { 'X-Sluice-Dashboard': '1', ...(hasBody ? { 'Content-Type': 'application/json' } : {}) },
+      ...(hasBody ? { body: JSON.stringify(args.body) } : {}),
+      ...(signal ? { signal } : {}),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, 'The server does not answer.')
+  }
+}
+
+async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined
+  const body = (await response.json()) as { data?: unknown }
+  return envelope === 'jsend' ? body.data : body
+}
+
+/** Reads a refusal of the token API (`{data: {field: text}}`) or of the channel API (`{message, details}`). */
+async function refusalOf(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => ({}))) as Refusal
+  const fields = {
+    ...textsOf(body.data),
+    ...Object.fromEntries((body.details ?? []).map((one) => [one.path, one.message])),
+  }
+  const message =
+    body.message ?? fields['message'] ?? Object.values(fields)[0] ?? `The server answered ${response.status}.`
+  return new ApiError(response.status, message, fields)
+}
+
+interface Refusal {
+  readonly message?: string
+  readonly data?: unknown
+  readonly details?: readonly { readonly path: string; readonly message: string }[]
+}
+
+function textsOf(data: unknown): Record<string, string> {
+  if (typeof data === 'string') return { message: data }
+  if (data === null || typeof data !== 'object') return {}
+  return Object.fromEntries(Object.entries(data).map(([field, text]) => [field, String(text)]))
+}

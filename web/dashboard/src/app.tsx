@@ -1,0 +1,60 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { needsSignIn } from './api/expiry.ts'
+import { SetupPage } from './pages/setup.tsx'
+import { PAGES, type PageArgs } from './pages/pages.ts'
+import { SignInAgain, SignInPage } from './pages/signIn.tsx'
+import { Bones, Empty } from './parts/notice.tsx'
+import { Page } from './parts/page.tsx'
+import { match, type Route, route } from './router.ts'
+import { session } from './session.ts'
+import { Shell } from './shell.tsx'
+import { words } from './words/words.ts'
+
+/** The page at the present address, or what must come before it. */
+export function App() {
+  const { path, query } = route.value
+  const { kind } = session.value
+  if (path === '/setup') return <SetupPage code={query.get('code') ?? ''} />
+  if (kind === 'unknown') return null
+  if (kind === 'none') return <SignInPage />
+  return (
+    <>
+      <Shell>
+        <Current {...route.value} />
+      </Shell>
+      {needsSignIn.value && <SignInAgain />}
+    </>
+  )
+}
+
+interface Shown {
+  readonly path: string
+  readonly component: ComponentType<PageArgs>
+}
+
+/** Draws the page of an address. The page before stays until its script is there, so that nothing jumps. */
+function Current({ path, query }: Route) {
+  const entry = PAGES.find((page) => match(page.path, path) !== null)
+  const [shown, setShown] = useState<Shown | null>(null)
+  useEffect(() => {
+    let isGone = false
+    void entry?.load().then((component) => {
+      if (!isGone) setShown({ path: entry.path, component })
+    })
+    return () => {
+      isGone = true
+    }
+  }, [entry])
+  if (!entry) return <NotFound />
+  if (shown?.path !== entry.path) return <Bones />
+  return <shown.component key={path} values={match(entry.path, path) ?? {}} query={query} />
+}
+
+function NotFound() {
+  return (
+    <Page title={words.frame.notFound}>
+      <Empty title={words.frame.notFound}>{words.frame.notFoundText}</Empty>
+    </Page>
+  )
+}

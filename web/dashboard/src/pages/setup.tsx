@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks'
+import { redeemSetup } from '#api/dashboard.ts'
+import { call } from '../api/call.ts'
+import { Button } from '../parts/button.tsx'
+import { TextField, useSubmit } from '../parts/form.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { go } from '../router.ts'
+import { openSession } from '../session.ts'
+import { words } from '../words/words.ts'
+
+const text = words.setup
+
+/** The first step of the first run: the link of the terminal makes the first user. */
+export function SetupPage({ code }: { readonly code: string }) {
+  const [given, setGiven] = useState({ email: '', password: '' })
+  const { isBusy, error, fields, onSubmit } = useSubmit(async () => {
+    await call(redeemSetup, { body: { code, ...given } }, { signsIn: true })
+    await openSession()
+    go('/first-run', {}, true)
+  })
+  const isOfField = Boolean(fields['email'] ?? fields['password'])
+  return (
+    <main class="setup" id="main">
+      <div class="stack gap-l">
+        <div>
+          <h1>{text.title}</h1>
+          <p class="lead">{text.lead}</p>
+        </div>
+        <form class="form narrow" onSubmit={onSubmit}>
+          {error && !isOfField && <Notice kind="error">{error.message}</Notice>}
+          <TextField
+            label={text.email}
+            type="email"
+            autocomplete="username"
+            required
+            error={fields['email']}
+            value={given.email}
+            onValue={(email) => setGiven({ ...given, email })}
+          />
+          <TextField
+            label={text.password}
+            type="password"
+            autocomplete="new-password"
+            required
+            hint={text.passwordHint}
+            error={fields['password']}
+            value={given.password}
+            onValue={(password) => setGiven({ ...given, password })}
+          />
+          <div class="actions">
+            <Button look="primary" size="big" type="submit" isBusy={isBusy}>
+              {text.submit}
+            </Button>
+          </div>
+        </form>
+      </div>
+    </main>
+  )
+}

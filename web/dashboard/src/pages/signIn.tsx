@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks'
+import { signedInAgain } from '../api/expiry.ts'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { TextField, useSubmit } from '../parts/form.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { session, signIn } from '../session.ts'
+import { words } from '../words/words.ts'
+
+const text = words.signIn
+
+function useSignIn(email: string, done: () => void) {
+  const [given, setGiven] = useState({ email, password: '' })
+  const submit = useSubmit(async () => {
+    await signIn(given.email, given.password)
+    done()
+  })
+  return { given, setGiven, ...submit }
+}
+
+type SignIn = ReturnType<typeof useSignIn>
+
+function Fields({ given, setGiven, error }: SignIn) {
+  return (
+    <>
+      <TextField
+        label={text.email}
+        type="email"
+        autocomplete="username"
+        required
+        value={given.email}
+        onValue={(email) => setGiven({ ...given, email })}
+      />
+      <TextField
+        label={text.password}
+        type="password"
+        autocomplete="current-password"
+        required
+        error={error?.message}
+        value={given.password}
+        onValue={(password) => setGiven({ ...given, password })}
+      />
+    </>
+  )
+}
+
+/** The page for visitors without a session. */
+export function SignInPage() {
+  const signing = useSignIn('', () => undefined)
+  return (
+    <main id="main">
+      <div class="narrow stack gap-l centre">
+        <h1>{text.title}</h1>
+        <form class="form" onSubmit={signing.onSubmit}>
+          <Fields {...signing} />
+          <Button look="primary" size="big" isWide type="submit" isBusy={signing.isBusy}>
+            {text.submit}
+          </Button>
+        </form>
+        <p class="note">
+          {text.noAccount} <code>{text.command}</code>.
+        </p>
+      </div>
+    </main>
+  )
+}
+
+/** Lies over a page whose session has ended. The page below keeps what was typed, and its calls go on afterwards. */
+export function SignInAgain() {
+  const { value } = session
+  const email = value.kind === 'signedIn' || value.kind === 'expired' ? value.session.user.email : ''
+  const signing = useSignIn(email, signedInAgain)
+  return (
+    <Dialog
+      title={text.title}
+      onClose={() => undefined}
+      onSubmit={signing.onSubmit}
+      foot={
+        <Button look="primary" type="submit" isBusy={signing.isBusy}>
+          {text.submit}
+        </Button>
+      }
+    >
+      <Notice kind="warn">
+        <b>{text.expired}</b> {text.expiredText}
+      </Notice>
+      <Fields {...signing} />
+    </Dialog>
+  )
+}

@@ -1,0 +1,68 @@
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
+import { Icon, type IconName } from './icon.tsx'
+
+type Look = 'plain' | 'primary' | 'quiet' | 'danger' | 'destroy' | 'on-air'
+
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'size'> {
+  /** One `primary` a page. What destroys is never primary and never beside it. */
+  readonly look?: Look
+  readonly size?: 'small' | 'big'
+  readonly isWide?: boolean
+  readonly icon?: IconName
+  /** Its action is under way. */
+  readonly isBusy?: boolean
+  readonly children: ComponentChildren
+}
+
+const classOf = (look: Look, size: string | undefined, isWide: boolean): string =>
+  ['btn', look === 'plain' ? '' : look, size ?? '', isWide ? 'wide' : ''].filter(Boolean).join(' ')
+
+export function Button({ look = 'plain', size, isWide = false, icon, isBusy = false, children, ...rest }: ButtonProps) {
+  const name = isBusy ? 'refresh' : icon
+  return (
+    <button
+      type="button"
+      {...rest}
+      class={classOf(look, size, isWide)}
+      aria-busy={isBusy ? 'true' : undefined}
+      disabled={isBusy || rest.disabled}
+    >
+      {name && <Icon name={name} isSmall={size === 'small'} />}
+      {children}
+    </button>
+  )
+}
+
+/** A button with an icon alone; `label` names it and what it acts on. */
+export function IconButton(
+  props: Omit<ButtonProps, 'children' | 'look' | 'icon'> & { readonly icon: IconName; readonly label: string },
+) {
+  const { icon, label, size, isBusy: _, isWide: __, ...rest } = props
+  return (
+    <button
+      type="button"
+      {...rest}
+      class={size === 'big' ? 'icon-btn big' : 'icon-btn'}
+      aria-label={label}
+      title={label}
+    >
+      <Icon name={icon} />
+    </button>
+  )
+}
+
+/** A link that looks like a button. */
+export function LinkButton(props: {
+  readonly href: string
+  readonly look?: Look
+  readonly size?: 'small' | 'big'
+  readonly icon?: IconName
+  readonly children: ComponentChildren
+}) {
+  return (
+    <a class={classOf(props.look ?? 'plain', props.size, false)} href={props.href}>
+      {props.icon && <Icon name={props.icon} />}
+      {props.children}
+    </a>
+  )
+}

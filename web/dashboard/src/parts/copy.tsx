@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+
+const text = words.parts
+const DONE_MS = 2000
+
+/** One button that copies a text. `what` names it for screen readers. */
+export function CopyButton({ value, what }: { readonly value: string; readonly what: string }) {
+  const [isDone, setDone] = useState(false)
+  useEffect(() => {
+    if (!isDone) return undefined
+    const timer = setTimeout(() => setDone(false), DONE_MS)
+    return () => clearTimeout(timer)
+  }, [isDone])
+  const copy = (): void => {
+    void navigator.clipboard.writeText(value).then(() => setDone(true))
+  }
+  return (
+    <Button icon={isDone ? 'check' : 'copy'} aria-label={text.copyThat(what)} onClick={copy}>
+      {isDone ? text.copied : text.copy}
+    </Button>
+  )
+}
+
+/** A text that is there to be copied. `isSecret`: covered until it is asked for. */
+export function CopyField(props: {
+  readonly label: ComponentChildren
+  /** The label as plain text. */
+  readonly what: string
+  readonly value: string
+  readonly isSecret?: boolean
+}) {
+  const { label, what, value, isSecret = false } = props
+  const [isShown, setShown] = useState(!isSecret)
+  return (
+    <div class="field">
+      <span class="label">{label}</span>
+      <div class="copy">
+        <code>{isShown ? value : '•'.repeat(24)}</code>
+        {isSecret && (
+          <Button
+            icon="show"
+            aria-label={isShown ? text.hideThat(what) : text.showThat(what)}
+            onClick={() => setShown(!isShown)}
+          >
+            {isShown ? text.hide : text.show}
+          </Button>
+        )}
+        <CopyButton value={value} what={what} />
+      </div>
+    </div>
+  )
+}
+
+/** A block of code or of commands with a copy button. */
+export function CodeBlock({ code, what }: { readonly code: string; readonly what: string }) {
+  return (
+    <div class="block">
+      <pre tabIndex={0} aria-label={what}>
+        <code>{code}</code>
+      </pre>
+      <CopyButton value={code} what={what} />
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact'
+import type { ApiError } from '../api/call.ts'
+import { words } from '../words/words.ts'
+import { Icon } from './icon.tsx'
+
+const ICONS = { info: 'info', ok: 'check', warn: 'warning', error: 'warning' } as const
+
+/** Says what, why, and what to do. */
+export function Notice({
+  kind = 'info',
+  children,
+}: {
+  readonly kind?: keyof typeof ICONS
+  readonly children: ComponentChildren
+}) {
+  return (
+    <p class="notice" data-s={kind === 'info' ? undefined : kind} role={kind === 'error' ? 'alert' : undefined}>
+      <Icon name={ICONS[kind]} />
+      <span class="grow">{children}</span>
+    </p>
+  )
+}
+
+/** The error of something that a page loads, with a way to try again. */
+export function LoadError({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
+  return (
+    <Notice kind="error">
+      <b>{error.message}</b>{' '}
+      <button type="button" class="btn small" onClick={onRetry}>
+        {words.parts.tryAgain}
+      </button>
+    </Notice>
+  )
+}
+
+/** The shape of what comes, while it is loaded. */
+export function Bones({ rows = 3 }: { readonly rows?: number }) {
+  return (
+    <div class="pad stack" aria-busy="true">
+      <span class="sr">{words.parts.loading}</span>
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} class={`bone w${(row % 3) + 1}`} />
+      ))}
+    </div>
+  )
+}
+
+/** An empty page teaches its next step. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string
+  readonly children: ComponentChildren
+  readonly action?: ComponentChildren
+}) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {action && <div class="actions">{action}</div>}
+    </div>
+  )
+}

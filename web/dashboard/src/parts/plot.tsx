@@ -1,0 +1,126 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { theme } from '../theme.ts'
+import { Bones } from './notice.tsx'
+import { words } from '../words/words.ts'
+import type uPlot from 'uplot'
+
+export interface Line {
+  readonly label: string
+  /** 1 to 6, the order of the plot colours. */
+  readonly colour: 1 | 2 | 3 | 4 | 5 | 6
+  readonly values: readonly (number | null)[]
+}
+
+interface PlotProps {
+  /** One sentence that says what the plot shows. */
+  readonly sentence: string
+  /** Epoch seconds, ascending. */
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+  readonly format: (value: number) => string
+}
+
+const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3], [3, 3], [10, 4]]
+
+/** Lines over time. The library is loaded when the first plot is shown; a table of the same values stands behind it. */
+export function Plot({ sentence, times, lines, format }: PlotProps) {
+  const root = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | null>(null)
+  const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
+  const latest = useRef(data)
+  latest.current = data
+  useEffect(() => {
+    let isGone = false
+    void loadPlots().then((Plots) => {
+      if (!isGone && root.current)
+        plot.current = new Plots(optionsOf(root.current, lines, format), latest.current, root.current)
+    })
+    const fit = new ResizeObserver(() => {
+      if (root.current && plot.current) plot.current.setSize(sizeOf(root.current))
+    })
+    if (root.current) fit.observe(root.current)
+    return () => {
+      isGone = true
+      fit.disconnect()
+      plot.current?.destroy()
+      plot.current = null
+    }
+  }, [theme.value, lines.map(({ label }) => label).join()])
+  useEffect(() => plot.current?.setData(latest.current), [data])
+  return (
+    <>
+      <div class="plot-canvas" ref={root} role="img" aria-label={sentence} />
+      <details class="as-table">
+        <summary>{words.parts.asTable}</summary>
+        <ValuesTable times={times} lines={lines} format={format} />
+      </details>
+    </>
+  )
+}
+
+function ValuesTable({ times, lines, format }: Omit<PlotProps, 'sentence'>) {
+  if (times.length === 0) return <Bones rows={1} />
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{words.parts.time}</th>
+            {lines.map(({ label }) => (
+              <th key={label} scope="col" class="n">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, row) => (
+            <tr key={time}>
+              <td>{new Date(time * 1000).toLocaleString(words.locale)}</td>
+              {lines.map(({ label, values }) => (
+                <td key={label} class="n">
+                  {values[row] == null ? '' : format(values[row] ?? 0)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const loadPlots = (): Promise<typeof uPlot> =>
+  Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]).then(([module]) => module.default)
+
+const sizeOf = ({ clientWidth, clientHeight }: HTMLElement): { width: number; height: number } => ({
+  width: Math.max(120, clientWidth),
+  height: Math.max(100, clientHeight || 160),
+})
+
+function optionsOf(root: HTMLElement, lines: readonly Line[], format: (value: number) => string): uPlot.Options {
+  const style = getComputedStyle(root)
+  const colour = (name: string): string => style.getPropertyValue(name).trim()
+  const axis = {
+    stroke: colour('--plot-label'),
+    grid: { stroke: colour('--plot-grid'), width: 1 },
+    ticks: { show: false },
+  }
+  return {
+    ...sizeOf(root),
+    legend: { show: false },
+    cursor: { y: false },
+    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [axis, { ...axis, size: 72, values: (_, splits) => splits.map((value) => format(value)) }],
+    series: [
+      {},
+      ...lines.map(({ label, colour: number }) => ({
+        label,
+        stroke: colour(`--plot-${number}`),
+        width: 1.6,
+        dash: DASHES[number - 1] ?? [],
+        points: { show: false },
+      })),
+    ],
+  }
+}

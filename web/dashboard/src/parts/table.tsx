@@ -1,0 +1,134 @@
+import type { ComponentChildren } from 'preact'
+import { words } from '../words/words.ts'
+import { Button } from './button.tsx'
+import { Icon } from './icon.tsx'
+
+export interface Column<R> {
+  readonly id: string
+  readonly title: ComponentChildren
+  readonly cell: (row: R) => ComponentChildren
+  /** `number` is aligned to the right, `actions` holds buttons. */
+  readonly kind?: 'text' | 'number' | 'actions'
+  /** When the table becomes narrow, 3 leaves first, then 2. */
+  readonly priority?: 2 | 3
+  /** The list can be sorted by it. */
+  readonly isSortable?: boolean
+}
+
+interface TableProps<R> {
+  readonly caption: string
+  readonly columns: readonly Column<R>[]
+  readonly rows: readonly R[]
+  readonly keyOf: (row: R) => string | number
+  readonly isChosen?: (row: R) => boolean
+  readonly sort?: { readonly by: string; readonly isDescending: boolean; readonly onSort: (by: string) => void }
+}
+
+function classOf<R>({ kind, priority }: Column<R>): string {
+  return [kind === 'number' ? 'n' : '', kind === 'actions' ? 'acts' : '', priority ? `p${priority}` : '']
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** A table of one page of a list. The first cell says the essentials in `.only-narrow` when others have left. */
+export function Table<R>({ caption, columns, rows, keyOf, isChosen = () => false, sort }: TableProps<R>) {
+  return (
+    <div class="table">
+      <table>
+        <caption class="sr">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <Heading key={column.id} column={column} sort={sort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={isChosen(row) ? 'now' : ''}>
+              {columns.map((column) => (
+                <td key={column.id} class={classOf(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Heading<R>({ column, sort }: { readonly column: Column<R>; readonly sort: TableProps<R>['sort'] }) {
+  const isSorted = sort?.by === column.id
+  const order = sort?.isDescending ? 'descending' : 'ascending'
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={isSorted ? order : undefined}>
+      {sort && column.isSortable ? (
+        <button type="button" onClick={() => sort.onSort(column.id)}>
+          {column.title}
+          {isSorted && <Icon name={order} isSmall />}
+        </button>
+      ) : column.kind === 'actions' ? (
+        <span class="sr">{column.title}</span>
+      ) : (
+        column.title
+      )}
+    </th>
+  )
+}
+
+/** The foot of a list whose pages have numbers. */
+export function Pager({
+  page,
+  perPage,
+  total,
+  onPage,
+}: {
+  readonly page: number
+  readonly perPage: number
+  readonly total: number
+  readonly onPage: (page: number) => void
+}) {
+  const last = Math.max(1, Math.ceil(total / perPage))
+  const from = total === 0 ? 0 : (page - 1) * perPage + 1
+  return (
+    <>
+      <span class="num">{words.parts.range(from, Math.min(total, page * perPage), total)}</span>
+      <span class="end actions">
+        <Button size="small" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+          {words.parts.previous}
+        </Button>
+        <Button size="small" disabled={page >= last} onClick={() => onPage(page + 1)}>
+          {words.parts.next}
+        </Button>
+      </span>
+    </>
+  )
+}
+
+/** The foot of a list that is walked by cursor: the rows so far, and a button for more. */
+export function More({
+  count,
+  hasMore,
+  isBusy,
+  onMore,
+}: {
+  readonly count: number
+  readonly hasMore: boolean
+  readonly isBusy: boolean
+  readonly onMore: () => void
+}) {
+  return (
+    <>
+      <span class="num">{words.parts.rows(count)}</span>
+      {hasMore && (
+        <span class="end">
+          <Button size="small" isBusy={isBusy} onClick={onMore}>
+            {words.parts.more}
+          </Button>
+        </span>
+      )}
+    </>
+  )
+}

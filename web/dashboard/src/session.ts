@@ -1,0 +1,39 @@
+import { signal } from '@preact/signals'
+import { type Answer, createSession, endSession, readSession } from '#api/dashboard.ts'
+import { ApiError, call } from './api/call.ts'
+
+export type Session = Answer<typeof readSession>
+
+/** `unknown`: not asked yet. `none`: signed out. `expired`: it was there; the page stays, with what was typed. */
+export type SessionState =
+  | { readonly kind: 'unknown' | 'none' }
+  | { readonly kind: 'signedIn'; readonly session: Session }
+  | { readonly kind: 'expired'; readonly session: Session }
+
+export const session = signal<SessionState>({ kind: 'unknown' })
+
+/** True: the user may change things. A viewer sees no control that changes something. */
+export const canChange = (): boolean => {
+  const { value } = session
+  return value.kind === 'signedIn' && value.session.user.role === 'admin'
+}
+
+/** Asks once at the start who is signed in. */
+export async function openSession(): Promise<void> {
+  try {
+    session.value = { kind: 'signedIn', session: await call(readSession, {}, { signsIn: true }) }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error
+    session.value = { kind: 'none' }
+  }
+}
+
+export async function signIn(email: string, password: string): Promise<void> {
+  await call(createSession, { body: { email, password } }, { signsIn: true })
+  await openSession()
+}
+
+export async function signOut(): Promise<void> {
+  await call(endSession, {}, { signsIn: true })
+  session.value = { kind: 'none' }
+}

@@ -1,0 +1,118 @@
+import { computed } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { PLACES, placeOf, type Place } from './pages/pages.ts'
+import { Icon, type IconName } from './parts/icon.tsx'
+import { Menu } from './parts/menu.tsx'
+import { Toasts } from './parts/toast.tsx'
+import { go, linkTo, route } from './router.ts'
+import { canChange, session, signOut } from './session.ts'
+import { chooseTheme, theme } from './theme.ts'
+import { words } from './words/words.ts'
+
+const text = words.frame
+const place = computed(() => placeOf(route.value.path))
+
+const Brand = () => (
+  <a class="brand" href={linkTo('/')}>
+    <img src="./sluice.svg" alt="" width="30" height="30" />
+    <span>
+      <b>{words.product}</b>
+    </span>
+  </a>
+)
+
+function NavLink({ path, icon, text: shown }: Place) {
+  return (
+    <a href={linkTo(path)} aria-current={place.value === path ? 'page' : undefined}>
+      <Icon name={icon} />
+      {shown}
+    </a>
+  )
+}
+
+function Account() {
+  const { value } = session
+  if (value.kind !== 'signedIn') return null
+  const { email, role } = value.session.user
+  const next = theme.value === 'dark' ? 'light' : 'dark'
+  const items = [
+    { icon: 'theme' as IconName, text: words.frame.theme[next], onSelect: () => chooseTheme(next) },
+    { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
+    { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
+  ]
+  return (
+    <div class="who">
+      <span class="face">{email.slice(0, 2).toUpperCase()}</span>
+      <span class="grow">
+        <b>{email}</b>
+        <span>{role === 'admin' ? text.admin : text.viewer}</span>
+      </span>
+      <Menu label={text.account(email)} items={items} />
+    </div>
+  )
+}
+
+const GoLive = () =>
+  canChange() ? (
+    <a class="btn" href={linkTo('/live')}>
+      <Icon name="goLive" />
+      {text.goLive}
+    </a>
+  ) : null
+
+const MoreMenu = () => (
+  <Menu
+    label={text.more}
+    items={PLACES.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
+  />
+)
+
+/** The frame around every page: navigation at the side, or at the top and the bottom of a phone. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const [overview, tokens] = PLACES
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        {text.skip}
+      </a>
+      <header class="topbar">
+        <Brand />
+        <Account />
+      </header>
+      <div class="app">
+        <aside class="side" aria-label={words.product}>
+          <Brand />
+          <GoLive />
+          <nav class="nav" aria-label={text.main}>
+            {PLACES.map((one) => (
+              <NavLink key={one.path} {...one} />
+            ))}
+          </nav>
+          <div class="side-foot">
+            <Account />
+          </div>
+        </aside>
+        {children}
+      </div>
+      <nav class="tabbar" aria-label={text.mainShort}>
+        {overview && <NavLink {...overview} />}
+        {tokens && <NavLink {...tokens} />}
+        <a class="go" href={linkTo('/live')}>
+          <Icon name="goLive" />
+          {text.goLive}
+        </a>
+        <a href={linkTo('/access')} aria-current={place.value === '/access' ? 'page' : undefined}>
+          <Icon name="access" />
+          {text.access}
+        </a>
+        <MoreMenu />
+      </nav>
+      <Toasts />
+    </>
+  )
+}
+
+function skip(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}

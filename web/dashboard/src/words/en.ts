@@ -1,0 +1,111 @@
+/** Every sentence of the dashboard. A translation is a file beside this one with the same shape. */
+export const en = {
+  locale: 'en-GB',
+  product: 'Sluice',
+
+  // Navigation and frame
+  frame: {
+    skip: 'Skip to the content',
+    main: 'Main',
+    mainShort: 'Main, short',
+    overview: 'Overview',
+    goLive: 'Go live',
+    tokens: 'Tokens',
+    channels: 'Channels',
+    recordings: 'Recordings',
+    access: 'Access',
+    analytics: 'Analytics',
+    webhooks: 'Webhooks',
+    settings: 'Settings',
+    more: 'More',
+    search: 'Search',
+    searchOrJump: 'Search or jump to',
+    account: (email: string) => `${email}, account and theme`,
+    admin: 'Admin',
+    viewer: 'Viewer',
+    signOut: 'Sign out',
+    theme: { light: 'Light theme', dark: 'Dark theme' },
+    updatesOn: 'Live updates on',
+    updatesOff: 'Live updates off, connecting again',
+    notFound: 'There is no such page',
+    notFoundText: 'The address may be old. The navigation leads to every page.',
+    noAnswer: 'The server does not answer.',
+  },
+
+  // Parts that every page uses
+  parts: {
+    optional: 'optional',
+    remove: (what: string) => `Remove ${what}`,
+    copy: 'Copy',
+    copied: 'Copied',
+    copyThat: (what: string) => `Copy ${what}`,
+    show: 'Show',
+    showThat: (what: string) => `Show ${what}`,
+    hide: 'Hide',
+    hideThat: (what: string) => `Hide ${what}`,
+    keep: 'Keep it',
+    cancel: 'Cancel',
+    save: 'Save',
+    discard: 'Discard',
+    writeToGoOn: (what: string) => `Write ${what} to go on`,
+    undo: 'Undo',
+    tryAgain: 'Try again',
+    loading: 'Loading',
+    previous: 'Previous',
+    next: 'Next',
+    more: 'Show more',
+    rows: (shown: number) => (shown === 1 ? '1 row' : `${shown} rows`),
+    range: (from: number, to: number, all: number) => `${from} to ${to} of ${all}`,
+    actions: 'Actions',
+    moreFor: (what: string) => `More for ${what}`,
+    asTable: 'As a table',
+    time: 'Time',
+    daysAndHours: (days: number, hours: number) => `${days} d ${hours} h`,
+    never: 'never',
+    notYet: 'not yet',
+  },
+
+  // Signing in
+  signIn: {
+    title: 'Sign in',
+    expired: 'Your session has ended.',
+    expiredText: 'Sign in again. What you typed is kept.',
+    email: 'E-mail',
+    password: 'Password',
+    submit: 'Sign in',
+    noAccount: 'No account? An admin makes one in Settings, People, or with',
+    command: 'sluice user create',
+  },
+
+  // First run
+  setup: {
+    title: 'Welcome. Who are you?',
+    lead: 'This link works once. From now on you sign in with these.',
+    email: 'E-mail',
+    password: 'Password',
+    passwordHint: '10 characters or more. A sentence is fine.',
+    submit: 'Continue',
+  },
+
+  // Overview
+
+  // Stream
+
+  // Go live
+
+  // Tokens
+
+  // Channels
+
+  // Recordings
+
+  // Access
+
+  // Analytics
+
+  // Webhooks
+
+  // Settings
+
+  // Search
+} as const

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vite'
+
+/** Addresses are relative, so that a reverse proxy may put any prefix in front of `/dashboard/`. */
+export default defineConfig({
+  root: import.meta.dirname,
+  base: './',
+  build: {
+    outDir: '../../build/dashboard',
+    emptyOutDir: true,
+    target: ['chrome123', 'safari17.5', 'firefox128'],
+    modulePreload: { polyfill: false },
+    // The policy of the page allows no data: addresses.
+    assetsInlineLimit: 0,
+  },
+})
