@@ -77,8 +77,8 @@ function operationOf(path: string, method: string, operation: Operation): string
   ]
   const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content?.['application/json']
     ?.schema
-  const data = answer?.properties?.['status'] ? answer.properties['data'] : answer
-  const envelope = answer?.properties?.['status'] ? 'jsend' : 'plain'
+  const data = answer?.properties?.['data'] ?? answer
+  const envelope = answer?.properties?.['data'] ? 'data' : 'plain'
   const under = path.replace(/^\/dashboard\/api\/|^\/api\/|^\//, '')
   return [
     `/** ${summary.replaceAll('*/', '* /')} */`,

@@ -5,8 +5,8 @@ export interface Operation<A, D> {
   readonly method: string
   /** Relative to `api/`, with `{name}` for values. */
   readonly path: string
-  /** `jsend`: `{status, data}` of the token API. `plain`: the whole body is the answer. */
-  readonly envelope: 'jsend' | 'plain'
+  /** `data`: the answer is in `data` of the body. `plain`: the whole body is the answer. */
+  readonly envelope: 'data' | 'plain'
   /** Only for the types. */
   readonly types?: { readonly args: A; readonly answer: D }
 }
@@ -55,6 +55,25 @@ export async function callRows<A, D>(operation: Operation<A, D>, args: A, option
   return { rows, total: Number(response.headers.get('X-Total-Count') ?? 0) }
 }
 
+/** One page of a list that is walked by cursor. */
+export interface CursorPage<D> {
+  readonly rows: D
+  /** For the next page; null: this is the last one. */
+  readonly cursor: string | null
+}
+
+/** As `call`, for lists that are walked by cursor. */
+export async function callPage<A, D>(
+  operation: Operation<A, D>,
+  args: A,
+  options: CallOptions = {},
+): Promise<CursorPage<D>> {
+  const response = await request(operation, args as AnyArgs, options)
+  const body = (await response.json()) as { data: D; pagination?: { hasMore: boolean; cursor?: string } }
+  const { hasMore = false, cursor } = body.pagination ?? {}
+  return { rows: body.data, cursor: hasMore ? (cursor ?? null) : null }
+}
+
 /** The address of an operation, for `<img>` and downloads. */
 export function addressOf<A, D>({ path }: Operation<A, D>, args: A): string {
   const { path: values = {}, query = {} } = args as AnyArgs
@@ -94,7 +113,7 @@ async function send<A, D>(operation: Operation<A, D>, args: AnyArgs, { signal }:
 async function answerOf<A, D>({ envelope }: Operation<A, D>, response: Response): Promise<unknown> {
   if (response.status === 204) return undefined
   const body = (await response.json()) as { data?: unknown }
-  return envelope === 'jsend' ? body.data : body
+  return envelope === 'data' ? body.data : body
 }
 
 /** Reads a refusal of the token API (`{data: {field: text}}`) or of the channel API (`{message, details}`). */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from './call.ts'
+import { ApiError, type CursorPage } from './call.ts'
 
 /** What a page knows of something that it loads. `data` stays while it is loaded again, so that nothing jumps. */
 export interface Loaded<T> {
@@ -40,4 +40,37 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, keys: read
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const set = useCallback((data: T) => setState({ data, error: null, isLoading: false }), [])
   return { ...state, reload, set }
+}
+
+/** The rows of a list that is walked by cursor, so far. */
+export interface Walked<R> extends Omit<Loaded<readonly R[]>, 'set'> {
+  readonly hasMore: boolean
+  /** Loads the next page. */
+  readonly more: () => void
+}
+
+/** Walks a list by cursor: the first page at once, each further one when it is asked for. */
+export function useWalk<R>(
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<CursorPage<readonly R[]>>,
+  keys: readonly unknown[],
+): Walked<R> {
+  const first = useLoad((signal) => load(undefined, signal), keys)
+  const [rest, setRest] = useState<{ of: unknown; pages: readonly CursorPage<readonly R[]>[]; isLoading: boolean }>({
+    of: undefined,
+    pages: [],
+    isLoading: false,
+  })
+  // Further pages belong to one first page; a new first page starts again.
+  const pages = first.data && rest.of === first.data ? rest.pages : []
+  const cursor = (pages.at(-1) ?? first.data)?.cursor ?? null
+  const more = (): void => {
+    if (cursor === null || rest.isLoading) return
+    setRest({ of: first.data, pages, isLoading: true })
+    load(cursor, new AbortController().signal).then(
+      (page) => setRest({ of: first.data, pages: [...pages, page], isLoading: false }),
+      () => setRest({ of: first.data, pages, isLoading: false }),
+    )
+  }
+  const rows = first.data && [first.data, ...pages].flatMap((page) => [...page.rows])
+  return { ...first, data: rows, isLoading: first.isLoading || rest.isLoading, hasMore: cursor !== null, more }
 }
