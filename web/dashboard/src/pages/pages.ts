@@ -15,7 +15,10 @@ interface PageEntry {
 }
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
-export const PAGES: readonly PageEntry[] = []
+export const PAGES: readonly PageEntry[] = [
+  { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
+  { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
+]
 
 /** A place of the navigation. */
 export interface Place {
