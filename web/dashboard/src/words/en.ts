@@ -98,6 +98,29 @@ export const en = {
   // Channels
 
   // Recordings
+  recordings: {
+    title: 'Recordings',
+    sub: 'MP4 files of past broadcasts.',
+    caption: 'Recordings, newest first',
+    search: 'Search by stream name',
+    searchHint: 'Stream name, then Enter',
+    none: 'No recordings',
+    noneText: 'A publish token with the switch Record makes a file of each broadcast.',
+    noneOf: (stream: string) => `There is no recording of a stream named ${stream}.`,
+    stream: 'Stream',
+    state: 'State',
+    began: 'Began',
+    length: 'Length',
+    size: 'Size',
+    play: 'Play',
+    download: 'Download',
+    close: 'Close',
+    delete: 'Delete recording',
+    deleteTitle: (stream: string) => `Delete this recording of ${stream}?`,
+    deleteText: 'The file is removed from the disk. This cannot be undone.',
+    deleted: (stream: string) => `Recording of ${stream} deleted`,
+    states: { recording: 'Recording', processing: 'Processing', completed: 'Ready', error: 'No file' },
+  },
 
   // Access
 

@@ -1,0 +1,184 @@
+import { useState } from 'preact/hooks'
+import { type Answer, deleteRecording, downloadRecording, listRecordings } from '#api/tokens.ts'
+import { addressOf, call, callPage } from '../../api/call.ts'
+import { useWalk } from '../../api/load.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { State, type StateKind } from '../../parts/state.tsx'
+import { type Column, More, Table } from '../../parts/table.tsx'
+import { toast } from '../../parts/toast.tsx'
+import { bytes, duration, Time } from '../../parts/values.tsx'
+import { setQuery } from '../../router.ts'
+import { canChange } from '../../session.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+
+const text = words.recordings
+
+type Recording = Answer<typeof listRecordings>[number]
+
+const STATES: Readonly<Record<Recording['state'], StateKind>> = {
+  recording: 'live',
+  processing: 'busy',
+  completed: 'ok',
+  error: 'error',
+}
+
+const fileOf = ({ id }: Recording): string => addressOf(downloadRecording, { path: { recordingId: id } })
+
+/** Recordings, newest first: play, download, delete. */
+export function RecordingsPage({ query }: PageArgs) {
+  const streamName = query.get('stream') ?? ''
+  const list = useWalk(
+    (cursor, signal) =>
+      callPage(listRecordings, { query: { streamName: streamName || undefined, cursor } }, { signal }),
+    [streamName],
+  )
+  const [played, setPlayed] = useState<Recording | null>(null)
+  const [doomed, setDoomed] = useState<Recording | null>(null)
+  const remove = async (one: Recording): Promise<void> => {
+    await call(deleteRecording, { path: { recordingId: one.id } })
+    toast(text.deleted(one.streamName))
+    list.reload()
+  }
+  return (
+    <Page title={text.title} sub={text.sub}>
+      <section class="card" aria-label={text.title}>
+        <div class="tools">
+          <Search value={streamName} />
+        </div>
+        {list.error && <LoadError error={list.error} onRetry={list.reload} />}
+        {!list.data && !list.error && <Bones rows={4} />}
+        {list.data?.length === 0 && (
+          <Empty title={text.none}>{streamName === '' ? text.noneText : text.noneOf(streamName)}</Empty>
+        )}
+        {list.data && list.data.length > 0 && (
+          <Table
+            caption={text.caption}
+            rows={list.data}
+            keyOf={({ id }) => id}
+            columns={columnsOf(setPlayed, setDoomed)}
+          />
+        )}
+        {list.data && (
+          <div class="card-foot">
+            <More count={list.data.length} hasMore={list.hasMore} isBusy={list.isLoading} onMore={list.more} />
+          </div>
+        )}
+      </section>
+      {played && <Player recording={played} onClose={() => setPlayed(null)} />}
+      {doomed && (
+        <Confirm
+          title={text.deleteTitle(doomed.streamName)}
+          verb={text.delete}
+          onConfirm={() => remove(doomed)}
+          onClose={() => setDoomed(null)}
+        >
+          {text.deleteText}
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+/** The API finds a stream by its whole name, so the search waits for Enter. */
+function Search({ value }: { readonly value: string }) {
+  const [typed, setTyped] = useState(value)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    setQuery({ stream: typed.trim() || undefined })
+  }
+  return (
+    <form class="search" role="search" onSubmit={submit}>
+      <Icon name="search" isSmall />
+      <input
+        class="input"
+        type="search"
+        aria-label={text.search}
+        placeholder={text.searchHint}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onSearch={submit}
+      />
+    </form>
+  )
+}
+
+function columnsOf(play: (one: Recording) => void, doom: (one: Recording) => void): Column<Recording>[] {
+  return [
+    {
+      id: 'stream',
+      title: text.stream,
+      cell: (one) => (
+        <>
+          <b>{one.streamName}</b>
+          <span class="sub only-narrow num">
+            <Time at={one.startedOn} isWhole />
+          </span>
+        </>
+      ),
+    },
+    {
+      id: 'state',
+      title: text.state,
+      cell: (one) => <State kind={STATES[one.state]}>{one.problem ?? text.states[one.state]}</State>,
+    },
+    { id: 'began', title: text.began, priority: 2, cell: ({ startedOn }) => <Time at={startedOn} isWhole /> },
+    {
+      id: 'length',
+      title: text.length,
+      kind: 'number',
+      priority: 2,
+      cell: ({ durationMs }) => (durationMs === undefined ? '–' : duration(durationMs / 1000)),
+    },
+    {
+      id: 'size',
+      title: text.size,
+      kind: 'number',
+      priority: 3,
+      cell: (one) => (one.bytes === undefined ? '–' : bytes(one.bytes)),
+    },
+    {
+      id: 'actions',
+      title: words.parts.actions,
+      kind: 'actions',
+      cell: (one) => <Actions recording={one} play={play} doom={doom} />,
+    },
+  ]
+}
+
+function Actions({
+  recording,
+  play,
+  doom,
+}: {
+  readonly recording: Recording
+  readonly play: (one: Recording) => void
+  readonly doom: (one: Recording) => void
+}) {
+  const isReady = recording.state === 'completed'
+  const items = [
+    ...(isReady
+      ? [
+          { icon: 'play' as const, text: text.play, onSelect: () => play(recording) },
+          { icon: 'download' as const, text: text.download, onSelect: () => location.assign(fileOf(recording)) },
+        ]
+      : []),
+    ...(canChange()
+      ? [{ icon: 'trash' as const, text: text.delete, isDanger: true, onSelect: () => doom(recording) }]
+      : []),
+  ]
+  return items.length > 0 ? <Menu label={words.parts.moreFor(recording.streamName)} items={items} /> : null
+}
+
+function Player({ recording, onClose }: { readonly recording: Recording; readonly onClose: () => void }) {
+  return (
+    <Dialog title={recording.streamName} onClose={onClose} foot={<Button onClick={onClose}>{text.close}</Button>}>
+      <video class="screen" controls autoplay playsInline src={fileOf(recording)} />
+    </Dialog>
+  )
+}
