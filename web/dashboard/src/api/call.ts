@@ -80,7 +80,8 @@ export function addressOf<A, D>({ path }: Operation<A, D>, args: A): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name] ?? '')))
   const address = new URL(`api/${filled}`, document.baseURI)
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== null && value !== '') address.searchParams.set(name, String(value))
+    if (Array.isArray(value)) for (const one of value) address.searchParams.append(name, String(one))
+    else if (value !== undefined && value !== null && value !== '') address.searchParams.set(name, String(value))
   }
   return address.href
 }

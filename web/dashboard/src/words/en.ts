@@ -125,6 +125,23 @@ export const en = {
   // Access
 
   // Analytics
+  analytics: {
+    title: 'Analytics',
+    sub: 'Bytes of media, in UTC days. The figures follow a broadcast within a minute.',
+    span: 'Time shown',
+    spans: { today: 'Today', week: '7 days', month: '28 days', own: 'Dates' },
+    from: 'From',
+    to: 'To',
+    none: 'No traffic in this time',
+    noneText: 'Counting starts with the first broadcast.',
+    out: 'Out to viewers',
+    in: 'In from publishers',
+    byHour: 'Traffic by hour',
+    byDay: 'Traffic by day',
+    byCountry: 'Out to viewers, by country',
+    unknown: 'Not known',
+    csv: 'CSV',
+  },
 
   // Webhooks
   webhooks: {

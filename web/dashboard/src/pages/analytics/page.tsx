@@ -1,0 +1,162 @@
+import { readAccountUsage, readAccountUsageByCountry, readAccountUsageSeries } from '#api/tokens.ts'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { Button } from '../../parts/button.tsx'
+import { Segment, TextField } from '../../parts/form.tsx'
+import { Bones, Empty, LoadError } from '../../parts/notice.tsx'
+import { Card, Page } from '../../parts/page.tsx'
+import { Plot } from '../../parts/plot.tsx'
+import { bytes } from '../../parts/values.tsx'
+import { setQuery } from '../../router.ts'
+import { words } from '../../words/words.ts'
+import type { PageArgs } from '../pages.ts'
+import { saveCsv } from './csv.ts'
+import { type Range, rangeOf, type Span, stepsOf } from './range.ts'
+
+const text = words.analytics
+const MINUTE_MS = 60_000
+
+const spanOf = (query: URLSearchParams): Span => {
+  const asked = query.get('span')
+  return asked === 'today' || asked === 'month' || asked === 'own' ? asked : 'week'
+}
+
+/** Bytes that went in and out, by time and country. */
+export function AnalyticsPage({ query }: PageArgs) {
+  const span = spanOf(query)
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
+  // To the minute, so that drawing the page again asks for nothing new.
+  const range = rangeOf(span, from, to, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS)
+  const { startDate, stopDate, resolution } = range
+  const load = useLoad(
+    async (signal) => {
+      const query = { startDate, stopDate }
+      const [total, series, geo] = await Promise.all([
+        call(readAccountUsage, { query }, { signal }),
+        call(readAccountUsageSeries, { query: { ...query, resolution } }, { signal }),
+        call(readAccountUsageByCountry, { query }, { signal }),
+      ])
+      return { total, series: series.bandwidth, geo: geo.geo, range }
+    },
+    [startDate, stopDate, resolution],
+  )
+  const { data } = load
+  return (
+    <Page title={text.title} sub={text.sub} actions={<Ranges span={span} from={from} to={to} />}>
+      {load.error && <LoadError error={load.error} onRetry={load.reload} />}
+      {!data && !load.error && <Bones rows={5} />}
+      {data && <Figures bytesOut={data.total.bytesOut} bytesIn={data.total.bytesIn} />}
+      {data && data.total.bytesIn + data.total.bytesOut === 0 && <Empty title={text.none}>{text.noneText}</Empty>}
+      {data && <Traffic series={data.series} range={data.range} />}
+      {data && <Countries geo={data.geo} />}
+    </Page>
+  )
+}
+
+function Ranges({ span, from, to }: { readonly span: Span; readonly from: string; readonly to: string }) {
+  const choices = (['today', 'week', 'month', 'own'] as const).map((one) => [one, text.spans[one]] as const)
+  return (
+    <>
+      <Segment label={text.span} choices={choices} value={span} onChange={(chosen) => setQuery({ span: chosen })} />
+      {span === 'own' && (
+        <div class="pair">
+          <TextField
+            label={text.from}
+            type="date"
+            value={from}
+            max={to}
+            onValue={(value) => setQuery({ from: value })}
+          />
+          <TextField label={text.to} type="date" value={to} min={from} onValue={(value) => setQuery({ to: value })} />
+        </div>
+      )}
+    </>
+  )
+}
+
+function Figures({ bytesOut, bytesIn }: { readonly bytesOut: number; readonly bytesIn: number }) {
+  return (
+    <dl class="figs">
+      <div>
+        <dt>{text.out}</dt>
+        <dd>{bytes(bytesOut)}</dd>
+      </div>
+      <div>
+        <dt>{text.in}</dt>
+        <dd>{bytes(bytesIn)}</dd>
+      </div>
+    </dl>
+  )
+}
+
+type Traffic = Record<string, { readonly bytesOut: number; readonly bytesIn: number }>
+
+function Traffic({ series, range }: { readonly series: Traffic; readonly range: Range }) {
+  const byTime = new Map(Object.entries(series).map(([at, traffic]) => [Date.parse(at) / 1000, traffic]))
+  const times = stepsOf(range)
+  const out = times.map((time) => byTime.get(time)?.bytesOut ?? 0)
+  const into = times.map((time) => byTime.get(time)?.bytesIn ?? 0)
+  const rows = times.map((time, row) => [new Date(time * 1000).toISOString(), out[row] ?? 0, into[row] ?? 0])
+  const title = range.resolution === 'Hour' ? text.byHour : text.byDay
+  return (
+    <Card
+      title={title}
+      aside={
+        <Button
+          size="small"
+          icon="download"
+          onClick={() => saveCsv('sluice-traffic.csv', [['time', 'bytesOut', 'bytesIn'], ...rows])}
+        >
+          {text.csv}
+        </Button>
+      }
+    >
+      <Plot
+        sentence={title}
+        times={times}
+        format={bytes}
+        lines={[
+          { label: text.out, colour: 1, values: out },
+          { label: text.in, colour: 2, values: into },
+        ]}
+      />
+    </Card>
+  )
+}
+
+const regions = new Intl.DisplayNames([words.locale], { type: 'region' })
+/** The most countries that are shown. */
+const COUNTRIES = 12
+
+function Countries({ geo }: { readonly geo: Traffic }) {
+  const rows = Object.entries(geo).toSorted(([, one], [, other]) => other.bytesOut - one.bytesOut)
+  if (rows.length === 0) return null
+  const most = Math.max(1, rows[0]?.[1].bytesOut ?? 0)
+  const csv = rows.map(([country, { bytesOut, bytesIn }]) => [country, bytesOut, bytesIn])
+  return (
+    <Card
+      title={text.byCountry}
+      aside={
+        <Button
+          size="small"
+          icon="download"
+          onClick={() => saveCsv('sluice-countries.csv', [['country', 'bytesOut', 'bytesIn'], ...csv])}
+        >
+          {text.csv}
+        </Button>
+      }
+    >
+      <ul class="bars">
+        {rows.slice(0, COUNTRIES).map(([country, { bytesOut }]) => (
+          <li key={country}>
+            <span>{country === 'ZZ' ? text.unknown : (regions.of(country) ?? country)}</span>
+            <span class="n">{bytes(bytesOut)}</span>
+            <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="f1" width={(bytesOut / most) * 100} height="6" />
+            </svg>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
