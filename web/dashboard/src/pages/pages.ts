@@ -12,10 +12,18 @@ interface PageEntry {
   /** The form of its address; `:name` is a value. */
   readonly path: string
   readonly load: () => Promise<ComponentType<PageArgs>>
+  /** It has a frame of its own, without the navigation. */
+  readonly isAlone?: boolean
 }
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
+  {
+    path: '/first-run',
+    load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),
+    isAlone: true,
+  },
+  { path: '/live', load: () => import('./goLive/page.tsx').then((module) => module.GoLivePage) },
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
