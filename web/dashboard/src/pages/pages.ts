@@ -17,6 +17,9 @@ interface PageEntry {
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
+  { path: '/channels', load: () => import('./channels/list.tsx').then((module) => module.ChannelsPage) },
+  { path: '/channels/new', load: () => import('./channels/newChannel.tsx').then((module) => module.NewChannelPage) },
+  { path: '/channels/:id', load: () => import('./channels/channel.tsx').then((module) => module.ChannelPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
   { path: '/webhooks/:id', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
