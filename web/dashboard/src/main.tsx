@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
+import { listenForPalette } from './palette.tsx'
 import { openSession } from './session.ts'
 import './styles/tokens.css'
 import './styles/components.css'
@@ -7,4 +8,5 @@ import './styles/additions.css'
 
 const root = document.getElementById('app')
 if (root) render(<App />, root)
+listenForPalette()
 void openSession()

@@ -1,6 +1,8 @@
 import { computed } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { PLACES, placeOf, type Place } from './pages/pages.ts'
+import { isPaletteOpen } from './palette.tsx'
+import { IconButton } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { Menu } from './parts/menu.tsx'
 import { Toasts } from './parts/toast.tsx'
@@ -60,6 +62,18 @@ const GoLive = () =>
     </a>
   ) : null
 
+const openPalette = (): void => {
+  isPaletteOpen.value = true
+}
+
+const Find = () => (
+  <button class="find" type="button" onClick={openPalette}>
+    <Icon name="search" isSmall />
+    {text.search}
+    <kbd>Ctrl K</kbd>
+  </button>
+)
+
 const MoreMenu = () => (
   <Menu
     label={text.more}
@@ -77,12 +91,14 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       </a>
       <header class="topbar">
         <Brand />
+        <IconButton icon="search" size="big" label={text.searchOrJump} onClick={openPalette} />
         <Account />
       </header>
       <div class="app">
         <aside class="side" aria-label={words.product}>
           <Brand />
           <GoLive />
+          <Find />
           <nav class="nav" aria-label={text.main}>
             {PLACES.map((one) => (
               <NavLink key={one.path} {...one} />

@@ -348,4 +348,15 @@ export const en = {
   // Settings
 
   // Search
+  palette: {
+    hits: 'Places',
+    page: 'Page',
+    action: 'Action',
+    publishToken: 'Publish token',
+    subscribeToken: 'Subscribe token',
+    channel: 'Channel',
+    newPublishToken: 'New publish token',
+    newSubscribeToken: 'New subscribe token',
+    none: 'Nothing matches.',
+  },
 } as const
