@@ -140,7 +140,8 @@ export function Palette() {
         <input
           class="input"
           type="search"
-          role="combobox"
+          // The types of Preact ask a combobox for a <datalist>; this one has a listbox.
+          {...({ role: 'combobox' } as object)}
           aria-expanded="true"
           aria-controls={id}
           aria-activedescendant={hits[at] ? `${id}-${at}` : undefined}
