@@ -30,6 +30,7 @@ export const en = {
     notFound: 'There is no such page',
     notFoundText: 'The address may be old. The navigation leads to every page.',
     noAnswer: 'The server does not answer.',
+    status: (status: number) => `The server answered ${status}.`,
   },
 
   // Parts that every page uses
