@@ -32,7 +32,8 @@ function NavLink({ path, icon, text: shown }: Place) {
   )
 }
 
-function Account() {
+/** Who is signed in. `isShort`: the letters alone open the menu, as at the top of a phone. */
+function Account({ isShort = false }: { readonly isShort?: boolean }) {
   const { value } = session
   if (value.kind !== 'signedIn') return null
   const { email, role } = value.session.user
@@ -42,9 +43,11 @@ function Account() {
     { icon: 'settings' as IconName, text: text.settings, onSelect: () => go('/settings/security') },
     { icon: 'signOut' as IconName, text: text.signOut, onSelect: () => void signOut() },
   ]
+  const face = <span class="face">{email.slice(0, 2).toUpperCase()}</span>
+  if (isShort) return <Menu label={text.account(email)} items={items} face={face} />
   return (
     <div class="who">
-      <span class="face">{email.slice(0, 2).toUpperCase()}</span>
+      {face}
       <span class="grow">
         <b>{email}</b>
         <span>{role === 'admin' ? text.admin : text.viewer}</span>
@@ -77,6 +80,12 @@ const Find = () => (
 const MoreMenu = () => (
   <Menu
     label={text.more}
+    face={
+      <>
+        <Icon name="menu" />
+        {text.more}
+      </>
+    }
     items={PLACES.slice(2).map(({ path, icon, text: shown }) => ({ icon, text: shown, onSelect: () => go(path) }))}
   />
 )
@@ -92,7 +101,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <header class="topbar">
         <Brand />
         <IconButton icon="search" size="big" label={text.searchOrJump} onClick={openPalette} />
-        <Account />
+        <Account isShort />
       </header>
       <div class="app">
         <aside class="side" aria-label={words.product}>

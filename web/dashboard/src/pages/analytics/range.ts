@@ -14,10 +14,10 @@ const DAYS: Readonly<Record<Exclude<Span, 'own'>, number>> = { today: 1, week: 7
 /** The range that a span means at `nowMs` (epoch milliseconds): its days, up to now. */
 export function rangeOf(span: Span, from: string, to: string, nowMs: number): Range {
   const startMs = span === 'own' ? dayOf(from, nowMs) : Math.floor(nowMs / DAY_MS) * DAY_MS - (DAYS[span] - 1) * DAY_MS
-  // The reports take whole hours.
-  const nextHourMs = Math.ceil(nowMs / HOUR_MS) * HOUR_MS
-  const stopMs = span === 'own' ? Math.min(dayOf(to, nowMs) + DAY_MS, nextHourMs) : nextHourMs
-  const isShort = stopMs - startMs <= 2 * DAY_MS
+  const lastMs = span === 'own' ? dayOf(to, nowMs) : Math.floor(nowMs / DAY_MS) * DAY_MS
+  const isShort = lastMs - startMs <= DAY_MS
+  // The reports take whole hours, and whole days when they answer by day.
+  const stopMs = isShort ? Math.min(lastMs + DAY_MS, Math.ceil(nowMs / HOUR_MS) * HOUR_MS) : lastMs + DAY_MS
   return {
     startDate: new Date(Math.min(startMs, stopMs - HOUR_MS)).toISOString(),
     stopDate: new Date(stopMs).toISOString(),
