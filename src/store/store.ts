@@ -34,7 +34,16 @@ export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type {
+  EndedFeed,
+  FeedReport,
+  OnAirFeed,
+  OnAirQuery,
+  RemoteFeed,
+  StoredFeed,
+  Stream,
+  UsageQuery,
+} from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,

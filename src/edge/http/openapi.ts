@@ -7,6 +7,8 @@ import swagger from '@fastify/swagger'
 
 /** How a route describes itself. `data` gets the success envelope; `answer` is used unchanged. */
 export interface RouteText {
+  /** The name of the operation in generated clients. */
+  operationId?: string
   body?: TSchema
   querystring?: TSchema
   data?: TSchema
@@ -38,6 +40,7 @@ export function document(tag: string, summary: string, text: RouteText): { schem
     schema: {
       tags: [tag],
       summary,
+      ...(text.operationId ? { operationId: text.operationId } : {}),
       security: [{ apiSecret: [] }],
       ...(text.deprecated ? { deprecated: true } : {}),
       ...(text.body ? { body: text.body } : {}),

@@ -23,12 +23,13 @@ import { RequestLimits, type RequestLimitOptions } from './limits.ts'
 import { createMetrics, type Metrics } from './operations/metrics.ts'
 import { collectOpenApi } from './openapi.ts'
 import { operationRoutes } from './operations/routes.ts'
-import { peerResolver } from './peer.ts'
+import { type PeerOf, peerResolver } from './peer.ts'
 import { errorHandler } from './problem.ts'
 import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refuseHead } from './protocolErrors.ts'
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { streamRoutes } from './streams/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelsApi } from './channels/api.ts'
 import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
@@ -124,12 +125,7 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
   await app.register(async (api) => {
     api.addHook('onRequest', requireSecret(ctx, limits))
     api.addHook('preHandler', refuseUndescribed)
-    tokenRoutes(api, ctx, peerOf)
-    accessRoutes(api, ctx, options.sign)
-    usageRoutes(api, ctx)
-    sessionRoutes(api, ctx, peerOf, options.sign)
-    webhookRoutes(api, ctx, peerOf, options.sign)
-    recordingRoutes(api, { ...(options.recordings ?? NO_FILES), ctx, peerOf, sign: options.sign })
+    managementRoutes(api, ctx, { ...options, peerOf })
   })
   if (options.demo) demoRoutes(app, Boolean(options.webRtc?.nodeUrl))
   if (options.webRtc) await webRtcRoutes(app, ctx, peerOf, options.webRtc)
@@ -141,6 +137,18 @@ export async function buildServer(ctx: Context, options: ServerOptions): Promise
     fastPaths.push(await playbackRoutes(app, ctx, peerOf, { ...options.playback, ...fastPathOptions }))
   await app.ready()
   return app
+}
+
+/** Everything that a holder of an API secret manages, at `/api/…`. */
+function managementRoutes(api: FastifyInstance, ctx: Context, options: ServerOptions & { peerOf: PeerOf }): void {
+  const { sign, peerOf, recordings = NO_FILES } = options
+  tokenRoutes(api, ctx, peerOf)
+  accessRoutes(api, ctx, sign)
+  usageRoutes(api, ctx)
+  sessionRoutes(api, ctx, peerOf, sign)
+  streamRoutes(api, ctx, sign)
+  webhookRoutes(api, ctx, peerOf, sign)
+  recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }
 
 /** Each interface has its own error answers, also for paths without a route. */
