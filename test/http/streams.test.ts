@@ -50,7 +50,7 @@ describe('GET /api/streams/live', () => {
     send(publisher, 10, 4_000_000)
     for (const protocol of ['whep', 'whep', 'hls'] as const) await view(at, { protocol })
     at.ctx.streamMeter.sample()
-    const { session } = (await view(at)) as Connection
+    const { session } = await view(at)
     await closeSession(at.ctx, session.id, 'left')
     const { data, pagination } = await live()
     expect(pagination).toEqual({ hasMore: false })
