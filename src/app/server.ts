@@ -195,6 +195,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     limits: config.management,
     sign,
     demo: server.demo,
+    dashboard: server.dashboard,
   })
 }
 

@@ -1,16 +1,16 @@
 import type { DbBoolean } from './columns.ts'
 import type { Generated } from 'kysely'
 import type { ChannelTables } from './channelsSchema.ts'
+import type { UserTables } from './usersSchema.ts'
 
 /**
  * Every table, as both SQL dialects see it. Booleans are 0 or 1, times are epoch milliseconds, lists and objects are JSON
  * text, bytes are `Uint8Array`: the types that SQLite and PostgreSQL share.
  */
-export interface DB extends ChannelTables {
+export interface DB extends ChannelTables, UserTables {
   accounts: { id: string; name: string; created_at_ms: number }
   secrets: SecretTable
   credentials: CredentialTable
-  users: { id: Generated<number>; account_id: string; email: string; password_hash: string; created_at_ms: number }
   tokens: TokenTable
   /** One row per entry of a token's `streams`, for searches. The token row has the list itself. */
   token_streams: {
@@ -63,6 +63,8 @@ interface SecretTable {
   hint: string
   created_at_ms: number
   refreshed_at_ms: number | null
+  /** Null: not used since this is recorded. */
+  used_at_ms: Generated<number | null>
 }
 
 interface CredentialTable {
@@ -73,6 +75,7 @@ interface CredentialTable {
   secret_hash: Uint8Array
   scope: 'read' | 'write'
   created_at_ms: number
+  used_at_ms: Generated<number | null>
 }
 
 export interface TokenTable {

@@ -17,6 +17,14 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
+import type {
+  DashboardSessionReads,
+  DashboardSessionTx,
+  SetupCodeReads,
+  SetupCodeTx,
+  UserReads,
+  UserTx,
+} from './users.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -31,6 +39,7 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
+export type { DashboardSession, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
@@ -166,14 +175,6 @@ export interface StoredCredential {
   createdAtMs: number
 }
 
-export interface User {
-  id: number
-  accountId: string
-  email: string
-  passwordHash: string
-  createdAtMs: number
-}
-
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {
   valueHash: Uint8Array
@@ -240,9 +241,9 @@ export interface Reads extends ChannelReads, RunReads {
     findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
     list(accountId: string): Promise<StoredCredential[]>
   }
-  users: {
-    findByEmail(email: string): Promise<User | undefined>
-  }
+  users: UserReads
+  dashboardSessions: DashboardSessionReads
+  setupCodes: SetupCodeReads
   tokens: {
     get(id: number): Promise<StoredToken | undefined>
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
@@ -302,10 +303,9 @@ export interface Tx extends ChannelTx, RunTx {
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
     delete(id: number): Promise<void>
   }
-  users: {
-    /** @throws Conflict when a user has this address */
-    insert(user: Omit<User, 'id'>): Promise<User>
-  }
+  users: UserTx
+  dashboardSessions: DashboardSessionTx
+  setupCodes: SetupCodeTx
   tokens: {
     /** Gives the token its id and version 1. */
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
