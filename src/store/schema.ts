@@ -46,6 +46,7 @@ export interface DB extends ChannelTables, UserTables {
   feeds: FeedTable
   /** By stream: the last attempt to view it off the air, and whether it has, or just had, viewers. */
   viewing: { account_id: string; stream_name: string; attempt_at_ms: number; viewed: DbBoolean }
+  account_minutes: AccountMinuteTable
   usage_hourly: UsageTable
   recordings: RecordingTable
   audit: AuditTable
@@ -214,6 +215,21 @@ export interface FeedTable {
   node: string
   started_at_ms: number
   ended_at_ms: number | null
+  /** JSON of what its node measured last; null: nothing yet, or it is over. */
+  reading: Generated<string | null>
+  /** Viewers of the stream at once, and bytes to them, while the feed was on the air. */
+  most_viewers: Generated<number>
+  bytes_out: Generated<number>
+}
+
+/** By account, minute and node: the most viewers at once, and bytes. */
+export interface AccountMinuteTable {
+  account_id: string
+  minute_ms: number
+  node: string
+  viewers: number
+  bytes_in: number
+  bytes_out: number
 }
 
 /** Unknown: 0 or empty. */

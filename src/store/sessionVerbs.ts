@@ -12,6 +12,7 @@ import {
   openFeeds,
   tokensOnAir,
 } from './tables/feeds.ts'
+import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
@@ -53,6 +54,7 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
     lockOpen: (stream) => lockOpenFeeds(executor, stream),
     lastEnd: (stream) => lastFeedEnd(executor, stream),
     end: (id, atMs) => endFeed(executor, id, atMs),
+    report: (reports) => reportFeeds(executor, reports),
     endOfSessions: (ends) => endFeedsOfSessions(executor, ends),
     endOfNode: (node, atMs) => endFeedsOfNode(executor, node, atMs),
   },
@@ -80,6 +82,7 @@ export const sessionReadsOf = (
     tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
+    onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
   usage: { sum: (query) => sumUsage(executor, query) },

@@ -43,7 +43,16 @@ export type { DashboardSession, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type {
+  EndedFeed,
+  FeedReport,
+  OnAirFeed,
+  OnAirQuery,
+  RemoteFeed,
+  StoredFeed,
+  Stream,
+  UsageQuery,
+} from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,

@@ -30,6 +30,7 @@ import { parserErrorHandler, type ProtocolErrorOptions, refuseExpectation, refus
 import { NO_FILES, recordingRoutes, type RecordingRouteOptions } from './recordings/routes.ts'
 import { COMPILERS } from './serializers.ts'
 import { sessionRoutes } from './sessions/routes.ts'
+import { streamRoutes } from './streams/routes.ts'
 import { tokenRoutes } from './tokens/routes.ts'
 import { channelRoutesOf, channelsApi } from './channels/api.ts'
 import { type PlaybackOptions, PLAYBACK_MEDIA } from './channels/playback.ts'
@@ -166,6 +167,7 @@ function managementRoutes(api: FastifyInstance, ctx: Context, options: Managemen
   accessRoutes(api, ctx, sign)
   usageRoutes(api, ctx)
   sessionRoutes(api, ctx, peerOf, sign)
+  streamRoutes(api, ctx, sign)
   webhookRoutes(api, ctx, peerOf, sign)
   recordingRoutes(api, { ...recordings, ctx, peerOf, sign })
 }
