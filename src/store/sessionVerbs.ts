@@ -10,6 +10,7 @@ import {
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
+  recentStreamNames,
   tokensOnAir,
 } from './tables/feeds.ts'
 import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
@@ -80,6 +81,7 @@ export const sessionReadsOf = (
   },
   feeds: {
     tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
+    recentNames: (accountId, limit) => recentStreamNames(executor, accountId, limit),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
     onAir: (query) => streamsOnAir(executor, query),
