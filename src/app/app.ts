@@ -12,6 +12,7 @@ import { Sealer } from '../base/sealer.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
 import { LastUses } from '../services/lastUses.ts'
+import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
 import { followChanges, refreshRemoteFeeds } from '../commands/sessions/revoke.ts'
 import { openTokenValue } from '../commands/tokens/tokenValue.ts'
@@ -107,6 +108,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     countryOf: (address) => countries?.countryOf(address.text) ?? null,
     hasCountries: () => countries !== null,
     sessions,
+    streamMeter: new StreamMeter({ clock, sessions }),
     isProxy: addressList(config.server.trustedProxies),
     slots: new SessionSlots(config.sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),

@@ -195,6 +195,7 @@ export function buildHttp({ config, ctx, sign, key }: App, media: Media = {}): R
     limits: config.management,
     sign,
     demo: server.demo,
+    dashboard: server.dashboard,
   })
 }
 
@@ -345,6 +346,9 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
     async stop() {
       await jobs.stop()
       await node.stop()
+      await ctx.streamMeter
+        .write(ctx.store)
+        .catch((error: unknown) => ctx.log.warn({ err: error }, 'the last readings of streams were lost'))
     },
   }
 }

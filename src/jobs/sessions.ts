@@ -4,6 +4,8 @@ import { emitIdleStreams } from '../commands/sessions/viewing.ts'
 import type { PeriodicJob } from './timers.ts'
 
 const SWEEP_MS = 5_000
+const MEASURE_MS = 2_000
+const REPORT_MS = 5_000
 
 export interface SessionJobOptions {
   flushMs: number
@@ -18,6 +20,8 @@ export const sessionJobs = (
 ): PeriodicJob[] => [
   { name: 'write bytes', everyMs: flushMs, run: () => node.count() },
   { name: 'read changes of other nodes', everyMs: flushMs, run: () => node.reconcile() },
+  { name: 'measure streams', everyMs: MEASURE_MS, run: async () => ctx.streamMeter.sample() },
+  { name: 'write readings of streams', everyMs: REPORT_MS, run: () => ctx.streamMeter.write(ctx.store) },
   { name: 'clean up after dead processes', everyMs: SWEEP_MS, run: () => node.sweep() },
   {
     name: 'emit streams without viewers',

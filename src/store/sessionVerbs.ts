@@ -10,8 +10,10 @@ import {
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
+  recentStreamNames,
   tokensOnAir,
 } from './tables/feeds.ts'
+import { reportFeeds, streamsOnAir } from './tables/feedReports.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
 import {
   attachFeed,
@@ -53,6 +55,7 @@ export const sessionTxOf = (executor: Executor): Pick<Tx, 'nodes' | 'sessions' |
     lockOpen: (stream) => lockOpenFeeds(executor, stream),
     lastEnd: (stream) => lastFeedEnd(executor, stream),
     end: (id, atMs) => endFeed(executor, id, atMs),
+    report: (reports) => reportFeeds(executor, reports),
     endOfSessions: (ends) => endFeedsOfSessions(executor, ends),
     endOfNode: (node, atMs) => endFeedsOfNode(executor, node, atMs),
   },
@@ -78,8 +81,10 @@ export const sessionReadsOf = (
   },
   feeds: {
     tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
+    recentNames: (accountId, limit) => recentStreamNames(executor, accountId, limit),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
+    onAir: (query) => streamsOnAir(executor, query),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),
   },
   usage: { sum: (query) => sumUsage(executor, query) },

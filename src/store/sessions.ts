@@ -20,6 +20,37 @@ export interface StoredFeed extends FeedFacts {
   readonly node: string
 }
 
+/** What the node of a feed measured of it. */
+export interface FeedReport {
+  readonly feedId: string
+  /** JSON of a `FeedReading`; null: the feed is over. */
+  readonly reading: string | null
+  readonly mostViewers: number
+  readonly bytesOut: number
+}
+
+/** A feed on the air, with what others have stored about it. */
+export interface OnAirFeed extends StoredFeed {
+  /** Where clients reach its node; null: not configured. */
+  readonly url: string | null
+  /** Null: its token was deleted. */
+  readonly tokenLabel: string | null
+  readonly protocol: Session['protocol']
+  readonly reading: string | null
+  readonly mostViewers: number
+}
+
+/** A page of streams on the air, by name. */
+export interface OnAirQuery {
+  readonly accountId: string
+  /** Only this stream. */
+  readonly streamName?: string
+  /** Only streams with a later name. */
+  readonly after?: string
+  /** The most streams; a stream may have several feeds. */
+  readonly limit: number
+}
+
 export interface EndedFeed extends StoredFeed {
   readonly endedAtMs: number
 }
@@ -113,10 +144,14 @@ export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
 export interface FeedReads {
   /** The tokens of feeds on the air at all nodes, of one stream or of the whole account. Ascending. */
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
+  /** Names of streams with a feed on record, in order of name. */
+  recentNames(accountId: string, limit: number): Promise<string[]>
   /** Feeds on the air at all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */
   remote(node: string, limit: number): Promise<RemoteFeed[]>
+  /** The feeds of a page of streams at all nodes: by name, then the oldest first. */
+  onAir(query: OnAirQuery): Promise<OnAirFeed[]>
   /** Feeds of one stream at all nodes except `node`, oldest first. */
   remoteOf(node: string, stream: Stream): Promise<RemoteFeed[]>
 }
@@ -175,6 +210,8 @@ export interface FeedTx {
   /** The last end of a feed of the stream, epoch milliseconds; null: no ended feed is stored. */
   lastEnd(stream: Stream): Promise<number | null>
   end(feedId: string, atMs: number): Promise<StoredFeed | undefined>
+  /** Stores what the feeds' nodes measured, also of feeds that have just ended. */
+  report(reports: readonly FeedReport[]): Promise<void>
   /** Ends the feeds on the air of these sessions. */
   endOfSessions(ends: readonly { id: string; atMs: number }[]): Promise<EndedFeed[]>
   /** Ends all feeds of a node. No feed ends before it began. */

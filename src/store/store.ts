@@ -1,5 +1,5 @@
 import type { ActorIdentity } from '../core/actor.ts'
-import type { Token, TokenKind } from '../core/tokens/types.ts'
+import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -17,6 +17,14 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
+import type {
+  DashboardSessionReads,
+  DashboardSessionTx,
+  SetupCodeReads,
+  SetupCodeTx,
+  UserReads,
+  UserTx,
+} from './users.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -31,10 +39,20 @@ export type {
 } from './webhooks.ts'
 
 export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
+export type { DashboardSession, SetupCode, User } from './users.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'
-export type { EndedFeed, RemoteFeed, StoredFeed, Stream, UsageQuery } from './sessions.ts'
+export type {
+  EndedFeed,
+  FeedReport,
+  OnAirFeed,
+  OnAirQuery,
+  RemoteFeed,
+  StoredFeed,
+  Stream,
+  UsageQuery,
+} from './sessions.ts'
 export type { PoolConnections, Lease, LeaseKind, Leases } from './leases/types.ts'
 export type {
   EngineStateRecord,
@@ -157,14 +175,6 @@ export interface StoredCredential {
   createdAtMs: number
 }
 
-export interface User {
-  id: number
-  accountId: string
-  email: string
-  passwordHash: string
-  createdAtMs: number
-}
-
 /** A token as stored, with its value twice: hashed for look-ups, sealed to show it and to sign. */
 export interface StoredToken extends Token {
   valueHash: Uint8Array
@@ -181,12 +191,21 @@ export interface BoundAddress {
 export interface TokenListQuery {
   accountId: string
   kind: TokenKind
-  sortBy: 'Name' | 'AddedOn'
+  /** `LastUsedOn`: a token that was never used comes before all others. */
+  sortBy: 'Name' | 'AddedOn' | 'LastUsedOn'
   descending: boolean
   offset: number
   limit: number
   /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Excludes tokens with a regex entry. */
   match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
+  only?: TokenFilter
+}
+
+/** Tokens in this state at `nowMs`, and those that expire before a time. */
+export interface TokenFilter {
+  nowMs: number
+  state?: TokenState
+  expiresBeforeMs?: number
 }
 
 /** An event for webhooks, written in the transaction of the change that caused it. */
@@ -231,15 +250,15 @@ export interface Reads extends ChannelReads, RunReads {
     findByKey(key: string): Promise<(StoredCredential & { secretHash: Uint8Array }) | undefined>
     list(accountId: string): Promise<StoredCredential[]>
   }
-  users: {
-    findByEmail(email: string): Promise<User | undefined>
-  }
+  users: UserReads
+  dashboardSessions: DashboardSessionReads
+  setupCodes: SetupCodeReads
   tokens: {
     get(id: number): Promise<StoredToken | undefined>
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
     /** One page by offset; ties are ordered by id. Costs the same near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
-    count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
+    count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>): Promise<number>
     /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
      * the caller matches them). Ordered by id. */
     usable(
@@ -293,10 +312,9 @@ export interface Tx extends ChannelTx, RunTx {
     get(accountId: string, id: number): Promise<StoredCredential | undefined>
     delete(id: number): Promise<void>
   }
-  users: {
-    /** @throws Conflict when a user has this address */
-    insert(user: Omit<User, 'id'>): Promise<User>
-  }
+  users: UserTx
+  dashboardSessions: DashboardSessionTx
+  setupCodes: SetupCodeTx
   tokens: {
     /** Gives the token its id and version 1. */
     insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
@@ -308,6 +326,8 @@ export interface Tx extends ChannelTx, RunTx {
     replace(token: StoredToken): Promise<StoredToken>
     /** Deletes the token with its streams, bindings and revocations. */
     delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
+    /** Raises the last use of tokens that still exist; never lowers it. Their versions stay. */
+    touch(uses: readonly { id: number; atMs: number }[]): Promise<void>
   }
   bindings: {
     /**

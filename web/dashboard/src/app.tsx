@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { needsSignIn } from './api/expiry.ts'
+import { isPaletteOpen, Palette } from './palette.tsx'
 import { SetupPage } from './pages/setup.tsx'
 import { PAGES, type PageArgs } from './pages/pages.ts'
 import { SignInAgain, SignInPage } from './pages/signIn.tsx'
@@ -28,6 +29,7 @@ export function App() {
           <Current {...route.value} />
         </Shell>
       )}
+      {isPaletteOpen.value && <Palette />}
       {needsSignIn.value && <SignInAgain />}
     </>
   )

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
-import { redeemSetup } from '#api/dashboard.ts'
-import { call } from '../api/call.ts'
+import { call, type Operation } from '../api/call.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField, useSubmit } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -10,6 +9,12 @@ import { openSession } from '../session.ts'
 import { words } from '../words/words.ts'
 
 const text = words.setup
+
+const redeemSetup: Operation<{ body: { code: string; email: string; password: string } }, unknown> = {
+  method: 'POST',
+  path: 'setup',
+  envelope: 'data',
+}
 
 /** The first step of the first run: the link of the terminal makes the first user. */
 export function SetupPage({ code }: { readonly code: string }) {
