@@ -11,6 +11,7 @@ import { SampledLog } from '../base/sampledLog.ts'
 import { Sealer } from '../base/sealer.ts'
 import { AccessRecorder } from '../services/accessRecorder.ts'
 import { ensureAccount } from '../commands/accounts/accounts.ts'
+import { AccountMinutes } from '../services/accountMinutes.ts'
 import { LastUses } from '../services/lastUses.ts'
 import { StreamMeter } from '../services/streamMeter.ts'
 import type { ChannelChange, Context } from '../commands/context.ts'
@@ -109,6 +110,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     hasCountries: () => countries !== null,
     sessions,
     streamMeter: new StreamMeter({ clock, sessions }),
+    accountMinutes: new AccountMinutes({ clock, sessions }),
     isProxy: addressList(config.server.trustedProxies),
     slots: new SessionSlots(config.sessions),
     streamsOnAir: (account, stream) => sessions.onAir(account, stream),

@@ -345,11 +345,19 @@ async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ st
   return {
     async stop() {
       await jobs.stop()
+      ctx.accountMinutes.sample()
       await node.stop()
-      await ctx.streamMeter
-        .write(ctx.store)
-        .catch((error: unknown) => ctx.log.warn({ err: error }, 'the last readings of streams were lost'))
+      await writeLastReadings(ctx)
     },
+  }
+}
+
+async function writeLastReadings({ streamMeter, accountMinutes, store, log }: Context): Promise<void> {
+  try {
+    await streamMeter.write(store)
+    await accountMinutes.write(store)
+  } catch (error) {
+    log.warn({ err: error }, 'the last readings of streams were lost')
   }
 }
 

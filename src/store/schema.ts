@@ -225,7 +225,7 @@ export interface FeedTable {
 }
 
 /** By account, minute and node: the most viewers at once, and bytes. */
-export interface AccountMinuteTable {
+interface AccountMinuteTable {
   account_id: string
   minute_ms: number
   node: string

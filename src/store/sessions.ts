@@ -1,4 +1,5 @@
 import type { SessionEndReason } from '../core/sessions/endReason.ts'
+import type { AccountMinute } from '../core/streams/seriesQuery.ts'
 import type { UsageRow } from '../core/usage/report.ts'
 import type { Bytes, FeedFacts, Session } from '../core/sessions/types.ts'
 
@@ -49,6 +50,31 @@ export interface OnAirQuery {
   readonly after?: string
   /** The most streams; a stream may have several feeds. */
   readonly limit: number
+}
+
+/** What a node counted of an account in one minute. */
+export interface StoredMinute extends AccountMinute {
+  readonly accountId: string
+  readonly node: string
+}
+
+/** A time range, half open. */
+export interface MinuteQuery {
+  readonly accountId: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+export interface MinuteReads {
+  /** The sums of all nodes, by minute; minutes without a row are left out. */
+  sum(query: MinuteQuery): Promise<AccountMinute[]>
+}
+
+export interface MinuteTx {
+  /** Replaces the rows of these accounts, minutes and nodes. */
+  put(minutes: readonly StoredMinute[]): Promise<void>
+  /** Deletes at most `limit` earlier rows; returns how many. */
+  prune(beforeMs: number, limit: number): Promise<number>
 }
 
 export interface EndedFeed extends StoredFeed {

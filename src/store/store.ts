@@ -4,6 +4,8 @@ import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
   FeedTx,
+  MinuteReads,
+  MinuteTx,
   NodeReads,
   NodeTx,
   SessionReads,
@@ -46,10 +48,12 @@ export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSessi
 export type {
   EndedFeed,
   FeedReport,
+  MinuteQuery,
   OnAirFeed,
   OnAirQuery,
   RemoteFeed,
   StoredFeed,
+  StoredMinute,
   Stream,
   UsageQuery,
 } from './sessions.ts'
@@ -286,6 +290,7 @@ export interface Reads extends ChannelReads, RunReads {
   viewing: ViewingReads
   recordings: RecordingReads
   usage: UsageReads
+  minutes: MinuteReads
   deliveries: DeliveryReads
   audit: {
     /** Newest first. */
@@ -371,6 +376,7 @@ export interface Tx extends ChannelTx, RunTx {
   viewing: ViewingTx
   recordings: RecordingTx
   usage: UsageTx
+  minutes: MinuteTx
   deliveries: DeliveryTx
   /** Removes the sources of pulls from at most `limit` rows of earlier versions; returns how many rows it checked. */
   leftSources: {

@@ -212,6 +212,32 @@ export function sessionsSuite(stores: Stores): void {
     })
   })
 
+  test('minutes of accounts are replaced by their node, summed over nodes, and pruned', async () => {
+    const [mine, theirs] = [newAccount(), newAccount()]
+    const row = (over: object = {}) => ({
+      accountId: mine,
+      minuteMs: 60_000,
+      node: 'a',
+      viewers: 1,
+      bytesIn: 2,
+      bytesOut: 3,
+      ...over,
+    })
+    const put = (...rows: ReturnType<typeof row>[]) => write((tx) => tx.minutes.put(rows))
+    const sum = (fromMs = 0, untilMs = 1_000_000) => stores.other.read.minutes.sum({ accountId: mine, fromMs, untilMs })
+    await put(row(), row({ node: 'b', bytesOut: 6_000_000_000 }), row({ accountId: theirs, viewers: 50 }))
+    await put(row({ viewers: 4 }), row({ minuteMs: 120_000 }))
+    await put()
+    expect(await sum()).toEqual([
+      { minuteMs: 60_000, viewers: 5, bytesIn: 4, bytesOut: 6_000_000_003 },
+      { minuteMs: 120_000, viewers: 1, bytesIn: 2, bytesOut: 3 },
+    ])
+    expect(await sum(60_001)).toHaveLength(1)
+    expect(await sum(0, 60_000)).toEqual([])
+    while ((await write((tx) => tx.minutes.prune(120_000, 1))) > 0);
+    expect(await sum()).toHaveLength(1)
+  })
+
   describe('feeds', () => {
     test('are unique per source; a second one is a conflict until the first has ended', async () => {
       const first = feed({ sourceId: 'cam' })
