@@ -82,6 +82,7 @@ if (!isNewEnough(process.versions.node) && findPinnedNode() === undefined) {
   for (const program of PROGRAMS) if (program.for.includes(purpose) && !program.isThere()) provide(program)
   buildNative()
   await import('./build-sign.mjs')
+  await import('./build-client.mjs')
   if (purpose === 'start' && process.env.NODE_COMPILE_CACHE === undefined) await fillCompileCache()
 }
 

@@ -4,12 +4,14 @@ import { sharedNames } from './tidy/names.ts'
 import * as rules from './tidy/rules.ts'
 import { type Module, parse, readSources } from './tidy/source.ts'
 import { unusedExports } from './tidy/unused.ts'
-import { wallsJumped, wallsMarkdown } from './tidy/walls.ts'
+import { browserWallsJumped, wallsJumped, wallsMarkdown } from './tidy/walls.ts'
 import { isRewritten, retiredNames, retiredPaths, stiltedCode, stiltedPage } from './tidy/words.ts'
 
 const code = /\.(ts|js|mjs)$/
 const modules = readSources(['src'], /\.ts$/).map(parse)
 const readers = readSources(['test', 'scripts', 'bench'], /\.ts$/).map(parse)
+/** What runs in browsers: the client library, and the player on top of it. */
+const browserModules = readSources(['web/client', 'web/player'], /\.ts$/).map(parse)
 const written = readSources(['.'], /\.(ts|js|mjs|md|yaml|yml|sql|html|css|tsx|sh)$|^\.ci\//)
 const ours = written.filter(({ path }) => code.test(path))
 
@@ -35,6 +37,11 @@ describe('the house', () => {
 
   test('no modules import one another in a circle', () => {
     expect(circles(modules)).toEqual([])
+    expect(circles(browserModules)).toEqual([])
+  })
+
+  test('the client library imports nothing but itself, and the player only the library and hls.js', () => {
+    expect(browserModules.flatMap(browserWallsJumped)).toEqual([])
   })
 
   test('the table of walls in ARCHITECTURE.md matches the test', () => {
@@ -55,7 +62,7 @@ describe('the house', () => {
   })
 
   test('no code uses any', () => {
-    expect([...modules, ...readers].flatMap(rules.anys)).toEqual([])
+    expect([...modules, ...browserModules, ...readers].flatMap(rules.anys)).toEqual([])
   })
 
   test('every export is used', () => {
@@ -76,7 +83,7 @@ describe('the house', () => {
   })
 
   test('functions, files and lines have a readable length', () => {
-    expect(modules.flatMap(rules.longFunctions)).toEqual([])
+    expect([...modules, ...browserModules].flatMap(rules.longFunctions)).toEqual([])
     expect(ours.flatMap(rules.longFiles)).toEqual([])
     expect(ours.flatMap(rules.longLines)).toEqual([])
   })
@@ -87,12 +94,12 @@ describe('the house', () => {
   })
 
   test('no name, folder or file has a word that was retired', () => {
-    expect([...modules, ...readers].flatMap(retiredNames)).toEqual([])
+    expect([...modules, ...browserModules, ...readers].flatMap(retiredNames)).toEqual([])
     expect(readSources(['src', 'test', 'docs'], /./).flatMap(retiredPaths)).toEqual([])
   })
 
   test('what was rewritten stays in plain English', () => {
-    expect([...modules, ...readers].filter(isRewritten).flatMap(stiltedCode)).toEqual([])
+    expect([...modules, ...browserModules, ...readers].filter(isRewritten).flatMap(stiltedCode)).toEqual([])
     expect(
       written
         .filter(({ path }) => /\.(md|yaml)$/.test(path))
@@ -167,6 +174,24 @@ describe('the rules see', () => {
     ['store', "import { x } from './sqlite/x.ts'"],
   ])('that %s may: %s', (room, text) => {
     expect(jumped(`src/${room}/a.ts`, text)).toEqual([])
+  })
+
+  test.each([
+    ['client', "import type { Config } from '../../src/config/schema.ts'"],
+    ['client', "import { Player } from '../player/player.ts'"],
+    ['client', "import Hls from 'hls.js'"],
+    ['player', "import { ok } from '../../src/base/result.ts'"],
+    ['player', "import { h } from 'preact'"],
+  ])('what web/%s may not: %s', (folder, text) => {
+    expect(browserWallsJumped(module(`web/${folder}/a.ts`, text))).toHaveLength(1)
+  })
+
+  test.each([
+    ['client', "import { b } from './b.ts'"],
+    ['player', "import { WhepViewer } from '../client/index.ts'"],
+    ['player', "const { default: Hls } = await import('hls.js/light')"],
+  ])('that web/%s may: %s', (folder, text) => {
+    expect(browserWallsJumped(module(`web/${folder}/a.ts`, text))).toEqual([])
   })
 
   test('where a wall is jumped', () => {

@@ -8,11 +8,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/video.js': 'video.js/dist/video.min.js',
   '/shaka.js': 'shaka-player/dist/shaka-player.compiled.js',
 }
-const OWN = ['/page.js', '/players.js', '/players.html']
+const OWN = ['/page.js', '/players.js', '/players.html', '/library.js', '/library.html']
 
 function fileOf(path: string): URL {
   const name = PACKAGES[path]
   if (name !== undefined) return new URL(import.meta.resolve(name))
+  if (path.startsWith('/client/'))
+    return new URL(`.${path.slice('/client'.length)}`, import.meta.resolve('sluice/client'))
   const file = path.startsWith('/demo/') ? `../../web${path}` : OWN.includes(path) ? `.${path}` : './page.html'
   return new URL(file, import.meta.url)
 }

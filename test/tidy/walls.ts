@@ -79,6 +79,20 @@ const packageOf = (target: string): string =>
 const describe = ({ target, typeOnly }: Import): string =>
   typeOnly ? `${target}, not even its types` : `${target} (its types may be another matter: import type)`
 
+/** What each folder of `web/` may import beside itself. What runs in browsers knows nothing of the server. */
+const BROWSER_WALLS: Readonly<Record<string, readonly string[]>> = {
+  client: [],
+  player: ['web/client/index.ts', 'hls.js', 'hls.js/light'],
+}
+
+/** Every forbidden import of a module of `web/`. */
+export function browserWallsJumped(module: Module): string[] {
+  const [, name = ''] = module.path.split('/')
+  return importsOf(module)
+    .filter(({ target }) => !target.startsWith(`web/${name}/`) && !BROWSER_WALLS[name]?.includes(target))
+    .map((taken) => finding(module, taken.start, `web/${name} may not import ${describe(taken)}`))
+}
+
 /** The table of ARCHITECTURE.md. */
 export function wallsMarkdown(): string {
   const rows = Object.entries(WALLS).map(([name, { from, node, packages }]) => {

@@ -77,6 +77,8 @@ const STILTED: readonly Rule[] = [
 const REWRITTEN: readonly string[] = [
   'src/',
   'test/',
+  'web/client/',
+  'web/player/',
   'docs/',
   'README.md',
   'CONTRIBUTING.md',

@@ -1,0 +1,222 @@
+import { delayMs } from './backoff.ts'
+import { browser, type Environment } from './environment.ts'
+import { asSluiceError, SluiceError } from './errors.ts'
+import { Session } from './session.ts'
+import { type MediaStats, StatsReader } from './stats.ts'
+
+/**
+ * `waiting`: the stream has no publisher; the client asks again by itself. `reconnecting`: the network is interrupted, or
+ * a new session is under way. `ended`: nothing happens until the next `start`.
+ */
+export type ClientState = 'idle' | 'connecting' | 'waiting' | 'live' | 'reconnecting' | 'ended'
+
+export interface ClientOptions {
+  /** The endpoint: relative to the page, or with a host. */
+  readonly url: string
+  /** Open streams need none. */
+  readonly token?: string | undefined
+  /** One of several sources of the stream. */
+  readonly sourceId?: string | undefined
+  /** Send ICE candidates to the server as they are found. Default false: Sluice needs none. */
+  readonly trickle?: boolean | undefined
+  /** No media connection after this time is the error `not_connected`. Default 10,000. */
+  readonly connectTimeoutMs?: number | undefined
+  /** Whether it connects again by itself. Default true. */
+  readonly reconnect?: boolean | undefined
+  /** Called at each change of the state, with the reason if there is one. */
+  readonly onState?: ((state: ClientState, reason: SluiceError | null) => void) | undefined
+  /** Replaces the browser in tests. */
+  readonly environment?: Environment | undefined
+}
+
+/** A connection that lasted this long counts as a success: the next failure is the first again. */
+const STABLE_MS = 10_000
+const AWAKE_MS = 5000
+
+/** What publisher and viewer share: attempts, states, the way back after an interruption. */
+export abstract class Client {
+  readonly #options: ClientOptions
+  protected readonly env: Environment
+  #state: ClientState = 'idle'
+  #reason: SluiceError | null = null
+  #session: Session | null = null
+  #stats = new StatsReader()
+  #run: AbortController | null = null
+  #wake: () => void = () => undefined
+  /** When this page last ran while it was live: before the machine went to sleep, if it did. */
+  #awakeAtMs = 0
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.env = options.environment ?? browser
+  }
+
+  get state(): ClientState {
+    return this.#state
+  }
+
+  /** Why the state is what it is: the refusal that ended it, or the loss that it recovers from. */
+  get reason(): SluiceError | null {
+    return this.#reason
+  }
+
+  /** `account/stream`, as the server named it; '' before it did. */
+  get streamId(): string {
+    return this.#session?.streamId ?? ''
+  }
+
+  /** Statistics since the last call; null without a connection. */
+  async stats(): Promise<MediaStats | null> {
+    return this.#session === null ? null : this.#stats.read(this.#session.pc)
+  }
+
+  /** Ends the session at once, and stops every attempt. Safe to call at any time. */
+  async stop(): Promise<void> {
+    const session = this.#session
+    if (this.#run !== null) this.#finish(null)
+    await session?.close()
+  }
+
+  /** Adds the media of the session to a new connection. */
+  protected abstract prepare(pc: RTCPeerConnection): void
+  /** Whether it tries again after this. `lostAtMs`: when the media stopped; null: there never was any. */
+  protected abstract triesAgain(reason: SluiceError, lostAtMs: number | null): boolean
+  /** The parameters of the endpoint's URL. */
+  protected parameters(): Readonly<Record<string, string | undefined>> {
+    return { sourceId: this.#options.sourceId }
+  }
+  /** Called when media can flow. */
+  protected connected(_pc: RTCPeerConnection): void {}
+
+  protected get pc(): RTCPeerConnection | null {
+    return this.#session?.pc ?? null
+  }
+
+  /** Resolves with `result()` when media flows for the first time. Rejects with the reason when it never will. */
+  protected begin<T>(result: () => T): Promise<T> {
+    if (this.#run !== null) return Promise.reject(new Error('It has already begun'))
+    const run = new AbortController()
+    this.#run = run
+    const releases = [this.env.onNetworkChange(() => this.#networkChanged()), this.env.onLeave(() => void this.stop())]
+    run.signal.addEventListener('abort', () => releases.forEach((release) => release()))
+    const begun = new Promise<T>((resolve, reject) => {
+      run.signal.addEventListener('abort', () => reject(this.#reason ?? new SluiceError('stopped', 'Stopped')))
+      void this.#attempts(run.signal, () => resolve(result()))
+    })
+    // A page that only follows the states need not await this.
+    begun.catch(() => undefined)
+    return begun
+  }
+
+  async #attempts(signal: AbortSignal, live: () => void): Promise<void> {
+    let lostAtMs: number | null = null
+    let failures = 0
+    this.#set('connecting')
+    while (!signal.aborted) {
+      const { reason, lastedMs } = await this.#once(signal, live)
+      if (signal.aborted) return
+      if (lastedMs !== null) lostAtMs = this.#awakeAtMs
+      if (this.#options.reconnect === false || !this.triesAgain(reason, lostAtMs)) return this.#finish(reason)
+      if (lastedMs !== null && lastedMs >= STABLE_MS) failures = 0
+      this.#set(stateAfter(reason, lostAtMs), reason)
+      await this.#pause(delayMs(failures++, reason, this.env.random()), signal)
+    }
+  }
+
+  /** One session from its offer to its end; `lastedMs` null: it was never up. */
+  async #once(signal: AbortSignal, live: () => void): Promise<{ reason: SluiceError; lastedMs: number | null }> {
+    let upAtMs: number | null = null
+    let reason: SluiceError
+    try {
+      const session = await this.#open(signal)
+      this.#session = session
+      this.#stats = new StatsReader()
+      upAtMs = this.env.now()
+      if (!signal.aborted) this.#follow(session)
+      live()
+      reason = await session.ended
+      if (this.#session === session) this.#session = null
+      void session.close()
+    } catch (error) {
+      reason = asSluiceError(error)
+    }
+    return { reason, lastedMs: upAtMs === null ? null : this.env.now() - upAtMs }
+  }
+
+  #open(signal: AbortSignal): Promise<Session> {
+    const { token = '', trickle = false, connectTimeoutMs = 10_000 } = this.#options
+    const pc = this.env.connect({ bundlePolicy: 'max-bundle' })
+    if (pc === null) throw new SluiceError('no_webrtc', 'This browser has no WebRTC')
+    try {
+      this.prepare(pc)
+    } catch (error) {
+      pc.close()
+      throw error
+    }
+    return Session.open(this.env, pc, { url: this.#url(), token, trickle, connectTimeoutMs }, signal)
+  }
+
+  #url(): string {
+    const url = new URL(this.#options.url, globalThis.location?.href)
+    for (const [name, value] of Object.entries(this.parameters())) if (value) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** Shows the state of a session's connection as long as the session lasts. */
+  #follow(session: Session): void {
+    const { pc } = session
+    pc.addEventListener('connectionstatechange', () => {
+      if (this.#session !== session) return
+      if (pc.connectionState === 'connected') this.#set('live')
+      if (pc.connectionState !== 'disconnected') return
+      this.#set('reconnecting', new SluiceError('connection_lost', 'The connection is interrupted'))
+      void session.recover()
+    })
+    this.connected(pc)
+    this.#set('live')
+    this.#noteAwake(session)
+  }
+
+  #noteAwake(session: Session): void {
+    if (this.#session !== session) return
+    this.#awakeAtMs = this.env.now()
+    this.env.later(() => this.#noteAwake(session), AWAKE_MS)
+  }
+
+  /** Restarts ICE, because media would else wait until the browser misses the old network; or tries again now. */
+  #networkChanged(): void {
+    void this.#session?.recover()
+    this.#wake()
+  }
+
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.env.later(resolve, ms)
+      this.#wake = () => {
+        cancel()
+        resolve()
+      }
+      signal.addEventListener('abort', () => this.#wake(), { once: true })
+    })
+  }
+
+  #finish(reason: SluiceError | null): void {
+    this.#set('ended', reason)
+    const run = this.#run
+    this.#run = null
+    this.#session = null
+    run?.abort()
+  }
+
+  #set(state: ClientState, reason: SluiceError | null = null): void {
+    if (this.#state === state && this.#reason?.code === reason?.code) return
+    this.#state = state
+    this.#reason = reason
+    this.#options.onState?.(state, reason)
+  }
+}
+
+function stateAfter({ code }: SluiceError, lostAtMs: number | null): ClientState {
+  if (code === 'stream_not_published' || code === 'at_another_node') return 'waiting'
+  return lostAtMs === null ? 'connecting' : 'reconnecting'
+}

@@ -1,0 +1,163 @@
+import type { Environment } from './environment.ts'
+import { SluiceError } from './errors.ts'
+import { fragmentOf, withCredentials } from './sdp.ts'
+import { type Answer, deleteSession, patchSession, postOffer } from './signaling.ts'
+
+export interface SessionOptions {
+  readonly url: string
+  readonly token: string
+  /** Send our ICE candidates to the server. Sluice does not need them: it is an ICE-lite agent at public addresses. */
+  readonly trickle: boolean
+  /** The connection must be up after this time. */
+  readonly connectTimeoutMs: number
+}
+
+/** An ICE restart that does not reach the server is repeated this often, at this distance. */
+const RESTARTS_MAX = 10
+const RESTART_AGAIN_MS = 1500
+/** Candidates of this time share one PATCH. */
+const TRICKLE_MS = 50
+
+/** One WHIP or WHEP session: a peer connection with its resource at the server. */
+export class Session {
+  readonly pc: RTCPeerConnection
+  readonly streamId: string
+  /** Resolves with the reason when the session is over, but not after `close()`. */
+  readonly ended: Promise<SluiceError>
+  readonly #env: Environment
+  readonly #resource: string
+  #etag: string
+  #end: (reason: SluiceError) => void = () => undefined
+  #isClosed = false
+  #isRecovering = false
+
+  private constructor(env: Environment, pc: RTCPeerConnection, answer: Answer) {
+    this.#env = env
+    this.pc = pc
+    this.#resource = answer.resource
+    this.#etag = answer.etag
+    this.streamId = answer.streamId
+    this.ended = new Promise((resolve) => (this.#end = resolve))
+  }
+
+  /**
+   * Negotiates, and waits until media can flow. The offer does not wait for our candidates, because the server has
+   * addresses of its own. Gathering begins with the answer, which names the STUN and TURN servers (RFC 9725 section 4.6).
+   * @throws SluiceError when the server refuses, or no connection comes up in time
+   */
+  static async open(
+    env: Environment,
+    pc: RTCPeerConnection,
+    { url, token, trickle, connectTimeoutMs }: SessionOptions,
+    signal: AbortSignal,
+  ): Promise<Session> {
+    let session: Session | null = null
+    try {
+      const offer = await pc.createOffer()
+      const answer = await postOffer(env, { url, token, sdp: offer.sdp ?? '', signal })
+      session = new Session(env, pc, answer)
+      if (trickle) session.#trickle()
+      pc.setConfiguration({ ...pc.getConfiguration(), iceServers: answer.iceServers })
+      await pc.setLocalDescription(offer)
+      await pc.setRemoteDescription({ type: 'answer', sdp: answer.sdp })
+      await session.#connected(connectTimeoutMs, signal)
+      return session
+    } catch (error) {
+      pc.close()
+      await session?.close()
+      throw error
+    }
+  }
+
+  /** Ends the session, here and at the server. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.pc.close()
+    await deleteSession(this.#env, this.#resource)
+  }
+
+  /**
+   * Restarts ICE until the server has answered, for a machine whose network has changed. If the session is over at the
+   * server, it ends here too.
+   */
+  async recover(): Promise<void> {
+    if (this.#isRecovering) return
+    this.#isRecovering = true
+    for (let tries = 0; tries < RESTARTS_MAX && !this.#isClosed; tries++) {
+      const status = await this.#restartIce().catch(() => null)
+      if (status === 404) this.#end(new SluiceError('connection_lost', 'The server has ended the session', 404))
+      if (status !== null) break
+      await new Promise<void>((resolve) => this.#env.later(resolve, RESTART_AGAIN_MS))
+    }
+    this.#isRecovering = false
+  }
+
+  /** The status of the answer. An offer without an answer is sent again. */
+  async #restartIce(): Promise<number> {
+    const { pc } = this
+    if (pc.signalingState === 'stable') {
+      pc.restartIce()
+      await pc.setLocalDescription()
+    }
+    const fragment = fragmentOf(pc.localDescription?.sdp ?? '')
+    const response = await patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: '*' })
+    const text = await response.text()
+    if (response.status !== 200 || this.#isClosed) return response.status
+    this.#etag = response.headers.get('ETag') ?? ''
+    await pc.setRemoteDescription({ type: 'answer', sdp: withCredentials(pc.remoteDescription?.sdp ?? '', text) })
+    return response.status
+  }
+
+  #trickle(): void {
+    let waiting: string[] = []
+    const send = (): void => {
+      const fragment = fragmentOf(this.pc.localDescription?.sdp ?? '', waiting)
+      waiting = []
+      if (this.#isClosed) return
+      void patchSession(this.#env, { resource: this.#resource, fragment, ifMatch: this.#etag }).catch(() => undefined)
+    }
+    this.pc.addEventListener('icecandidate', ({ candidate }) => {
+      if (waiting.length === 0) this.#env.later(send, TRICKLE_MS)
+      waiting.push(candidate?.candidate || 'end-of-candidates')
+    })
+  }
+
+  /** Resolves when media can flow. From then on `ended` reports the end. */
+  #connected(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: SluiceError): void => {
+        cancel()
+        reject(error)
+        this.#end(error)
+      }
+      const late = (): void => fail(new SluiceError('not_connected', 'No media connection came up in time'))
+      const cancel = this.#env.later(late, timeoutMs)
+      signal.addEventListener('abort', () => fail(new SluiceError('stopped', 'Stopped')))
+      this.#watch(fail, () => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  /**
+   * If the server closes the session, the DTLS transport closes at once, which `connectionState` shows only after seven
+   * seconds. ICE detects a server that vanished. `disconnected` is no end: an ICE restart may bring the media back.
+   */
+  #watch(over: (error: SluiceError) => void, connected: () => void): void {
+    const { pc } = this
+    // A media section that the server rejected has no transport.
+    const transport = pc.getTransceivers().find(({ sender }) => sender.transport)?.sender.transport
+    const look = (): void => {
+      if (this.#isClosed) return
+      if (transport?.state === 'closed') over(new SluiceError('ended_by_server', 'The server ended the session'))
+      else if (pc.connectionState === 'failed' || transport?.state === 'failed')
+        over(new SluiceError('connection_lost', 'The connection was lost'))
+      else if (pc.connectionState === 'connected') connected()
+    }
+    pc.addEventListener('connectionstatechange', look)
+    transport?.addEventListener('statechange', look)
+    look()
+  }
+}
