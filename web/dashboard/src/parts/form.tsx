@@ -71,7 +71,8 @@ export function TextField({ label, hint, error, isOptional, value, onValue, type
           class="input"
           {...rest}
           {...attributes}
-          type={type}
+          // The types of Preact tie roles to each type of input; a field has the role of its type.
+          {...({ type } as { type: 'text' })}
           value={value}
           onInput={(event) => onValue(event.currentTarget.value)}
         />
