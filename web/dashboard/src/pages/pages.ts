@@ -18,6 +18,8 @@ interface PageEntry {
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
+  { path: '/', load: () => import('./overview/page.tsx').then((module) => module.OverviewPage) },
+  { path: '/streams/:name', load: () => import('./stream/page.tsx').then((module) => module.StreamPage) },
   {
     path: '/first-run',
     load: () => import('./firstRun/page.tsx').then((module) => module.FirstRunPage),
