@@ -8,11 +8,12 @@ import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
 import { EngineSupervisor } from '../commands/channels/runs/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
-import { channelsDir, hostKeyOf } from '../config/places.ts'
+import { channelsDir, earlierChannelsDir, hostKeyOf } from '../config/places.ts'
 import { reachSources } from '../net/reach.ts'
 import { schedulerJob } from '../jobs/schedulers.ts'
 import { startJobs } from '../jobs/timers.ts'
 import type { Ffmpeg } from '../media/ffmpeg/ffmpeg.ts'
+import { removeEngineFolders } from '../media/transcoder/leftovers.ts'
 import { PushSources } from '../media/transcoder/sources.ts'
 import { createTranscoder } from '../media/transcoder/transcoder.ts'
 import type { Leases } from '../store/store.ts'
@@ -45,6 +46,7 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const stepsDown = config.channels.stepDownOnOverload
   const load = new EncodingLoad({ cores: availableParallelism(), processors, stepsDown })
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
+  await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
   const supervisor = new EngineSupervisor(ctx, {
     transcoder,

@@ -313,14 +313,14 @@ function startPackager({ config, ctx }: App, ffmpeg: Ffmpeg): Packager {
 const recordingsHostKey = (config: Config): string => hostKeyOf(recordingsDir(config))
 
 const recordingFiles = ({ files, recordings }: Packager, hostKey: string): RecordingRouteOptions => ({
-  place: hostKey,
+  hostKey,
   pathOf: (id) => files.finished(id),
   removeDeleted: () => recordings.removeDeleted(),
 })
 
 /** Saves the state of recordings in one directory. */
 const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
-  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, place: hostKey }),
+  begin: (feed, begun) => beginRecording(ctx, feed, { ...begun, hostKey }),
   end: (id, atMs, problem) => endRecording(ctx, id, { atMs, problem }),
   complete: (id, file) => completeRecording(ctx, id, file),
   fail: (id, problem) => failRecording(ctx, id, problem),
@@ -331,7 +331,7 @@ const recordingBook = (ctx: Context, hostKey: string): RecordingBook => ({
 /** Runs sessions until it is stopped, then ends them all. */
 async function startSessions({ config, ctx }: App, leases: Leases): Promise<{ stop(): Promise<void> }> {
   const node = await startNode(ctx, {
-    place: hostKeyOf(config.data.dir),
+    hostKey: hostKeyOf(config.data.dir),
     pid: process.pid,
     url: config.server.nodeUrl || null,
     isRunning,

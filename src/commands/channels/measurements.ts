@@ -191,16 +191,16 @@ async function runsNowhereElse(ctx: Context, measured: Measured, id: string): Pr
   const state = await ctx.store.read.engineStates.get(id)
   if (!state?.node || state.node === measured.node || state.isExpired) return ok(true)
   const of = state.node
-  const node = (await otherNodes(ctx, measured)).find(({ place, pid }) => pidAt(place, of) === pid)
+  const node = (await otherNodes(ctx, measured)).find(({ hostKey, pid }) => pidAt(hostKey, of) === pid)
   const where = node ? nameOf(node) : machineOf(of)
   return err(refusal('at_another_node', `Engine ${id} runs at another node, ${where}: what it measures is told there`))
 }
 
 async function otherNodes(ctx: Context, { node }: Measured): Promise<Node[]> {
   const all = await ctx.store.read.nodes.list()
-  return all.filter(({ place, pid, isExpired }) => !isExpired && pidAt(place, node) !== pid)
+  return all.filter(({ hostKey, pid, isExpired }) => !isExpired && pidAt(hostKey, node) !== pid)
 }
 
-const nameOf = ({ url, place }: Node): string => url ?? `on ${machineOf(place)}`
+const nameOf = ({ url, hostKey }: Node): string => url ?? `on ${machineOf(hostKey)}`
 
-const machineOf = (place: string): string => place.split(':')[0] ?? ''
+const machineOf = (hostKey: string): string => hostKey.split(':')[0] ?? ''

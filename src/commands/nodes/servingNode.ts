@@ -8,7 +8,7 @@ import { endKicked, refreshRemoteFeeds, recheckLate } from '../sessions/revoke.t
 
 export interface NodeOptions {
   /** Host key: the same at each start on this machine with this data directory, and unique to them. */
-  readonly place: string
+  readonly hostKey: string
   readonly pid: number
   /** The public URL of this node; null: other nodes redirect no viewers to it. */
   readonly url: string | null
@@ -55,9 +55,9 @@ class HoldingNode implements ServingNode {
   }
 
   async register(): Promise<void> {
-    const { place, pid, leaseMs, url, leases } = this.#options
+    const { hostKey, pid, leaseMs, url, leases } = this.#options
     const id = timeOrderedId(this.#ctx.clock.now(), this.#ctx.random)
-    const node: NewNode = { id, place, pid, url }
+    const node: NewNode = { id, hostKey, pid, url }
     await this.#ctx.store.transaction((tx) => tx.nodes.insert(node, leaseMs))
     this.#ctx.sessions.node = id
     this.#isLost = false
@@ -118,9 +118,9 @@ class HoldingNode implements ServingNode {
   }
 
   async #judge(node: Node): Promise<void> {
-    const { place, pid, isRunning, leaseMs } = this.#options
+    const { hostKey, pid, isRunning, leaseMs } = this.#options
     // On the own host this needs no lease. A node with this process id was an earlier process.
-    const isSurelyDead = node.place === place && (node.pid === pid || !isRunning(node.pid))
+    const isSurelyDead = node.hostKey === hostKey && (node.pid === pid || !isRunning(node.pid))
     if (isSurelyDead || (node.isExpired && (await this.#ctx.time.isEven(leaseMs)))) {
       await giveUp(this.#ctx, node.id, isSurelyDead)
     }

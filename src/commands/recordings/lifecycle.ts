@@ -13,7 +13,7 @@ import { emitStreamEvent } from '../webhooks/emit.ts'
 export interface BegunRecording {
   readonly id: string
   /** Host key of the node with its files. */
-  readonly place: string
+  readonly hostKey: string
   readonly atMs: number
   readonly tracks: readonly RecordedTrack[]
 }
@@ -21,7 +21,7 @@ export interface BegunRecording {
 export async function beginRecording(
   ctx: Context,
   feed: ActiveFeed,
-  { id, place, atMs, tracks }: BegunRecording,
+  { id, hostKey, atMs, tracks }: BegunRecording,
 ): Promise<void> {
   const { accountId, streamName, tokenId, feedId } = feed
   const recording: StoredRecording = {
@@ -37,7 +37,7 @@ export async function beginRecording(
     durationMs: null,
     tracks,
     problem: null,
-    place,
+    hostKey,
     node: ctx.sessions.node,
   }
   await ctx.store.transaction(async (tx) => {
@@ -96,9 +96,9 @@ export const forgetRecording = (ctx: Context, id: string): Promise<void> =>
 /** Recordings of this host that no running process works on, so that they can be completed or failed. */
 export async function abandonedRecordings(
   ctx: Context,
-  place: string,
+  hostKey: string,
 ): Promise<Pick<StoredRecording, 'id' | 'state' | 'node'>[]> {
-  const unfinished = await ctx.store.read.recordings.unfinished(place)
+  const unfinished = await ctx.store.read.recordings.unfinished(hostKey)
   if (unfinished.length === 0) return []
   const alive = new Set((await ctx.store.read.nodes.list()).map((node) => node.id))
   return unfinished.filter(({ node, state }) => state === 'deleting' || node === ctx.sessions.node || !alive.has(node))
