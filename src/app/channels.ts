@@ -4,8 +4,9 @@ import { timeOrderedId } from '../base/ids.ts'
 import { isRunning, pidAt, processKey } from '../base/processes.ts'
 import { ProcessorLoad } from '../base/processors.ts'
 import { EncodingLoad } from '../services/encodingLoad.ts'
-import type { ChannelGauges } from '../commands/channels/runs/gauges.ts'
-import { EngineSupervisor } from '../commands/channels/runs/engineSupervisor.ts'
+import type { ChannelGauges } from '../services/channelGauges.ts'
+import { engineRecords } from '../commands/channels/runs/engineRecords.ts'
+import { EngineSupervisor } from '../services/engineSupervisor.ts'
 import { Measured } from '../services/measured.ts'
 import { PushedKeys } from '../services/pushedKeys.ts'
 import { channelsDir, earlierChannelsDir, hostKeyOf } from '../config/places.ts'
@@ -48,14 +49,9 @@ export async function startChannels(app: App, ffmpeg: Ffmpeg, leases: Leases): P
   const transcoder = createTranscoder({ ...ctx, ffmpeg, sources, reach, meter: measured, load, folder })
   await removeEngineFolders(earlierChannelsDir(config))
   await transcoder.start()
-  const supervisor = new EngineSupervisor(ctx, {
-    transcoder,
-    load,
-    node: measured.node,
-    isGone: (node) => isGone(node, hostKey),
-    leaseMs: ENGINE_LEASE_MS,
-    leases,
-  })
+  const at = { node: measured.node, leaseMs: ENGINE_LEASE_MS, isGone: (node: string) => isGone(node, hostKey) }
+  const records = engineRecords(ctx, at)
+  const supervisor = new EngineSupervisor({ ...at, records, transcoder, load, leases, log: ctx.log })
   const unfollow = bus.on('channelChanged', (change) => {
     if (change.kind === 'ingest' && change.what !== 'updated')
       void sources.cut(change.id, 'This stream key is no longer valid')
