@@ -3,7 +3,7 @@ import { readRevoke, type Revocation } from '../../core/tokens/rules.ts'
 import { TOKEN_LIMITS } from '../../core/tokens/types.ts'
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
-import type { Actor, Context } from '../context.ts'
+import type { AccessContext, Actor } from '../context.ts'
 import { changeToken, type TokenTx } from './changeToken.ts'
 
 /**
@@ -11,7 +11,7 @@ import { changeToken, type TokenTx } from './changeToken.ts'
  * time.
  */
 export async function revokeSelfSigned(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   id: number,
   body: unknown,

@@ -3,7 +3,7 @@ import type { TranscodeJob, TranscodeLog } from '../../../core/channels/runs/tra
 import { type Engine, isPush } from '../../../core/channels/types.ts'
 import type { EngineRecords } from '../../../services/engineSupervisor.ts'
 import type { Tx } from '../../../store/store.ts'
-import type { Context } from '../../context.ts'
+import type { ChannelContext, Context } from '../../context.ts'
 import { sourceOf } from '../ingests.ts'
 import { ladderOf } from '../ladders.ts'
 import { emitChannelEvent } from '../webhooks/emit.ts'
@@ -11,7 +11,7 @@ import { adoptEngine, type EngineNode, releaseEngine } from './adopt.ts'
 import { engineObject, stepEngine } from './step.ts'
 
 /** What the supervisor of a node's engines reads and writes. */
-export const engineRecords = (ctx: Context, at: EngineNode): EngineRecords => ({
+export const engineRecords = (ctx: ChannelContext & Pick<Context, 'time'>, at: EngineNode): EngineRecords => ({
   async busy() {
     const { read } = ctx.store
     const states = await read.engineStates.busy()
@@ -29,7 +29,7 @@ export const engineRecords = (ctx: Context, at: EngineNode): EngineRecords => ({
 })
 
 function applyEvent(
-  ctx: Context,
+  ctx: ChannelContext,
   node: string,
   { accountId, channelId, id }: Engine,
   event: EngineEvent,
@@ -42,7 +42,11 @@ function applyEvent(
   })
 }
 
-function writeLog(ctx: Context, { accountId, channelId, id }: Engine, { level, message }: TranscodeLog): Promise<void> {
+function writeLog(
+  ctx: ChannelContext,
+  { accountId, channelId, id }: Engine,
+  { level, message }: TranscodeLog,
+): Promise<void> {
   ctx.log[level]({ engine: id, channel: channelId }, message)
   return ctx.store.transaction(async (tx) => {
     const [channel, engine] = [await tx.channels.get(accountId, channelId), await tx.engines.get(accountId, id)]
@@ -57,7 +61,7 @@ function writeLog(ctx: Context, { accountId, channelId, id }: Engine, { level, m
 }
 
 async function jobOf(
-  ctx: Context,
+  ctx: ChannelContext,
   { id, name, accountId, ingestId, abrLadderId }: Engine,
 ): Promise<TranscodeJob | string> {
   const { read } = ctx.store
@@ -71,7 +75,7 @@ async function jobOf(
   return { engineId: id, name: `engine ${id} ${name}`, source, ladder }
 }
 
-async function timeOut(ctx: Context, tx: Tx, accountId: string, channelId: string): Promise<boolean> {
+async function timeOut(ctx: ChannelContext, tx: Tx, accountId: string, channelId: string): Promise<boolean> {
   const channel = await tx.channels.lock(accountId, channelId)
   if (!channel) return false
   const engines = await tx.engines.ofChannel(channelId)
