@@ -16,7 +16,7 @@ import type { PoolConnections } from './leases/types.ts'
 import type { RecordingReads, RecordingTx } from './recordings.ts'
 import type { ChannelReads, ChannelTx } from './channels.ts'
 import type { RunReads, RunTx } from './runs.ts'
-import type { BindingReads, BindingTx, RevocationReads, RevocationTx, TokenReads, TokenRowTx } from './tokens.ts'
+import type { BindingReads, BindingTx, RevocationReads, RevocationTx, TokenReads, TokenTx } from './tokens.ts'
 import type { DeliveryReads, DeliveryTx, WebhookReads, WebhookTx } from './webhooks.ts'
 
 export type {
@@ -256,7 +256,7 @@ export interface Tx extends ChannelTx, RunTx {
     /** @throws Conflict when a user has this address */
     insert(user: Omit<User, 'id'>): Promise<User>
   }
-  tokens: TokenRowTx
+  tokens: TokenTx
   bindings: BindingTx
   revocations: RevocationTx
   changes: {

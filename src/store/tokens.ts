@@ -48,7 +48,7 @@ export interface RevocationReads {
   list(tokenId: number): Promise<string[]>
 }
 
-export interface TokenRowTx {
+export interface TokenTx {
   /** Gives the token its id and version 1. */
   insert(token: Omit<StoredToken, 'id' | 'version'>): Promise<StoredToken>
   /** Reads and locks the row until the transaction ends. */

@@ -6,11 +6,11 @@ import { type AccessContext, type Actor, audit } from '../context.ts'
 import { noToken } from './readTokens.ts'
 
 /** What a change of a token may write to. */
-export type TokenTx = Pick<Tx, 'tokens' | 'bindings' | 'revocations'>
+export type TokenChangeTx = Pick<Tx, 'tokens' | 'bindings' | 'revocations'>
 
 interface LockedToken {
   readonly before: StoredToken
-  readonly tx: TokenTx
+  readonly tx: TokenChangeTx
   readonly nowMs: number
 }
 

@@ -10,7 +10,7 @@ import {
 import { err, ok, type Result } from '../../base/result.ts'
 import type { StoredToken } from '../../store/store.ts'
 import type { AccessContext, Actor } from '../context.ts'
-import { changeToken, type TokenTx } from './changeToken.ts'
+import { changeToken, type TokenChangeTx } from './changeToken.ts'
 import { newTokenValue, openTokenValue } from './tokenValue.ts'
 import { auditView } from './auditView.ts'
 
@@ -36,7 +36,7 @@ export async function updateToken(
 
 async function write(
   ctx: AccessContext,
-  tx: TokenTx,
+  tx: TokenChangeTx,
   before: StoredToken,
   applied: PatchedToken,
 ): Promise<StoredToken> {
