@@ -1,7 +1,7 @@
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readDisable } from '../../core/tokens/rules.ts'
 import { err, ok, type Result } from '../../base/result.ts'
-import type { Actor, Context } from '../context.ts'
+import type { AccessContext, Actor } from '../context.ts'
 import { auditView } from './auditView.ts'
 import { changeToken } from './changeToken.ts'
 
@@ -12,7 +12,7 @@ export interface DisableAnswer {
 
 /** Switches publish tokens off, each by itself: an unknown id is reported and does not stop the others. */
 export async function disableTokens(
-  ctx: Context,
+  ctx: AccessContext,
   actor: Actor,
   body: unknown,
 ): Promise<Result<DisableAnswer, Failure>> {
@@ -26,7 +26,7 @@ export async function disableTokens(
   return ok(answer)
 }
 
-function disableOne(ctx: Context, actor: Actor, id: number): Promise<Result<true, Failure>> {
+function disableOne(ctx: AccessContext, actor: Actor, id: number): Promise<Result<true, Failure>> {
   return changeToken(ctx, actor, { kind: 'publish', id }, async ({ before, tx }) => {
     if (!before.isActive) return ok({ value: true, recorded: null })
     const after = await tx.tokens.replace({ ...before, isActive: false })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import * as rtcp from '../../../../src/media/relay/wire/rtcp.ts'
+import * as rtcp from '../../../../src/media/relay/wire/rtcp/rtcp.ts'
 
 const u32 = fc.nat(0xffffffff)
 const blocks = fc.array(

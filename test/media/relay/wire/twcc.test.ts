@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseRtcp } from '../../../../src/media/relay/wire/rtcp.ts'
+import { parseRtcp } from '../../../../src/media/relay/wire/rtcp/rtcp.ts'
 import { parseTransportFeedback, TransportFeedback } from '../../../../src/media/relay/wire/twcc.ts'
 
 const read = (messages: readonly Buffer[]) =>
