@@ -1,6 +1,5 @@
 // npm run test:mutants -- [FOLDER …] [--sample 100] [--seed 1] [--minutes 5]: breaks the code of these folders in small ways, one at a
-// time and in a copy, and counts how often a test notices. Writes build/mutants.md. The order is that of the seed, so what
-// was tried when the time is up is a sample as well.
+// time and in a copy, and counts how often a test notices. Writes build/mutants.md.
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -16,8 +15,10 @@ const ROOMS = ['src/core', 'src/delivery', 'src/media/relay', 'src/media/rtmp']
 /** A mutant may take this much longer than the code as it is, on a machine that is busy with other things. */
 const SLOWER_TIMES = 5
 const SLOWER_MS = 15_000
+/** A file of tests that takes longer is no quick test: it takes part in the first pass, with those of its tests that are quick. */
+const QUICK_MS = 4000
 /** Of the time: for trying all at once. */
-const REPEATED_SHARE = 0.6
+const REPEATED_SHARE = 0.7
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -58,12 +59,16 @@ const notes = await workshop.rerun(
   (untilMs - performance.now()) * REPEATED_SHARE,
 )
 for (const mutant of sample) if (notes.isKilled(mutant.id)) tried.push({ mutant, outcome: 'killed' })
-const rest = sample.filter(({ id }) => !notes.isKilled(id))
-console.log(`${tried.length} are killed at once; ${rest.length} are tried alone`)
-const baselineMs = new Map<string, number>()
+// Those first of which the first pass says nothing.
+const rest = sample
+  .filter(({ id }) => !notes.isKilled(id))
+  .toSorted((a, b) => Number(notes.isSurvivor(a.id)) - Number(notes.isSurvivor(b.id)))
+const unfinished = notes.isComplete ? '' : ' (there was no time to try all at once)'
+console.log(`${tried.length} are killed at once${unfinished}; ${rest.length} are tried alone`)
+const baselineMs = new Map<string, number | null>()
 for (const mutant of rest) {
-  if (performance.now() < untilMs) tried.push(await attempt(mutant))
-  else if (notes.isComplete && notes.isSurvivor(mutant.id)) tried.push({ mutant, outcome: 'survived' })
+  // What there is no time for counts as survived, so that the share is never too high.
+  tried.push(performance.now() < untilMs ? await attempt(mutant) : { mutant, outcome: 'survived' })
 }
 mkdirSync('build', { recursive: true })
 const report = render(tried, { all: all.length, seed: values.seed, folders })
@@ -80,9 +85,11 @@ async function measure(test: string): Promise<number | null> {
   const known = baselineMs.get(test)
   if (known !== undefined) return known
   const answer = await workshop.run(null, [test], 120_000)
-  if (answer === 'timeout' || answer.failed !== null) return null
-  baselineMs.set(test, answer.ms)
-  return answer.ms
+  const ms = answer === 'timeout' || answer.failed !== null ? null : answer.ms
+  if (ms === null) console.log(`left out, because it fails as it is: ${test}`)
+  else if (ms > QUICK_MS) console.log(`left out, because it takes ${Math.round(ms)} ms: ${test}`)
+  baselineMs.set(test, ms)
+  return ms
 }
 
 async function attempt(mutant: Numbered): Promise<Tried> {
@@ -90,9 +97,9 @@ async function attempt(mutant: Numbered): Promise<Tried> {
   let usualMs = 0
   for (const test of randomLast(testsOf(mutant.path))) {
     const ms = await measure(test)
-    if (ms === null) console.log(`left out, because it fails as it is: ${test}`)
-    else reached.push(test)
-    usualMs += ms ?? 0
+    if (ms === null || ms > QUICK_MS) continue
+    reached.push(test)
+    usualMs += ms
   }
   if (reached.length === 0) return { mutant, outcome: 'survived' }
   const answer = await runInTime(mutant, reached, usualMs)
