@@ -48,10 +48,11 @@ process.on('exit', () => workshop.close())
 // First all at once, each behind a switch. What survives that, or cannot be tried so, is tried alone, in a process of its own.
 const tried: Tried[] = []
 const paths = new Set(sample.map(({ path }) => path))
-// Random input takes long: what other tests notice need not wait for it.
-const randomLast = (tests: readonly string[]): string[] =>
-  tests.toSorted((a, b) => Number(a.startsWith('test/fuzz/')) - Number(b.startsWith('test/fuzz/')))
-const tests = randomLast([...new Set([...paths].flatMap(testsOf))])
+/** Random input and whole networks take long: what other tests notice need not wait for them. */
+const SLOW = /^test\/(fuzz\/|media\/relay\/(amplification|returnPath|engine)\.)/
+const slowLast = (tests: readonly string[]): string[] =>
+  tests.toSorted((a, b) => Number(SLOW.test(a)) - Number(SLOW.test(b)))
+const tests = slowLast([...new Set([...paths].flatMap(testsOf))])
 const notes = await workshop.rerun(
   all.filter(({ path }) => paths.has(path)),
   new Set(sample.map(({ id }) => id)),
@@ -95,7 +96,7 @@ async function measure(test: string): Promise<number | null> {
 async function attempt(mutant: Numbered): Promise<Tried> {
   const reached: string[] = []
   let usualMs = 0
-  for (const test of randomLast(testsOf(mutant.path))) {
+  for (const test of slowLast(testsOf(mutant.path))) {
     const ms = await measure(test)
     if (ms === null || ms > QUICK_MS) continue
     reached.push(test)
