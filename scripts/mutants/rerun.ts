@@ -1,15 +1,15 @@
 // Runs in the worker of the tests, in place of the usual runner: runs each test as it is, and then with each mutant on which
 // it depends. What came of it is appended to a file line by line, so that it outlasts a worker that is killed.
 import { appendFileSync, readFileSync } from 'node:fs'
-import { type RunnerTestCase, type RunnerTestSuite, TestRunner } from 'vitest'
+import { type RunnerTestCase, type RunnerTestSuite, TestRunner, vi } from 'vitest'
 import { DONE, WANTED } from './messages.ts'
 
 /** A place that is passed this much more often than without the mutant is a loop without an end. */
 const MORE_OFTEN = 100
 const AT_LEAST = 100_000
-const SLOWER_TIMES = 20
-const SLOWER_MS = 2000
-const REPEATED_MS = 1000
+const SLOWER_TIMES = 6
+const SLOWER_MS = 1500
+const REPEATED_MS = 1500
 
 const counts = new Map<number, number>()
 let active = -1
@@ -23,6 +23,19 @@ const isMutant = (id: number): boolean => {
 }
 Object.assign(globalThis, { __isMutant: isMutant })
 
+let patienceMs = Infinity
+let hasWaited = false
+/** A condition that never comes true does not hold up a repetition for as long as its test would wait for it. */
+const { waitFor } = vi
+vi.waitFor = (check, options = {}) => {
+  const { timeout = 1000, ...others } = typeof options === 'number' ? { timeout: options } : options
+  const waited = waitFor(check, { ...others, timeout: Math.min(timeout, patienceMs * 0.8) })
+  return waited.catch((error: unknown) => {
+    hasWaited = true
+    throw error
+  })
+}
+
 // Tests may put clocks of their own in their place.
 const { setTimeout, clearTimeout } = globalThis
 
@@ -35,6 +48,7 @@ export default class extends TestRunner {
     // What ran before the first test ran only once: when a module was loaded, or tests were described.
     for (const id of counts.keys()) note('static', id)
     counts.clear()
+    patienceMs = Infinity
     await first()
     const passed = new Map(counts)
     const startedAtMs = performance.now()
@@ -76,18 +90,23 @@ function repeatable(test: RunnerTestCase, run: () => Promise<void>): () => Promi
   }
 }
 
-/** On a busy machine a test may be late once without the mutant's doing, so that only the second time counts. */
+/** On a busy machine a test may be late by chance, so that being late counts when the test is not late without the mutant. */
 async function outcomeWith(id: number, run: () => Promise<void>, limitMs: number): Promise<Outcome> {
   active = id
-  let outcome = await outcomeOf(run, limitMs)
-  if (outcome === 'late') outcome = await outcomeOf(run, limitMs)
+  const outcome = await outcomeOf(run, limitMs)
   active = -1
-  return outcome
+  if (outcome !== 'late' || (await outcomeOf(run, limitMs)) !== 'passed') return outcome
+  active = id
+  const again = await outcomeOf(run, limitMs)
+  active = -1
+  return again
 }
 
 type Outcome = 'passed' | 'failed' | 'late'
 
 async function outcomeOf(run: () => Promise<void>, limitMs: number): Promise<Outcome> {
+  patienceMs = limitMs
+  hasWaited = false
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Outcome>((resolve) => (timer = setTimeout(resolve, limitMs, 'late')))
   const done = (async (): Promise<Outcome> => {
@@ -95,7 +114,7 @@ async function outcomeOf(run: () => Promise<void>, limitMs: number): Promise<Out
       await run()
       return 'passed'
     } catch {
-      return 'failed'
+      return hasWaited ? 'late' : 'failed'
     }
   })()
   const outcome = await Promise.race([done, late])
