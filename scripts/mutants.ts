@@ -53,10 +53,15 @@ const SLOW = /^test\/(fuzz\/|media\/relay\/(amplification|returnPath|engine)\.)/
 const slowLast = (tests: readonly string[]): string[] =>
   tests.toSorted((a, b) => Number(SLOW.test(a)) - Number(SLOW.test(b)))
 const tests = slowLast([...new Set([...paths].flatMap(testsOf))])
+/** What a quick test notices no slow one has to try. */
+const rounds = [
+  { tests: tests.filter((test) => !SLOW.test(test)), mostMs: 60 },
+  { tests, mostMs: 1500 },
+]
 const notes = await workshop.rerun(
   all.filter(({ path }) => paths.has(path)),
   new Set(sample.map(({ id }) => id)),
-  tests,
+  rounds,
   (untilMs - performance.now()) * REPEATED_SHARE,
 )
 for (const mutant of sample) if (notes.isKilled(mutant.id)) tried.push({ mutant, outcome: 'killed' })

@@ -2,14 +2,13 @@
 // it depends. What came of it is appended to a file line by line, so that it outlasts a worker that is killed.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { type RunnerTestCase, type RunnerTestSuite, TestRunner, vi } from 'vitest'
-import { DONE, WANTED } from './messages.ts'
+import { DONE, WANTED, type Wanted } from './messages.ts'
 
 /** A place that is passed this much more often than without the mutant is a loop without an end. */
 const MORE_OFTEN = 100
 const AT_LEAST = 100_000
 const SLOWER_TIMES = 6
 const SLOWER_MS = 1500
-const REPEATED_MS = 1500
 
 const counts = new Map<number, number>()
 let active = -1
@@ -39,7 +38,8 @@ vi.waitFor = (check, options = {}) => {
 // Tests may put clocks of their own in their place.
 const { setTimeout, clearTimeout } = globalThis
 
-const left = new Set(JSON.parse(readFileSync(WANTED, 'utf8')) as number[])
+const wanted = JSON.parse(readFileSync(WANTED, 'utf8')) as Wanted
+const left = new Set(wanted.ids)
 
 export default class extends TestRunner {
   async runTask(test: RunnerTestCase): Promise<void> {
@@ -49,11 +49,13 @@ export default class extends TestRunner {
     for (const id of counts.keys()) note('static', id)
     counts.clear()
     patienceMs = Infinity
+    const firstAtMs = performance.now()
     await first()
+    if (performance.now() - firstAtMs > wanted.mostMs * 2) return counts.clear()
     const passed = new Map(counts)
     const startedAtMs = performance.now()
     // A test that cannot be repeated as it is says nothing of mutants, and one that takes long takes too long for all of them.
-    if ((await outcomeOf(run, REPEATED_MS)) !== 'passed') return
+    if ((await outcomeOf(run, wanted.mostMs)) !== 'passed') return
     const limitMs = (performance.now() - startedAtMs) * SLOWER_TIMES + SLOWER_MS
     for (const [id, count] of passed) {
       if (!left.has(id)) continue
