@@ -78,8 +78,11 @@ function runs(app: FastifyInstance, { ctx }: ChannelsApi): void {
     async (request, reply) =>
       sendWhole(reply, await listChannelRuns(ctx, ownerOf(request), request.params.channelId, request.query)),
   )
-  app.get<OfEngine & AnyQuery>('/engines/:engineId/runs', listed('listEngineRuns', 'an engine'), async (request, reply) =>
-    sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
+  app.get<OfEngine & AnyQuery>(
+    '/engines/:engineId/runs',
+    listed('listEngineRuns', 'an engine'),
+    async (request, reply) =>
+      sendWhole(reply, await listEngineRuns(ctx, ownerOf(request), request.params.engineId, request.query)),
   )
   app.get<OfEngine>(
     '/engines/:engineId/last-run',
