@@ -3,7 +3,7 @@ import type { Mac } from '../../core/pages/cursor.ts'
 import { invalid, type Failure } from '../../core/errors.ts'
 import { readAccessLogQuery } from '../../core/access/logQuery.ts'
 import type { AccessLogRow } from '../../store/store.ts'
-import type { Context } from '../context.ts'
+import type { AccessContext } from '../context.ts'
 import { type KeysetPage, newestAfter, mapPage, paginate } from '../pages.ts'
 
 export type AccessLogEntry = ReturnType<typeof toEntry>
@@ -11,7 +11,7 @@ export type AccessLogPage = KeysetPage<AccessLogEntry>
 
 /** The latest decisions on record, newest first. `filter` has the parameters of `GET /api/access/log`. */
 export async function recentDecisions(
-  ctx: Context,
+  ctx: AccessContext,
   accountId: string,
   filter: Record<string, unknown>,
   limit: number,
@@ -24,7 +24,7 @@ export async function recentDecisions(
 
 /** One page of recorded decisions, newest first. */
 export async function listAccessLog(
-  ctx: Context,
+  ctx: AccessContext,
   mac: Mac,
   accountId: string,
   query: Record<string, unknown>,

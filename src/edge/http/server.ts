@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Context } from '../../commands/context.ts'
 import type { EncodingLoad } from '../../services/encodingLoad.ts'
-import type { ChannelGauges } from '../../commands/channels/runs/gauges.ts'
+import type { ChannelGauges } from '../../services/channelGauges.ts'
 import type { Measured } from '../../services/measured.ts'
 import type { Mac } from '../../core/pages/cursor.ts'
 import { accessRoutes } from './access/routes.ts'
