@@ -5,7 +5,7 @@ import { listTokens, listTokensByName, readToken } from '../commands/tokens/read
 import { revokeSelfSigned } from '../commands/tokens/revokeSelfSigned.ts'
 import { failure } from '../core/errors.ts'
 import { ownFields } from '../core/tokens/rules.ts'
-import type { PublishTokenRecord, SubscribeTokenRecord } from '../core/tokens/schema.ts'
+import type { ListedTokenRecord } from '../core/tokens/rules.ts'
 import { command } from './command.ts'
 import { choiceFlag, id, textFlag, wholeFlag } from './flag.ts'
 import { fields, table } from './print.ts'
@@ -18,7 +18,6 @@ const KIND = choiceFlag(['publish', 'subscribe'], 'publish', 'The kind of token.
 const TOKEN_ID = id('ID', 'The id of the token, as `sluice token list` shows it.')
 
 type Kind = 'publish' | 'subscribe'
-type TokenRecord = PublishTokenRecord | SubscribeTokenRecord
 
 const create = command({
   path: ['token', 'create'],
@@ -67,7 +66,7 @@ async function onePage(
   kind: Kind,
   name: string | undefined,
   page: number,
-): Promise<Result<TokenRecord[], CliRefusal>> {
+): Promise<Result<ListedTokenRecord[], CliRefusal>> {
   const query = { page: String(page), itemsOnPage: String(ITEMS_ON_PAGE), sortBy: 'AddedOn' }
   const found =
     name === undefined
@@ -80,8 +79,8 @@ async function everyPage(
   scope: AccountScope,
   kind: Kind,
   name: string | undefined,
-): Promise<Result<TokenRecord[], CliRefusal>> {
-  const all: TokenRecord[] = []
+): Promise<Result<ListedTokenRecord[], CliRefusal>> {
+  const all: ListedTokenRecord[] = []
   for (let page = 1; page <= PAGES_MAX; page++) {
     const found = await onePage(scope, kind, name, page)
     if (!found.ok) return found
@@ -93,7 +92,7 @@ async function everyPage(
   )
 }
 
-const tokenTable = (records: readonly TokenRecord[]): string =>
+const tokenTable = (records: readonly ListedTokenRecord[]): string =>
   table(
     ['id', 'label', 'active', 'expires', 'streams'],
     records.map((record) => [

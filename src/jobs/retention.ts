@@ -16,7 +16,7 @@ export function serviceJobs(ctx: Context & { clock: Clock }, options: RetentionO
   return [
     { name: 'flush the access log', everyMs: 1000, run: () => ctx.recorder.reconcile() },
     {
-      name: 'write last uses of bound addresses',
+      name: 'write last uses of tokens and bound addresses',
       everyMs: options.bindingFlushMs,
       run: () => ctx.lastUses.flush(ctx.store),
     },

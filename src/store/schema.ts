@@ -97,6 +97,8 @@ export interface TokenTable {
   tracking_id: string | null
   added_at_ms: number
   expires_at_ms: number | null
+  /** 0: never. Written beside changes of the row, without a new version. */
+  last_used_at_ms: Generated<number>
   version: number
   revoked_before_ms: number | null
   value_hash: Uint8Array

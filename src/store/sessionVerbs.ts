@@ -10,6 +10,7 @@ import {
   lastFeedEnd,
   lockOpenFeeds,
   openFeeds,
+  recentStreamNames,
   tokensOnAir,
 } from './tables/feeds.ts'
 import { deleteNode, giveUpNode, lockSharedNode, insertNode, listNodes, renewNode } from './tables/nodes.ts'
@@ -78,6 +79,7 @@ export const sessionReadsOf = (
   },
   feeds: {
     tokenIds: (accountId, streamName) => tokensOnAir(executor, accountId, streamName),
+    recentNames: (accountId, limit) => recentStreamNames(executor, accountId, limit),
     open: (limit) => openFeeds(executor, limit),
     remote: (node, limit) => remoteFeeds(executor, node, limit),
     remoteOf: (node, stream) => remoteFeedsOf(executor, node, stream),

@@ -113,6 +113,8 @@ export type RemoteFeed = StoredFeed & Pick<Node, 'url'>
 export interface FeedReads {
   /** The tokens of feeds on the air at all nodes, of one stream or of the whole account. Ascending. */
   tokenIds(accountId: string, streamName?: string): Promise<number[]>
+  /** Names of streams with a feed on record, in order of name. */
+  recentNames(accountId: string, limit: number): Promise<string[]>
   /** Feeds on the air at all nodes, oldest first. */
   open(limit: number): Promise<StoredFeed[]>
   /** Feeds on the air at all nodes except `node`, oldest first. */

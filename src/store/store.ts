@@ -1,5 +1,5 @@
 import type { ActorIdentity } from '../core/actor.ts'
-import type { Token, TokenKind } from '../core/tokens/types.ts'
+import type { Token, TokenKind, TokenState } from '../core/tokens/types.ts'
 import type { AccessLogReads, AccessLogTx } from './accessLog.ts'
 import type {
   FeedReads,
@@ -181,12 +181,21 @@ export interface BoundAddress {
 export interface TokenListQuery {
   accountId: string
   kind: TokenKind
-  sortBy: 'Name' | 'AddedOn'
+  /** `LastUsedOn`: a token that was never used comes before all others. */
+  sortBy: 'Name' | 'AddedOn' | 'LastUsedOn'
   descending: boolean
   offset: number
   limit: number
   /** Case-insensitive (ASCII) part of the label, of an exact stream name, or of either. Excludes tokens with a regex entry. */
   match?: { text: string; in: 'TokenName' | 'StreamName' | 'TokenOrStreamName' }
+  only?: TokenFilter
+}
+
+/** Tokens in this state at `nowMs`, and those that expire before a time. */
+export interface TokenFilter {
+  nowMs: number
+  state?: TokenState
+  expiresBeforeMs?: number
 }
 
 /** An event for webhooks, written in the transaction of the change that caused it. */
@@ -239,7 +248,7 @@ export interface Reads extends ChannelReads, RunReads {
     findByHash(hash: Uint8Array): Promise<StoredToken | undefined>
     /** One page by offset; ties are ordered by id. Costs the same near both ends. */
     list(query: TokenListQuery): Promise<StoredToken[]>
-    count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>): Promise<number>
+    count(query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>): Promise<number>
     /** Publish tokens that are active and not expired, and that name the stream exactly or have patterns (in `patterns`;
      * the caller matches them). Ordered by id. */
     usable(
@@ -308,6 +317,8 @@ export interface Tx extends ChannelTx, RunTx {
     replace(token: StoredToken): Promise<StoredToken>
     /** Deletes the token with its streams, bindings and revocations. */
     delete(token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void>
+    /** Raises the last use of tokens that still exist; never lowers it. Their versions stay. */
+    touch(uses: readonly { id: number; atMs: number }[]): Promise<void>
   }
   bindings: {
     /**

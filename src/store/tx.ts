@@ -33,7 +33,7 @@ import { appendOutbox, takeOutbox } from './tables/outbox.ts'
 import { deleteRecording, insertRecording, lockRecording, replaceRecording } from './tables/recordings.ts'
 import { addRevocation, clearRevocations, countRevocations } from './tables/revocations.ts'
 import { deleteSecret, getSecret, insertSecret, replaceSecret } from './tables/secrets.ts'
-import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken } from './tables/tokens.ts'
+import { deleteToken, lockSharedToken, insertToken, lockToken, replaceToken, touchTokens } from './tables/tokens.ts'
 import { insertUser } from './tables/users.ts'
 import {
   deleteWebhook,
@@ -71,6 +71,7 @@ export function txOf(executor: Executor): Tx {
       lockShared: (id) => lockSharedToken(executor, id),
       replace: (token) => replaceToken(executor, token),
       delete: (token) => deleteToken(executor, token),
+      touch: (uses) => touchTokens(executor, uses),
     },
     bindings: {
       bind: (input) => bindAddress(executor, input),

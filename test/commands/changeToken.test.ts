@@ -3,7 +3,7 @@ import type { Result } from '../../src/base/result.ts'
 import { type Actor, cliActor, type Context } from '../../src/commands/context.ts'
 import { clearBoundIps } from '../../src/commands/tokens/boundAddresses.ts'
 import { deleteToken } from '../../src/commands/tokens/deleteToken.ts'
-import { disableTokens } from '../../src/commands/tokens/disableTokens.ts'
+import { switchTokens } from '../../src/commands/tokens/switchTokens.ts'
 import { revokeSelfSigned } from '../../src/commands/tokens/revokeSelfSigned.ts'
 import { updateToken } from '../../src/commands/tokens/updateToken.ts'
 import type { TokenKind } from '../../src/core/tokens/types.ts'
@@ -14,6 +14,8 @@ import { readSources } from '../tidy/source.ts'
 
 type Change = (ctx: Context, actor: Actor, id: number) => Promise<Result<unknown, unknown>>
 
+const OFF = { kind: 'publish', isActive: false } as const
+
 /** Every verb that changes a stored token, by the file that it is in. */
 const VERBS: readonly [file: string, action: string, kind: TokenKind, change: Change][] = [
   ['deleteToken', 'publish_token.delete', 'publish', (ctx, actor, id) => deleteToken(ctx, actor, 'publish', id)],
@@ -23,10 +25,16 @@ const VERBS: readonly [file: string, action: string, kind: TokenKind, change: Ch
   ['updateToken', 'publish_token.update', 'publish', update('publish', { bindIpsOnUsage: 1 })],
   ['updateToken', 'subscribe_token.update', 'subscribe', update('subscribe', { refreshToken: true })],
   [
-    'disableTokens',
+    'switchTokens',
     'publish_token.disable',
     'publish',
-    (ctx, actor, id) => disableTokens(ctx, actor, { tokenIds: [id] }),
+    (ctx, actor, id) => switchTokens(ctx, actor, OFF, { tokenIds: [id] }),
+  ],
+  [
+    'switchTokens',
+    'subscribe_token.disable',
+    'subscribe',
+    (ctx, actor, id) => switchTokens(ctx, actor, { ...OFF, kind: 'subscribe' }, { tokenIds: [id] }),
   ],
   [
     'boundAddresses',
@@ -151,10 +159,10 @@ describe('a change of a token', () => {
 
   it('that is none, because the token is switched off already, is not recorded', async () => {
     const id = await cachedToken('publish')
-    await disableTokens(at.ctx, actor, { tokenIds: [id] })
+    await switchTokens(at.ctx, actor, OFF, { tokenIds: [id] })
     const before = await auditOf(id)
     const { ctx, transactions } = recorded()
-    expect(await disableTokens(ctx, actor, { tokenIds: [id] })).toMatchObject({ value: { successfulTokens: [id] } })
+    expect(await switchTokens(ctx, actor, OFF, { tokenIds: [id] })).toMatchObject({ value: { successfulTokens: [id] } })
     expect([transactions, await auditOf(id)]).toEqual([[['tokens.lock']], before])
   })
 })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Session } from '../../src/core/sessions/types.ts'
 import type { StoreLog } from '../../src/store/log.ts'
 import type {
   AccessLogRow,
@@ -147,4 +148,22 @@ export const ending = (id: string, atMs: number, reason: SessionEnd['reason']): 
   reason,
   bytesIn: 0,
   bytesOut: 0,
+})
+
+/** A viewer's session. */
+export const newSession = (over: Partial<Session> = {}): Session => ({
+  id: randomBytes(11).toString('hex'),
+  action: 'view',
+  protocol: 'whep',
+  accountId: 'nobody',
+  streamName: 'stage',
+  sourceId: null,
+  tokenId: null,
+  jti: null,
+  trackingId: null,
+  address: '192.0.2.1',
+  origin: null,
+  country: null,
+  startedAtMs: 1000,
+  ...over,
 })

@@ -1,19 +1,43 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { StoredToken, TokenListQuery } from '../../src/store/store.ts'
-import { insert, newAccount, newToken } from './store.samples.ts'
+import type { StoredToken, TokenListQuery, Tx } from '../../src/store/store.ts'
+import { TOKEN_STATES } from '../../src/core/tokens/types.ts'
+import { ending, insert, newAccount, newSession, newToken } from './store.samples.ts'
 import type { Stores } from './store.ts'
 
 /** A model of the list, as plain as possible. */
-function expectedPage(tokens: StoredToken[], query: TokenListQuery): number[] {
-  const key = (token: StoredToken) => (query.sortBy === 'Name' ? Buffer.from(token.label) : token.addedAtMs)
-  const compare = (a: StoredToken, b: StoredToken) => {
+function expectedPage(tokens: Modelled[], query: TokenListQuery): number[] {
+  const key = (token: Modelled) => {
+    if (query.sortBy === 'Name') return Buffer.from(token.label)
+    return query.sortBy === 'AddedOn' ? token.addedAtMs : (token.lastUsedAtMs ?? 0)
+  }
+  const compare = (a: Modelled, b: Modelled) => {
     const [x, y] = [key(a), key(b)]
     const order = Buffer.isBuffer(x) ? Buffer.compare(x, y as Buffer) : x - (y as number)
     return (order || a.id - b.id) * (query.descending ? -1 : 1)
   }
-  const matching = tokens.filter((token) => token.kind === query.kind && isMatch(token, query.match)).sort(compare)
+  const matching = tokens
+    .filter((token) => token.kind === query.kind && isMatch(token, query.match) && passes(token, query.only))
+    .sort(compare)
   return matching.slice(query.offset, query.offset + query.limit).map((token) => token.id)
+}
+
+type Modelled = StoredToken & { isLive: boolean }
+
+const NOW = 1_000
+
+function passes({ isActive, isLive, expiresAtMs }: Modelled, only: TokenListQuery['only']): boolean {
+  const expires = expiresAtMs ?? Number.POSITIVE_INFINITY
+  const lasts = expires > NOW
+  const states = {
+    live: isLive,
+    ready: isActive && lasts && !isLive,
+    expiring: isActive && lasts && expires <= NOW + 7 * 86_400_000,
+    off: !isActive && lasts,
+    expired: !lasts,
+  }
+  const before = only?.expiresBeforeMs
+  return (only?.state === undefined || states[only.state]) && (before === undefined || expires < before)
 }
 
 function isMatch(token: StoredToken, match: TokenListQuery['match']): boolean {
@@ -38,6 +62,10 @@ const anyTokens = fc.array(
     label: word,
     kind: fc.constantFrom('publish' as const, 'publish' as const, 'subscribe' as const),
     addedAtMs: fc.integer({ min: 1, max: 4 }),
+    isActive: fc.nat(3).map((n) => n > 0),
+    expiresAtMs: fc.constantFrom(null, NOW - 1, NOW, NOW + 1, NOW + 7 * 86_400_000, NOW + 7 * 86_400_000 + 1),
+    isLive: fc.nat(3).map((n) => n === 0),
+    usedAtMs: fc.nat(3),
     streams: fc.array(fc.record({ streamName: word, isRegex: fc.nat(4).map((n) => n === 0) }), {
       minLength: 1,
       maxLength: 2,
@@ -49,7 +77,7 @@ const anyTokens = fc.array(
 const anyQuery = fc.record(
   {
     kind: fc.constantFrom('publish' as const, 'subscribe' as const),
-    sortBy: fc.constantFrom('Name' as const, 'AddedOn' as const),
+    sortBy: fc.constantFrom('Name' as const, 'AddedOn' as const, 'LastUsedOn' as const),
     descending: fc.boolean(),
     offset: fc.nat(32),
     limit: fc.integer({ min: 1, max: 8 }),
@@ -57,9 +85,30 @@ const anyQuery = fc.record(
       text: word,
       in: fc.constantFrom('TokenName' as const, 'StreamName' as const, 'TokenOrStreamName' as const),
     }),
+    only: fc.record(
+      {
+        nowMs: fc.constant(NOW),
+        state: fc.constantFrom(...TOKEN_STATES),
+        expiresBeforeMs: fc.constantFrom(NOW, NOW + 1, NOW + 2),
+      },
+      { requiredKeys: ['nowMs'] },
+    ),
   },
   { requiredKeys: ['kind', 'sortBy', 'descending', 'offset', 'limit'] },
 )
+
+type Wanted = typeof anyTokens extends fc.Arbitrary<(infer T)[]> ? T : never
+
+/** A token with a session of it, open or ended, and a last use. */
+async function insertUsed(tx: Tx, accountId: string, wanted: Wanted): Promise<Modelled> {
+  const { isLive, usedAtMs, ...over } = wanted
+  const token = await tx.tokens.insert(newToken({ ...over, accountId }))
+  const session = newSession({ accountId, tokenId: token.id })
+  await tx.sessions.insert(session, 'n')
+  if (!isLive) await tx.sessions.end([ending(session.id, NOW, 'left')])
+  await tx.tokens.touch([{ id: token.id, atMs: usedAtMs }])
+  return { ...token, isLive, ...(usedAtMs === 0 ? {} : { lastUsedAtMs: usedAtMs }) }
+}
 
 export function tokenListSuite(stores: Stores): void {
   describe('the list of tokens', () => {
@@ -68,8 +117,8 @@ export function tokenListSuite(stores: Stores): void {
         fc.asyncProperty(anyTokens, fc.array(anyQuery, { minLength: 8, maxLength: 16 }), async (wanted, queries) => {
           const accountId = newAccount()
           const tokens = await stores.store.transaction(async (tx) => {
-            const made: StoredToken[] = []
-            for (const over of wanted) made.push(await tx.tokens.insert(newToken({ ...over, accountId })))
+            const made: Modelled[] = []
+            for (const each of wanted) made.push(await insertUsed(tx, accountId, each))
             return made
           })
           for (const query of queries) {
@@ -80,7 +129,7 @@ export function tokenListSuite(stores: Stores): void {
             expect(await stores.store.read.tokens.count(listQuery)).toBe(expectedPage(tokens, everything).length)
           }
         }),
-        { numRuns: 25 },
+        { numRuns: 40 },
       )
     })
 

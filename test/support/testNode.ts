@@ -26,7 +26,7 @@ export interface TestNode {
   ctx: Context
   node: ServingNode
   accountId: string
-  call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Answered>
+  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answered>
   /** The metrics for Prometheus. */
   scrape(): Promise<string>
   /** Leaves the sessions as they are, as a crash does. */

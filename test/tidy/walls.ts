@@ -27,6 +27,7 @@ export const WALLS: Readonly<Record<string, Room>> = {
     from: [
       'base',
       'core',
+      'sign.ts',
       'store/store.ts',
       'type store/cached.ts',
       'type services',

@@ -68,6 +68,8 @@ export async function authorize(
     const settled = await carryOut(ctx, evaluation)
     if (!settled && tries < BIND_ATTEMPTS) continue
     const final = settled ?? { ...evaluation, decision: refuseBinding(evaluation.decision) }
+    const { allowed, tokenId } = final.decision
+    if (allowed && tokenId !== null) ctx.lastUses.noteToken(tokenId, ctx.clock.now())
     record(ctx, 'live', final)
     return { ...final, limit: null }
   }

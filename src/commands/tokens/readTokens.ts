@@ -4,7 +4,9 @@ import { invalid, notFound, type Failure } from '../../core/errors.ts'
 import {
   readListByNameQuery,
   readListQuery,
+  toListedRecord,
   toTokenRecord,
+  type ListedTokenRecord,
   type ListRequest,
   type TokenRecord,
 } from '../../core/tokens/rules.ts'
@@ -29,7 +31,7 @@ export async function readToken(
 }
 
 export interface TokenPage {
-  records: TokenRecord[]
+  records: ListedTokenRecord[]
   /** Of all that match, for `X-Total-Count`. */
   total: number
   page: number
@@ -67,7 +69,8 @@ async function page(
   query: ListRequest,
   match?: TokenListQuery['match'],
 ): Promise<TokenPage> {
-  const filter = { accountId, kind, ...(match ? { match } : {}) }
+  const only = filterOf(query, ctx.clock.now())
+  const filter = { accountId, kind, ...(match ? { match } : {}), ...(only ? { only } : {}) }
   const [total, tokens] = await Promise.all([
     ctx.store.read.tokens.count(filter),
     ctx.store.read.tokens.list({
@@ -78,8 +81,15 @@ async function page(
       limit: query.itemsOnPage,
     }),
   ])
-  const records = tokens.map((token: StoredToken) => toTokenRecord(token, openTokenValue(ctx, token)))
+  const toRecord = (token: StoredToken) =>
+    query.withoutValues ? toListedRecord(token) : toTokenRecord(token, openTokenValue(ctx, token))
+  const records = tokens.map(toRecord)
   return { records, total, page: query.page, itemsOnPage: query.itemsOnPage }
+}
+
+function filterOf({ state, expiresBeforeMs }: ListRequest, nowMs: number): TokenListQuery['only'] {
+  if (state === undefined && expiresBeforeMs === undefined) return undefined
+  return { nowMs, ...(state ? { state } : {}), ...(expiresBeforeMs === undefined ? {} : { expiresBeforeMs }) }
 }
 
 /** Ids of the publish tokens that are on the air now, at any node; on one stream, or on any. Ascending. */

@@ -41,7 +41,7 @@ function readIssuedBefore(text: string, nowMs: number, problems: Problems): numb
 const DATE_TIME = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
 /** RFC 3339 date-time, from 1970 on, to epoch milliseconds; null for other text. */
-function parseDateTime(text: string): number | null {
+export function parseDateTime(text: string): number | null {
   const date = DATE_TIME.exec(text)?.[1]
   if (date === undefined) return null
   // The engine reads 30 February as 2 March. A date exists only if it survives the round trip.

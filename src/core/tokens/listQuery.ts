@@ -3,15 +3,22 @@ import type { Result } from '../../base/result.ts'
 import { flagOf, parametersOf, wordOf } from '../pages/parameters.ts'
 import { checkPlainText } from '../validation/canonical.ts'
 import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { parseDateTime } from './actions.ts'
 import { ListByNameQuery, ListQuery } from './requestSchema.ts'
+import type { TokenState } from './types.ts'
 import { allowed, readShape, type BodyReader } from '../validation/bodyReader.ts'
 
 /** The requested page and order. `page` counts from 1. */
 export interface ListRequest {
-  sortBy: 'Name' | 'AddedOn'
+  sortBy: 'Name' | 'AddedOn' | 'LastUsedOn'
   page: number
   itemsOnPage: number
   descending: boolean
+  state?: TokenState
+  /** Epoch milliseconds. */
+  expiresBeforeMs?: number
+  /** The records do not show the values of the tokens. */
+  withoutValues?: true
 }
 
 export interface ListByNameRequest extends ListRequest {
@@ -36,12 +43,24 @@ export function readListByNameQuery(query: Record<string, unknown>): Result<List
 }
 
 function readList(query: BodyReader<Static<typeof ListQuery>>): ListRequest {
+  const state = query.value('state')
+  const expiresBeforeMs = readExpiresBefore(query)
   return {
     sortBy: query.value('sortBy') ?? 'Name',
     page: query.value('page') ?? 1,
     itemsOnPage: query.value('itemsOnPage') ?? 20,
     descending: query.value('isDescending') ?? false,
+    ...(state === undefined ? {} : { state }),
+    ...(expiresBeforeMs === undefined ? {} : { expiresBeforeMs }),
+    ...(query.value('includeValue') === false ? { withoutValues: true } : {}),
   }
+}
+
+function readExpiresBefore(query: BodyReader<Static<typeof ListQuery>>): number | undefined {
+  const text = query.value('expiresBefore')
+  const ms = text === undefined ? undefined : parseDateTime(text)
+  if (ms === null) query.problems.add('expiresBefore', 'must be a time that exists, like 2026-01-31T12:00:00Z')
+  return ms ?? undefined
 }
 
 function filterOf(query: BodyReader<Static<typeof ListByNameQuery>>): ListByNameRequest['filterBy'] {

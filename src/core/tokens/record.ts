@@ -58,6 +58,7 @@ function recordHead<T extends object>(token: Token, value: string, effective: T)
     token: value,
     addedOn: isoDate(token.addedAtMs),
     ...(token.expiresAtMs === null ? {} : { expiresOn: isoDate(token.expiresAtMs) }),
+    ...(token.lastUsedAtMs === undefined ? {} : { lastUsedOn: isoDate(token.lastUsedAtMs) }),
     isActive: token.isActive,
     streams: token.streams.map(({ streamName, isRegex }) => ({ streamName, isRegex })),
     allowedOrigins: token.allowedOrigins,
@@ -80,6 +81,15 @@ export const ownFields = (record: TokenRecord): object =>
 function isoDate(ms: number): string {
   return new Date(ms).toISOString()
 }
+
+/** A token as lists show it, without its value. */
+export function toListedRecord(token: Token): ListedTokenRecord {
+  const { token: _value, ...record } = toTokenRecord(token, '')
+  return record
+}
+
+/** A token in a list; `token` is absent when values were left out. */
+export type ListedTokenRecord = Omit<PublishTokenRecord, 'token'> | Omit<SubscribeTokenRecord, 'token'>
 
 /** A token as the API shows it. */
 export type TokenRecord = PublishTokenRecord | SubscribeTokenRecord

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { TOKEN_LIMITS as LIMITS } from './types.ts'
+import { TOKEN_LIMITS as LIMITS, TOKEN_STATES } from './types.ts'
 
 /** Schemas of requests other than token bodies: list queries, revocation, disabling. */
 
@@ -7,14 +7,31 @@ const closed = { additionalProperties: false } as const
 
 const listFields = () => ({
   sortBy: Type.Optional(
-    Type.Enum(['Name', 'AddedOn'], {
+    Type.Enum(['Name', 'AddedOn', 'LastUsedOn'], {
       default: 'Name',
-      description: 'Names go by code point, capitals first. Ties are broken by id.',
+      description:
+        'Names go by code point, capitals first. By last use, tokens without one come first. Ties are broken by id.',
     }),
   ),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647, default: 1 })),
   itemsOnPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
   isDescending: Type.Optional(Type.Boolean({ default: false })),
+  state: Type.Optional(
+    Type.Enum([...TOKEN_STATES], {
+      description:
+        'live: a client uses it now. ready: active, and not live. expiring: active, expires within 7 days. off: not active. expired.',
+    }),
+  ),
+  expiresBefore: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'Only tokens that expire before this time (RFC 3339, with an offset), or have expired.',
+    }),
+  ),
+  includeValue: Type.Optional(
+    Type.Boolean({ default: true, description: 'false: the records come without `token`, the value.' }),
+  ),
 })
 
 export const ListQuery = Type.Object(listFields(), { $id: 'TokenListQuery', ...closed })

@@ -11,5 +11,7 @@ export {
 } from './listQuery.ts'
 export { applyPatch, type PatchedToken, type Rebind, rulesOf } from './patch.ts'
 export type { FieldErrors } from '../validation/problems.ts'
-export { ownFields, type TokenRecord, toTokenRecord } from './record.ts'
+export { type ListedTokenRecord, ownFields, toListedRecord, type TokenRecord, toTokenRecord } from './record.ts'
+export { readSign, type SignRequest } from './sign.ts'
+export { readPatternTest, type PatternTest } from './patternTest.ts'
 export { readTokenUpdate } from './update.ts'

@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from 'typebox'
+import { Type, type Static, type TProperties, type TSchema } from 'typebox'
 import { notBuilt } from '../validation/notBuilt.ts'
 import { TOKEN_LIMITS as LIMITS } from './types.ts'
 
@@ -250,6 +250,9 @@ const recordHead = <T extends Record<string, TSchema>>(effective: T) => ({
   }),
   addedOn: dateTime('When the token was created (UTC).'),
   expiresOn: Type.Optional(dateTime('When the token expires (UTC). Absent: never.')),
+  lastUsedOn: Type.Optional(
+    dateTime('When the token last admitted a client (UTC), written with a delay of a few seconds. Absent: never.'),
+  ),
   isActive: Type.Boolean(),
   streams: Type.Array(refTo(StreamEntrySchema)),
   allowedOrigins: Type.Array(Type.String(), { description: ORIGINS_TEXT }),
@@ -299,6 +302,20 @@ export const SubscribeTokenRecord = Type.Object(
   },
 )
 
+/** A record in a list, which may leave the value out. */
+const listed = (record: { readonly properties: TProperties; readonly $id?: string }, kind: string) =>
+  Type.Object(
+    { ...record.properties, token: Type.Optional(record.properties['token'] ?? Type.String()) },
+    {
+      $id: `Listed${record.$id ?? ''}`,
+      ...closed,
+      description: `A ${kind} token. \`token\` is absent with \`includeValue=false\`; optional fields that are unset are absent.`,
+    },
+  )
+
+export const ListedPublishTokenRecord = listed(PublishTokenRecord, 'publish')
+export const ListedSubscribeTokenRecord = listed(SubscribeTokenRecord, 'subscribe')
+
 export type PublishTokenRecord = Static<typeof PublishTokenRecord>
 export type SubscribeTokenRecord = Static<typeof SubscribeTokenRecord>
 
@@ -312,4 +329,6 @@ export const TOKEN_SCHEMAS = [
   UpdateSubscribeToken,
   PublishTokenRecord,
   SubscribeTokenRecord,
+  ListedPublishTokenRecord,
+  ListedSubscribeTokenRecord,
 ] as const

@@ -40,7 +40,16 @@ export interface Token extends TokenRules {
   version: number
   /** Self-signed children issued before this time are refused. */
   revokedBeforeMs: number | null
+  /** When it last admitted a client. Absent: never. */
+  lastUsedAtMs?: number
 }
+
+/** What tokens a list shows. A token that expires soon may be live as well; the others exclude each other. */
+export const TOKEN_STATES = ['live', 'ready', 'expiring', 'off', 'expired'] as const
+export type TokenState = (typeof TOKEN_STATES)[number]
+
+/** A token that expires within this time is in the state `expiring`. */
+export const EXPIRING_MS = 7 * 86_400_000
 
 /** Bounds of the token API. A value outside gets a 400 that names the bound. */
 export const TOKEN_LIMITS = {

@@ -34,6 +34,17 @@ const tokensOf = (db: Kysely<DB>, { accountId }: { accountId: string }) =>
 const tokens = statement((db, p: { accountId: string }) => tokensOf(db, p))
 const tokensOfStream = statement((db, p: Stream) => tokensOf(db, p).where('stream_name', '=', p.streamName))
 
+/** Steps from name to name in the index of streams, so that it costs the number of names and not of feeds. */
+const recentNames = statement<{ accountId: string; limit: number }, { name: string }>((db, p) => ({
+  compile: () =>
+    sql<{ name: string }>`with recursive names(name) as (
+      select min(stream_name) from feeds where account_id = ${p.accountId}
+      union all
+      select (select min(stream_name) from feeds where account_id = ${p.accountId} and stream_name > names.name)
+      from names where names.name is not null
+    ) select name from names where name is not null limit ${p.limit}`.compile(db),
+}))
+
 const remote = statement((db, p: { node: string; limit: number }) =>
   db
     .selectFrom('feeds')
@@ -126,6 +137,11 @@ export async function insertFeed(executor: Executor, feed: StoredFeed): Promise<
 
 export async function openFeeds(executor: Executor, limit: number): Promise<StoredFeed[]> {
   return (await executor.all(open, { limit })).map(fromRow)
+}
+
+/** Names of streams with a feed on record, in order of name. */
+export async function recentStreamNames(executor: Executor, accountId: string, limit: number): Promise<string[]> {
+  return (await executor.all(recentNames, { accountId, limit })).map(({ name }) => name)
 }
 
 export async function tokensOnAir(executor: Executor, accountId: string, streamName?: string): Promise<number[]> {

@@ -1,16 +1,20 @@
 import { type ExpressionBuilder, type Kysely, type SqlBool, type Expression, sql } from 'kysely'
 import type { DB } from '../schema.ts'
 import { type DialectName, type Executor, type Statement, statement } from '../executor.ts'
-import type { StoredToken, TokenListQuery } from '../store.ts'
+import { EXPIRING_MS, type TokenState } from '../../core/tokens/types.ts'
+import type { StoredToken, TokenFilter, TokenListQuery } from '../store.ts'
 import { countAll } from './tokenCounts.ts'
 import { fromTokenRow, type TokenRow } from './tokenRow.ts'
 
 type Match = NonNullable<TokenListQuery['match']>
 type Filter = (eb: ExpressionBuilder<DB, 'tokens'>) => Expression<SqlBool>
+type Filters = Pick<TokenListQuery, 'accountId' | 'match' | 'only'>
+
+const KEYS = { Name: 'label', AddedOn: 'added_at_ms', LastUsedOn: 'last_used_at_ms' } as const
 
 /** The index to scan, and from which of its ends. */
 interface Scan {
-  key: 'label' | 'added_at_ms'
+  key: (typeof KEYS)[TokenListQuery['sortBy']]
   order: 'asc' | 'desc'
   fromEnd: boolean
 }
@@ -22,12 +26,11 @@ type Page = Pick<TokenListQuery, 'accountId' | 'kind' | 'offset' | 'limit'>
  * costs.
  */
 export async function listTokens(executor: Executor, query: TokenListQuery): Promise<StoredToken[]> {
-  const { match } = query
   const fromEnd = await isNearTheEnd(executor, query)
   const order = query.descending === fromEnd ? 'asc' : 'desc'
-  const scan: Scan = { key: query.sortBy === 'Name' ? 'label' : 'added_at_ms', order, fromEnd }
-  const rows = match
-    ? await executor.ask((db, engine) => page(db, query, scan, (eb) => matches(eb, engine, match)))
+  const scan: Scan = { key: KEYS[query.sortBy], order, fromEnd }
+  const rows = isFiltered(query)
+    ? await executor.ask((db, engine) => page(db, query, scan, (eb) => passes(eb, engine, query)))
     : await executor.all(preparedPage(scan), query)
   const tokens = rows.map(fromTokenRow)
   return fromEnd ? tokens.reverse() : tokens
@@ -35,7 +38,7 @@ export async function listTokens(executor: Executor, query: TokenListQuery): Pro
 
 const prepared = new Map<string, Statement<Page, TokenRow>>()
 
-/** The eight pages without `match`: two orders, two directions, two ends. */
+/** The twelve pages without a filter: three orders, two directions, two ends. */
 function preparedPage(scan: Scan): Statement<Page, TokenRow> {
   const name = `${scan.key} ${scan.order} ${scan.fromEnd}`
   const query = prepared.get(name) ?? statement((db, p: Page) => page(db, p, scan))
@@ -43,27 +46,28 @@ function preparedPage(scan: Scan): Statement<Page, TokenRow> {
   return query
 }
 
-/** The number of tokens in the list, in constant time without `match`. */
+const isFiltered = ({ match, only }: Filters): boolean => match !== undefined || only !== undefined
+
+/** The number of tokens in the list, in constant time without a filter. */
 export async function countTokens(
   executor: Executor,
-  query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match'>,
+  query: Pick<TokenListQuery, 'accountId' | 'kind' | 'match' | 'only'>,
 ): Promise<number> {
-  const { match } = query
-  if (!match) return countAll(executor, query.accountId, query.kind)
+  if (!isFiltered(query)) return countAll(executor, query.accountId, query.kind)
   const rows = await executor.ask((db, engine) =>
     db
       .selectFrom('tokens')
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .where('account_id', '=', query.accountId)
       .where('kind', '=', query.kind)
-      .where((eb) => matches(eb, engine, match)),
+      .where((eb) => passes(eb, engine, query)),
   )
   return rows[0]?.n ?? 0
 }
 
-/** Counts only where a scan from the start would be long. Never with `match`, where the total is expensive. */
+/** Counts only where a scan from the start would be long. Never with a filter, where the total is expensive. */
 async function isNearTheEnd(executor: Executor, query: TokenListQuery): Promise<boolean> {
-  if (query.match || query.offset <= query.limit) return false
+  if (isFiltered(query) || query.offset <= query.limit) return false
   return query.offset > (await countAll(executor, query.accountId, query.kind)) / 2
 }
 
@@ -92,6 +96,57 @@ function countedFromEnd({ accountId, kind, offset, limit }: Page) {
   return {
     limit: sql<number>`case when ${left} < 0 then 0 when ${left} < ${size} then ${left} else ${size} end`,
     offset: sql<number>`case when ${left} < ${size} then 0 else ${left} - ${size} end`,
+  }
+}
+
+/** What a filtered list shows. */
+function passes(
+  eb: ExpressionBuilder<DB, 'tokens'>,
+  engine: DialectName,
+  { accountId, match, only }: Filters,
+): Expression<SqlBool> {
+  const conditions = match ? [matches(eb, engine, match)] : []
+  if (only) conditions.push(...passesOnly(eb, accountId, only))
+  return eb.and(conditions)
+}
+
+function passesOnly(
+  eb: ExpressionBuilder<DB, 'tokens'>,
+  accountId: string,
+  { nowMs, state, expiresBeforeMs }: TokenFilter,
+): Expression<SqlBool>[] {
+  const conditions: Expression<SqlBool>[] = []
+  if (expiresBeforeMs !== undefined) conditions.push(eb('expires_at_ms', '<', expiresBeforeMs))
+  if (state !== undefined) conditions.push(isInState(eb, accountId, nowMs, state))
+  return conditions
+}
+
+function isInState(
+  eb: ExpressionBuilder<DB, 'tokens'>,
+  accountId: string,
+  nowMs: number,
+  state: TokenState,
+): Expression<SqlBool> {
+  const inUse = eb
+    .selectFrom('sessions')
+    .select('token_id')
+    .where('account_id', '=', accountId)
+    .where('ended_at_ms', 'is', null)
+    .where('token_id', 'is not', null)
+  const lasts = eb.or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)])
+  // Literals: they are few, and a planner knows more with them.
+  const [on, off] = [sql<SqlBool>`is_active = 1`, sql<SqlBool>`is_active = 0`]
+  switch (state) {
+    case 'live':
+      return eb('tokens.id', 'in', inUse)
+    case 'ready':
+      return eb.and([on, lasts, eb('tokens.id', 'not in', inUse)])
+    case 'expiring':
+      return eb.and([on, eb('expires_at_ms', '>', nowMs), eb('expires_at_ms', '<=', nowMs + EXPIRING_MS)])
+    case 'off':
+      return eb.and([off, lasts])
+    case 'expired':
+      return eb('expires_at_ms', '<=', nowMs)
   }
 }
 

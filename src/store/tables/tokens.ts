@@ -54,6 +54,14 @@ const insertStream = statement(
 
 const removeStreams = statement((db, p: { id: number }) => db.deleteFrom('token_streams').where('token_id', '=', p.id))
 
+const touch = statement((db, p: { id: number; atMs: number }) =>
+  db
+    .updateTable('tokens')
+    .set({ last_used_at_ms: p.atMs })
+    .where('id', '=', p.id)
+    .where('last_used_at_ms', '<', p.atMs),
+)
+
 export async function getToken(executor: Executor, id: number): Promise<StoredToken | undefined> {
   const row = await executor.first(byId, { id })
   return row && fromTokenRow(row)
@@ -113,6 +121,12 @@ export async function replaceToken(executor: Executor, token: StoredToken): Prom
 export async function deleteToken(executor: Executor, token: Pick<Token, 'id' | 'accountId' | 'kind'>): Promise<void> {
   const { id, accountId, kind } = token
   if ((await executor.run(remove, { id, accountId, kind })) > 0) await addToCount(executor, token, -1)
+}
+
+/** Not a change of the token: its version stays, and nothing that is cached of it becomes wrong. */
+export async function touchTokens(executor: Executor, uses: readonly { id: number; atMs: number }[]): Promise<void> {
+  // Every node uses the same order, so that two that update the same rows cannot deadlock.
+  for (const use of uses.toSorted((a, b) => a.id - b.id)) await executor.run(touch, use)
 }
 
 async function insertStreams(executor: Executor, token: StoredToken): Promise<void> {

@@ -7,14 +7,11 @@ import {
   listTokens,
   listTokensByName,
   activeTokenIds,
-  noToken,
   usableTokenIds,
   type TokenPage,
 } from '../../../commands/tokens/readTokens.ts'
 import { updateToken } from '../../../commands/tokens/updateToken.ts'
 import { deleteToken } from '../../../commands/tokens/deleteToken.ts'
-import { disableTokens } from '../../../commands/tokens/disableTokens.ts'
-import { revokeSelfSigned } from '../../../commands/tokens/revokeSelfSigned.ts'
 import { clearBoundIps, listBoundIps } from '../../../commands/tokens/boundAddresses.ts'
 import type { Context } from '../../../commands/context.ts'
 import { failure, invalid, type Failure } from '../../../core/errors.ts'
@@ -24,11 +21,12 @@ import * as schema from '../../../core/tokens/schema.ts'
 import { err, ok, type Result } from '../../../base/result.ts'
 import { accountOf, actorOf } from '../auth.ts'
 import { document } from '../openapi.ts'
-import { withPathId } from '../pathId.ts'
 import type { PeerOf } from '../peer.ts'
 import { sendFailure, sendResult } from '../problem.ts'
-
-type ById = { Params: { tokenId: string } }
+import { patternRoutes } from './patternRoutes.ts'
+import { selfSignedRoutes } from './selfSignedRoutes.ts'
+import { switchRoutes } from './switchRoutes.ts'
+import { type ById, withTokenId } from './tokenId.ts'
 
 const SCHEMAS = {
   publish: {
@@ -36,12 +34,14 @@ const SCHEMAS = {
     create: schema.CreatePublishToken,
     update: schema.UpdatePublishToken,
     record: schema.PublishTokenRecord,
+    listed: schema.ListedPublishTokenRecord,
   },
   subscribe: {
     name: 'SubscribeToken',
     create: schema.CreateSubscribeToken,
     update: schema.UpdateSubscribeToken,
     record: schema.SubscribeTokenRecord,
+    listed: schema.ListedSubscribeTokenRecord,
   },
 } as const
 
@@ -52,8 +52,10 @@ export function tokenRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf):
     lists(app, ctx, kind)
     boundIps(app, ctx, peerOf, kind)
   }
-  publishOnly(app, ctx, peerOf)
-  subscribeOnly(app, ctx, peerOf)
+  publishOnly(app, ctx)
+  switchRoutes(app, ctx, peerOf)
+  selfSignedRoutes(app, ctx, peerOf)
+  patternRoutes(app, ctx)
 }
 
 function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: TokenKind): void {
@@ -74,7 +76,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
   app.get<ById>(
     `${base}/:tokenId`,
     document(tag, `Read a ${kind} token`, { operationId: `read${name}`, data: record }),
-    (request, reply) => withId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
+    (request, reply) => withTokenId(kind, request, reply, (id) => readToken(ctx, accountOf(request), kind, id)),
   )
   const put = (path: string, operationId: string, deprecated: boolean): void => {
     const text = `Edit a ${kind} token${deprecated ? ' (v1 path; both paths take the same body)' : ''}`
@@ -82,7 +84,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
       path,
       document(tag, text, { operationId, body: update, data: record, deprecated }),
       (request, reply) =>
-        withId(kind, request, reply, async (id) => {
+        withTokenId(kind, request, reply, async (id) => {
           const updated = await updateToken(ctx, actorOf(request, peerOf), kind, id, request.body)
           if (updated.ok && !ctx.hasCountries() && hasCountryRules(updated.value)) {
             reply.header('X-Service-Warning', NO_COUNTRIES)
@@ -99,7 +101,7 @@ function lifecycleRoutes(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kin
       operationId: `delete${name}`,
       data: Type.Boolean(),
     }),
-    (request, reply) => withId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
+    (request, reply) => withTokenId(kind, request, reply, (id) => deleteToken(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
 
@@ -112,8 +114,8 @@ const hasCountryRules = (record: { allowedCountries: string[]; deniedCountries: 
 function lists(app: FastifyInstance, ctx: Context, kind: TokenKind): void {
   const base = `/api/${kind}_token`
   const tag = `${kind} tokens`
-  const { name, record } = SCHEMAS[kind]
-  const data = Type.Array(record)
+  const { name, listed } = SCHEMAS[kind]
+  const data = Type.Array(listed)
   type Listed = { Querystring: Record<string, unknown> }
   app.get<Listed>(
     `${base}/list`,
@@ -173,12 +175,13 @@ function boundIps(app: FastifyInstance, ctx: Context, peerOf: PeerOf, kind: Toke
   app.get<ById>(
     path,
     document(tag, 'List the bound addresses', { operationId: `list${name}BoundIps`, data: Type.Array(BoundIp) }),
-    (request, reply) => withId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
+    (request, reply) => withTokenId(kind, request, reply, (id) => listBoundIps(ctx, accountOf(request), kind, id)),
   )
   app.delete<ById>(
     path,
     document(tag, 'Forget the bound addresses', { operationId: `clear${name}BoundIps`, data: Type.Boolean() }),
-    (request, reply) => withId(kind, request, reply, (id) => clearBoundIps(ctx, actorOf(request, peerOf), kind, id)),
+    (request, reply) =>
+      withTokenId(kind, request, reply, (id) => clearBoundIps(ctx, actorOf(request, peerOf), kind, id)),
   )
 }
 
@@ -188,7 +191,7 @@ const BoundIp = Type.Object({
   lastUsedOn: Type.String({ format: 'date-time', description: 'Written with a delay of a few seconds.' }),
 })
 
-function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
+function publishOnly(app: FastifyInstance, ctx: Context): void {
   const tag = 'publish tokens'
   const data = Type.Object({ tokenIds: Type.Array(Type.Integer()) })
   const ofStream = (path: string, operationId: string, summary: string, idsOf: typeof usableTokenIds): void => {
@@ -215,24 +218,10 @@ function publishOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
     document(tag, 'Ids of all tokens that publish now', { operationId: 'listAllActivePublishTokenIds', data }),
     async (request, reply) => sendResult(reply, ok({ tokenIds: await activeTokenIds(ctx, accountOf(request)) })),
   )
-  app.patch(
-    '/api/publish_token/disable',
-    document(tag, 'Switch tokens off; live sessions go on', {
-      operationId: 'disablePublishTokens',
-      body: requests.DisableTokens,
-      data: Disabled,
-    }),
-    async (request, reply) => sendResult(reply, await disableTokens(ctx, actorOf(request, peerOf), request.body)),
-  )
 }
 
 const StreamQuery = Type.Object({
   streamId: Type.String({ description: '`accountId/streamName`', examples: ['a1b2c3/show'] }),
-})
-
-const Disabled = Type.Object({
-  successfulTokens: Type.Array(Type.Integer()),
-  failedTokens: Type.Array(Type.Object({ tokenId: Type.Integer(), errorMessage: Type.String() })),
 })
 
 /** The stream name in a query. A stream of another account gets the same answer as one that does not exist. */
@@ -243,23 +232,3 @@ function streamOf(query: Record<string, unknown>, accountId: string): Result<str
   if (read.value.accountId === accountId) return ok(streamName)
   return err(failure('not_found', `No stream with id: ${`${read.value.accountId}/${streamName}`.slice(0, 128)}`))
 }
-
-function subscribeOnly(app: FastifyInstance, ctx: Context, peerOf: PeerOf): void {
-  app.post<ById>(
-    '/api/subscribe_token/:tokenId/revoke',
-    document('subscribe tokens', 'Revoke self-signed children: one by jti, or all issued before a time', {
-      operationId: 'revokeSelfSignedTokens',
-      body: requests.RevokeSelfSigned,
-      data: Type.Boolean(),
-    }),
-    (request, reply) =>
-      withId('subscribe', request, reply, (id) => revokeSelfSigned(ctx, actorOf(request, peerOf), id, request.body)),
-  )
-}
-
-const withId = <T>(
-  kind: TokenKind,
-  { params }: FastifyRequest<ById>,
-  reply: FastifyReply,
-  command: (id: number) => Promise<Result<T, Failure>>,
-): Promise<FastifyReply> => withPathId(reply, params.tokenId, (word) => noToken(kind, word), command)

@@ -1,0 +1,34 @@
+import type { Result } from '../../base/result.ts'
+import { checkStreamName } from '../access/streamName.ts'
+import { canonicalList, checkPlainText } from '../validation/canonical.ts'
+import { readShape } from '../validation/bodyReader.ts'
+import { type FieldErrors, Problems } from '../validation/problems.ts'
+import { SignToken } from './signSchema.ts'
+
+/** A signed token to make. */
+export interface SignRequest {
+  readonly streamName: string
+  readonly expiresInSeconds: number
+  /** Null: a random one. */
+  readonly jti: string | null
+  readonly allowedOrigins: string[]
+  readonly allowedIpAddresses: string[]
+}
+
+/** Parses the body of a request to sign a token. */
+export function readSign(body: unknown): Result<SignRequest, FieldErrors> {
+  const problems = new Problems()
+  const reader = readShape(SignToken, body, problems)
+  const streamName = reader.value('streamName') ?? ''
+  const jti = reader.value('jti') ?? null
+  const wrong = problems.has('streamName') ? null : checkStreamName(streamName)
+  if (wrong !== null) problems.add('streamName', wrong)
+  checkPlainText('jti', jti ?? undefined, problems)
+  return problems.settle({
+    streamName,
+    expiresInSeconds: reader.value('expiresInSeconds') ?? 60,
+    jti,
+    allowedOrigins: canonicalList(reader, 'allowedOrigins') ?? [],
+    allowedIpAddresses: canonicalList(reader, 'allowedIpAddresses') ?? [],
+  })
+}
