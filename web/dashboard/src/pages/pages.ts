@@ -16,6 +16,27 @@ interface PageEntry {
 
 /** Every page, with the script that draws it. A page is loaded when it is opened. */
 export const PAGES: readonly PageEntry[] = [
+  { path: '/tokens/publish', load: () => import('./tokens/listPage.tsx').then((module) => module.PublishTokensPage) },
+  {
+    path: '/tokens/subscribe',
+    load: () => import('./tokens/listPage.tsx').then((module) => module.SubscribeTokensPage),
+  },
+  {
+    path: '/tokens/publish/new',
+    load: () => import('./tokens/newPage.tsx').then((module) => module.NewPublishTokenPage),
+  },
+  {
+    path: '/tokens/subscribe/new',
+    load: () => import('./tokens/newPage.tsx').then((module) => module.NewSubscribeTokenPage),
+  },
+  {
+    path: '/tokens/publish/:id',
+    load: () => import('./tokens/tokenPage.tsx').then((module) => module.PublishTokenPage),
+  },
+  {
+    path: '/tokens/subscribe/:id',
+    load: () => import('./tokens/tokenPage.tsx').then((module) => module.SubscribeTokenPage),
+  },
   { path: '/analytics', load: () => import('./analytics/page.tsx').then((module) => module.AnalyticsPage) },
   { path: '/recordings', load: () => import('./recordings/page.tsx').then((module) => module.RecordingsPage) },
   { path: '/webhooks', load: () => import('./webhooks/page.tsx').then((module) => module.WebhooksPage) },
