@@ -30,7 +30,7 @@ export type {
   DeliveryEnd,
 } from './webhooks.ts'
 
-export type { AccessLogQuery, AccessLogRow } from './accessLog.ts'
+export type { AccessLogQuery, AccessLogRow, CodeCount, CodeCountQuery } from './accessLog.ts'
 
 export type { RecordingQuery, StoredRecording } from './recordings.ts'
 export type { NewNode, Node, SessionEnd, SessionQuery, SessionScope, StoredSession } from './sessions.ts'

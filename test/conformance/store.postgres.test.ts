@@ -9,6 +9,7 @@ import {
   expectEngineStatesUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
+  expectOperationsUpgrade,
   expectOrderlyClose,
 } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
@@ -62,6 +63,8 @@ describe.skipIf(!findBinaries())('with a server', () => {
       expectAccessLogUpgrade(database.url, execute, 'postgres'))
     test('finds the states of engines under their earlier name, and those that nodes of that version write', () =>
       expectEngineStatesUpgrade(database.url, execute, 'postgres'))
+    test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
+      expectOperationsUpgrade(database.url, execute, 'postgres'))
     test('is closed in order', () => expectOrderlyClose(database.url))
 
     test('a change is returned although its transaction began early and committed late', async () => {

@@ -13,6 +13,7 @@ import {
   expectEngineStatesUpgrade,
   expectConcurrentOpens,
   expectNewerRefused,
+  expectOperationsUpgrade,
   expectOrderlyClose,
 } from './store.opening.ts'
 import { auditRow, insert, newAccount, quiet } from './store.samples.ts'
@@ -61,6 +62,8 @@ describe('a SQLite file', () => {
   test('counts what earlier versions have in the access log once', () =>
     expectAccessLogUpgrade(file, execute, 'sqlite'))
   test('finds the states of engines under their earlier name', () => expectEngineStatesUpgrade(file, execute, 'sqlite'))
+  test('gives tokens a last use and decisions a trace, beside a node that writes neither', () =>
+    expectOperationsUpgrade(file, execute, 'sqlite'))
   test('is closed in order', () => expectOrderlyClose(file))
 
   test('contains no removed values of a row', async () => {
